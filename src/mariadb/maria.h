@@ -81,13 +81,11 @@ bool maria_login_is_service(const struct config *config) OD_MUST;
  * anywhere. */
 bool maria_is_local(const struct maria_host *host) OD_MUST;
 
-/* maria_connect.c */
+/* maria_session.c */
 
-/* Connects to the first host that answers. Another machine must prove by TLS who it is, unless database.tls = conninfo. A
- * server that is not MariaDB is refused. */
-struct sql_session *maria_open(const struct config *config, const char *application, struct fault *fault) OD_MUST;
-void maria_close(struct sql_session *maria);
-const char *maria_secured(const struct sql_session *maria, bool *ret_good) OD_MUST;
+/* One that is not connected yet. */
+struct sql_session *maria_session_new(const struct config *config) OD_MUST;
+void maria_session_free(struct sql_session *maria);
 
 /* What the session's first batch begins with, and how many answers it has: the last is a row for maria_is_durable. */
 #define MARIA_SET_UP_ANSWERS 3
@@ -95,6 +93,14 @@ extern const char maria_set_up[];
 
 /* Whether a COMMIT is on the disk when it is answered; else the fault says what to do. */
 bool maria_is_durable(const struct sql_rows *rows, struct fault *fault) OD_MUST;
+
+/* maria_connect.c */
+
+/* Connects to the first host that answers. Another machine must prove by TLS who it is, unless database.tls = conninfo. A
+ * server that is not MariaDB is refused. */
+struct sql_session *maria_open(const struct config *config, const char *application, struct fault *fault) OD_MUST;
+void maria_close(struct sql_session *maria);
+const char *maria_secured(const struct sql_session *maria, bool *ret_good) OD_MUST;
 
 /* maria_wire.c */
 
@@ -114,15 +120,11 @@ bool maria_statement_failed(struct sql_session *maria, struct fault *fault);
 
 bool maria_send_text(struct sql_session *maria, const char *text, size_t size, struct fault *fault) OD_MUST;
 
-/* Reads the next answer to what was sent. first: there was none before. NULL with the fault set. */
+/* maria_rows.c: reads the next answer to what was sent. first: there was none before. gives: as struct sql_step_text has it.
+ * NULL with the fault set. */
 struct sql_rows *maria_read(struct sql_session *maria, bool first, const char *gives, struct fault *fault) OD_MUST;
 
-/* maria_rows.c: reads the rows of an answer that has begun. gives: as struct sql_step_text has it. NULL with the fault set. */
-struct sql_rows *maria_rows(struct sql_session *maria, const char *gives, struct fault *fault) OD_MUST;
-
 /* maria_batch.c */
-
-void maria_free_rows(gpointer rows); /* struct sql_rows */
 
 /* The text of a step that does nothing, which is not sent. */
 #define MARIA_NOTHING "DO 0"

@@ -8,12 +8,6 @@
 
 #define FLUSH_BYTES ((size_t)256 * 1024)
 
-void maria_free_rows(gpointer rows)
-{
-    struct sql_rows *it = rows;
-    sql_rows_free(&it);
-}
-
 static void expect(struct sql_session *maria, enum maria_answer_kind kind, const char *gives)
 {
     struct maria_answer answer = {.kind = kind, .gives = gives};

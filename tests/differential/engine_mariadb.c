@@ -118,10 +118,9 @@ static void engine_deafen(struct sql_session *maria)
     int pair[2], fd = mysql_get_socket(maria->mysql);
     if (is_there(number_of(maria)))
         kept = dup(fd);
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0 || dup2(pair[0], fd) < 0)
+    if (fd >= 0 && (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0 || dup2(pair[0], fd) < 0 || close(pair[0]) != 0 ||
+                    close(pair[1]) != 0))
         abort();
-    (void)close(pair[0]);
-    (void)close(pair[1]);
     g_ptr_array_set_size(maria->results, 0);
     maria->failed = maria->lost = true;
     fault_set(&maria->fault, "the session has ended");
