@@ -79,7 +79,8 @@ class Lab:
         server = self.start(mariadb.MariaDB(self.directory))
         for role in ROLES:
             server.create_role(role)
-        server.admin(f"GRANT CREATE USER ON *.* TO {OWNER}")    # and roles
+        for role in ("oncedrop_delivery", "oncedrop_operator"):
+            server.admin(f"CREATE ROLE {role} WITH ADMIN {OWNER}")
         return server
 
     @functools.cached_property

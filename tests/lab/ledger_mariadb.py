@@ -10,7 +10,7 @@ import re
 import pymysql
 
 from . import lab as lab_module, ledgers
-from .ledger import EPOCH, MICROSECOND, Ledger, row_type
+from .ledger import MICROSECOND, Ledger, row_type
 from .process import free_port
 
 TRUTHS = ("doubt", "whole", "honoured")
@@ -22,9 +22,7 @@ WAITING = "p.id IN (SELECT trx_mysql_thread_id FROM information_schema.innodb_tr
 
 def to_mariadb(value):
     if isinstance(value, datetime.datetime):
-        return (value - EPOCH) // MICROSECOND
-    if isinstance(value, datetime.timedelta):
-        return value // MICROSECOND
+        return value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
 
 
@@ -36,10 +34,8 @@ def in_mariadb(database, query):
 def from_mariadb(name, value):
     """The value of a column, or of a function of it, by that name."""
     column = re.search(r'(\w*)"?\)*$', name)[1]
-    if isinstance(value, datetime.datetime):    # of a view
+    if isinstance(value, datetime.datetime):
         return value.replace(tzinfo=datetime.timezone.utc)
-    if isinstance(value, int) and (column.endswith("_at") or column in ("at", "date")) and not name.startswith("count("):
-        return EPOCH + value * MICROSECOND
     if isinstance(value, int) and name in TRUTHS:
         return bool(value)
     if isinstance(value, str) and name in ("references", "recipients"):
@@ -91,8 +87,8 @@ class MariaLedger(Ledger):
         return self.value("SELECT utc_timestamp(6)")
 
     def put_back(self, table, columns, time, where, parameters):
-        changes = ", ".join(f"{column} = {column} - %s" for column in columns)
-        self.sql(f"UPDATE oncedrop.{table} SET {changes}{where}", [*[time] * len(columns), *parameters])
+        changes = ", ".join(f"{column} = {column} - INTERVAL %s MICROSECOND" for column in columns)
+        self.sql(f"UPDATE oncedrop.{table} SET {changes}{where}", [*[time // MICROSECOND] * len(columns), *parameters])
 
     def trust(self, server):
         """This IMAP server is known to look at the account that is named."""

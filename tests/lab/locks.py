@@ -29,7 +29,7 @@ TAKE_IN = {
         "session": "SELECT get_lock(%s, 3600)",
         "row": f"SELECT slot FROM oncedrop.slot WHERE slot = (%s & {SLOTS - 1}) FOR UPDATE",
         "lease": "INSERT INTO oncedrop.lease (\"key\", owner, expires_at, host, pid, session)"
-                 " VALUES (%s, 1, 1000000 * (unix_timestamp() + 3600), 'stranger', 1, '')"
+                 " VALUES (%s, 1, utc_timestamp(6) + INTERVAL 1 HOUR, 'stranger', 1, '')"
                  " ON DUPLICATE KEY UPDATE owner = 1, expires_at = VALUES(expires_at), host = VALUES(host), pid = VALUES(pid),"
                  " session = VALUES(session)",
     },
