@@ -40,6 +40,7 @@ struct sql_session {
     bool secured, remote;   /* by TLS, certificate and name verified; on another machine */
     bool on_socket;         /* a unix socket */
     bool set_up;            /* the session's settings were sent */
+    bool cluster;           /* the server may be one of several */
     bool any_durability;    /* database.durability = server */
     GString *text;          /* of the batch, what is not sent yet */
     GString *released;      /* of the transaction: what is to follow its COMMIT */
@@ -87,9 +88,9 @@ bool maria_is_local(const struct maria_host *host) OD_MUST;
 struct sql_session *maria_session_new(const struct config *config) OD_MUST;
 void maria_session_free(struct sql_session *maria);
 
-/* What the session's first batch begins with, and how many answers it has: the last is a row for maria_is_durable. */
-#define MARIA_SET_UP_ANSWERS 3
-extern const char maria_set_up[];
+/* What the session's first batch begins with, a new string: statements, of which the last gives a row for
+ * maria_is_durable. */
+char *maria_set_up(const struct sql_session *maria) OD_MUST;
 
 /* Whether a COMMIT is on the disk when it is answered; else the fault says what to do. */
 bool maria_is_durable(const struct sql_rows *rows, struct fault *fault) OD_MUST;

@@ -19,8 +19,9 @@ static void add_set_up(struct sql_session *maria)
 {
     if (maria->set_up || maria->text->len > 0)
         return;
-    g_string_append(maria->text, maria_set_up);
-    for (size_t i = 1; i < MARIA_SET_UP_ANSWERS; i++)
+    char *set_up OD_CLEANUP(base_free) = maria_set_up(maria);
+    g_string_append(maria->text, set_up);
+    for (size_t i = 1; i < maria_statements(set_up); i++)
         expect(maria, MARIA_ANSWER_PART, "");
     expect(maria, MARIA_ANSWER_SET_UP, "");
 }
@@ -204,9 +205,10 @@ bool maria_finish(struct sql_session *maria)
 bool maria_script(struct sql_session *maria, const char *text, struct fault *fault)
 {
     g_autoptr(GString) all = g_string_new(NULL);
+    char *set_up OD_CLEANUP(base_free) = maria_set_up(maria);
     bool done = true;
     if (!maria->set_up)
-        g_string_append_printf(all, "%s;\n", maria_set_up);
+        g_string_append_printf(all, "%s;\n", set_up);
     maria->set_up = true;
     g_string_append(all, text);
     maria->received = 0;

@@ -4,12 +4,24 @@
 #include "mariadb/maria.h"
 
 /* Whatever the server's defaults are, or init_connect has set. The last statement gives what maria_is_durable reads. */
-const char maria_set_up[] =
+static const char settings[] =
     "SET SESSION autocommit = 1, completion_type = 'NO_CHAIN', sql_mode ="
     " 'ANSI,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', collation_connection = 'utf8mb4_nopad_bin', time_zone ="
     " '+00:00', foreign_key_checks = 1, unique_checks = 1, sql_select_limit = DEFAULT, group_concat_max_len = 1048576;\n"
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;\n"
     "SELECT @@innodb_flush_log_at_trx_commit, @@log_bin AND @@sync_binlog <> 1";
+
+/* The same where there may be a cluster: a statement on one node sees what was committed on another before. Not every server
+ * has the variable. */
+static const char settings_of_cluster[] =
+    "SET @cluster = CASE WHEN EXISTS (SELECT 1 FROM information_schema.SESSION_VARIABLES WHERE VARIABLE_NAME ="
+    " 'WSREP_SYNC_WAIT') THEN 'SET SESSION wsrep_sync_wait = 7' ELSE 'DO 0' END;\n"
+    "EXECUTE IMMEDIATE @cluster;\n";
+
+char *maria_set_up(const struct sql_session *maria)
+{
+    return base_printf("%s%s", maria->cluster ? settings_of_cluster : "", settings);
+}
 
 bool maria_is_durable(const struct sql_rows *rows, struct fault *fault)
 {
@@ -38,6 +50,7 @@ struct sql_session *maria_session_new(const struct config *config)
 {
     struct sql_session *maria = base_alloc(sizeof(*maria));
     maria->any_durability = config->database.durability == DATABASE_DURABILITY_SERVER;
+    maria->cluster = config->lock.method == LOCK_METHOD_LEASE; /* no other is possible there */
     maria->timeout_ms = SQL_TIMEOUT_MS;
     maria->receive_max = MARIA_RECEIVE_MAX;
     maria->text = g_string_new(NULL);
