@@ -26,10 +26,11 @@
 /* An answer that is to come. */
 struct maria_answer {
     enum maria_answer_kind {
-        MARIA_ANSWER_PART,   /* of a statement that is not its step's last, or of no step */
-        MARIA_ANSWER_STEP,   /* the step's result */
-        MARIA_ANSWER_COMMIT, /* the same, of a COMMIT */
-        MARIA_ANSWER_SET_UP, /* what the session is */
+        MARIA_ANSWER_PART,    /* of a statement that is not its step's last, or of no step */
+        MARIA_ANSWER_STEP,    /* the step's result */
+        MARIA_ANSWER_COMMIT,  /* the same, of a COMMIT */
+        MARIA_ANSWER_SET_UP,  /* what the session is */
+        MARIA_ANSWER_NOTHING, /* none: the step was not sent */
     } kind;
     const char *gives; /* of a step */
 };
@@ -39,6 +40,7 @@ struct sql_session {
     bool secured, remote;   /* by TLS, certificate and name verified; on another machine */
     bool on_socket;         /* a unix socket */
     bool set_up;            /* the session's settings were sent */
+    bool cluster;           /* the server may be one of several */
     bool any_durability;    /* database.durability = server */
     GString *text;          /* of the batch, what is not sent yet */
     GString *released;      /* of the transaction: what is to follow its COMMIT */
@@ -80,6 +82,19 @@ bool maria_login_is_service(const struct config *config) OD_MUST;
  * anywhere. */
 bool maria_is_local(const struct maria_host *host) OD_MUST;
 
+/* maria_session.c */
+
+/* One that is not connected yet. */
+struct sql_session *maria_session_new(const struct config *config) OD_MUST;
+void maria_session_free(struct sql_session *maria);
+
+/* What the session's first batch begins with, a new string: statements, of which the last gives a row for
+ * maria_is_durable. */
+char *maria_set_up(const struct sql_session *maria) OD_MUST;
+
+/* Whether a COMMIT is on the disk when it is answered; else the fault says what to do. */
+bool maria_is_durable(const struct sql_rows *rows, struct fault *fault) OD_MUST;
+
 /* maria_connect.c */
 
 /* Connects to the first host that answers. Another machine must prove by TLS who it is, unless database.tls = conninfo. A
@@ -87,13 +102,6 @@ bool maria_is_local(const struct maria_host *host) OD_MUST;
 struct sql_session *maria_open(const struct config *config, const char *application, struct fault *fault) OD_MUST;
 void maria_close(struct sql_session *maria);
 const char *maria_secured(const struct sql_session *maria, bool *ret_good) OD_MUST;
-
-/* What the session's first batch begins with, and how many answers it has: the last is a row for maria_is_durable. */
-#define MARIA_SET_UP_ANSWERS 3
-extern const char maria_set_up[];
-
-/* Whether a COMMIT is on the disk when it is answered; else the fault says what to do. */
-bool maria_is_durable(const struct sql_rows *rows, struct fault *fault) OD_MUST;
 
 /* maria_wire.c */
 
@@ -113,15 +121,14 @@ bool maria_statement_failed(struct sql_session *maria, struct fault *fault);
 
 bool maria_send_text(struct sql_session *maria, const char *text, size_t size, struct fault *fault) OD_MUST;
 
-/* Reads the next answer to what was sent. first: there was none before. NULL with the fault set. */
+/* maria_rows.c: reads the next answer to what was sent. first: there was none before. gives: as struct sql_step_text has it.
+ * NULL with the fault set. */
 struct sql_rows *maria_read(struct sql_session *maria, bool first, const char *gives, struct fault *fault) OD_MUST;
-
-/* maria_rows.c: reads the rows of an answer that has begun. gives: as struct sql_step_text has it. NULL with the fault set. */
-struct sql_rows *maria_rows(struct sql_session *maria, const char *gives, struct fault *fault) OD_MUST;
 
 /* maria_batch.c */
 
-void maria_free_rows(gpointer rows); /* struct sql_rows */
+/* The text of a step that does nothing, which is not sent. */
+#define MARIA_NOTHING "DO 0"
 
 /* gives: of the text's last statement. statements: how many it has. */
 void maria_add(struct sql_session *maria, const char *text, size_t statements, const char *gives);

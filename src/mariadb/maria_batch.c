@@ -8,12 +8,6 @@
 
 #define FLUSH_BYTES ((size_t)256 * 1024)
 
-void maria_free_rows(gpointer rows)
-{
-    struct sql_rows *it = rows;
-    sql_rows_free(&it);
-}
-
 static void expect(struct sql_session *maria, enum maria_answer_kind kind, const char *gives)
 {
     struct maria_answer answer = {.kind = kind, .gives = gives};
@@ -25,8 +19,9 @@ static void add_set_up(struct sql_session *maria)
 {
     if (maria->set_up || maria->text->len > 0)
         return;
-    g_string_append(maria->text, maria_set_up);
-    for (size_t i = 1; i < MARIA_SET_UP_ANSWERS; i++)
+    char *set_up OD_CLEANUP(base_free) = maria_set_up(maria);
+    g_string_append(maria->text, set_up);
+    for (size_t i = 1; i < maria_statements(set_up); i++)
         expect(maria, MARIA_ANSWER_PART, "");
     expect(maria, MARIA_ANSWER_SET_UP, "");
 }
@@ -66,8 +61,10 @@ static void fail(struct sql_session *maria, enum maria_answer_kind kind)
 static bool read_answer(struct sql_session *maria)
 {
     const struct maria_answer *answer = &g_array_index(maria->answers, struct maria_answer, maria->answered);
-    struct sql_rows *rows = maria_read(maria, !maria->begun, answer->gives, &maria->fault);
-    maria->begun = true;
+    bool nothing = answer->kind == MARIA_ANSWER_NOTHING;
+    struct sql_rows *rows = nothing ? sql_rows_new(0, 0)
+                                    : maria_read(maria, !maria->begun, answer->gives, &maria->fault);
+    maria->begun = maria->begun || !nothing;
     maria->answered++;
     if (rows != NULL && answer->kind == MARIA_ANSWER_SET_UP && !maria->any_durability &&
         !maria_is_durable(rows, &maria->fault)) {
@@ -78,10 +75,10 @@ static bool read_answer(struct sql_session *maria)
         fail(maria, answer->kind);
         return false;
     }
-    if (answer->kind == MARIA_ANSWER_STEP || answer->kind == MARIA_ANSWER_COMMIT)
-        g_ptr_array_add(maria->results, rows);
-    else
+    if (answer->kind == MARIA_ANSWER_PART || answer->kind == MARIA_ANSWER_SET_UP)
         sql_rows_free(&rows);
+    else
+        g_ptr_array_add(maria->results, rows);
     return true;
 }
 
@@ -106,18 +103,16 @@ static void flush_if_long(struct sql_session *maria)
         read_all(maria);
 }
 
-/* Begins the batch, or goes on with it; false if nothing more of it is executed. */
+/* Goes on with the batch; false if nothing more of it is executed. */
 static bool enter(struct sql_session *maria)
 {
     maria->added++;
-    if (maria->failed)
-        return false;
-    add_set_up(maria);
-    return true;
+    return !maria->failed;
 }
 
 static void append(struct sql_session *maria, const char *text)
 {
+    add_set_up(maria);
     if (maria->text->len > 0)
         g_string_append(maria->text, ";\n");
     g_string_append(maria->text, text);
@@ -127,6 +122,10 @@ void maria_add(struct sql_session *maria, const char *text, size_t statements, c
 {
     if (!enter(maria))
         return;
+    if (strcmp(text, MARIA_NOTHING) == 0) {
+        expect(maria, MARIA_ANSWER_NOTHING, "");
+        return;
+    }
     append(maria, text);
     for (size_t i = 1; i < statements; i++)
         expect(maria, MARIA_ANSWER_PART, "");
@@ -137,7 +136,7 @@ void maria_add(struct sql_session *maria, const char *text, size_t statements, c
 void maria_add_released(struct sql_session *maria, const char *text)
 {
     g_string_append_printf(maria->released, ";\n%s", text);
-    maria_add(maria, "DO 0", 1, "");
+    maria_add(maria, MARIA_NOTHING, 1, "");
 }
 
 void maria_add_commit(struct sql_session *maria)
@@ -155,11 +154,12 @@ void maria_add_commit(struct sql_session *maria)
 /* What fails is said when it is taken. */
 bool maria_send(struct sql_session *maria, struct fault *fault)
 {
-    if (maria->failed || maria->text->len == 0 || send_text(maria) || maria->told)
-        return true;
-    *fault = maria->fault;
-    maria->told = true;
-    return false;
+    (void)fault;
+    if (maria->text->len == 0 || maria->failed)
+        maria->asked = maria->answers->len;
+    else
+        (void)send_text(maria);
+    return true;
 }
 
 size_t maria_mark(const struct sql_session *maria)
@@ -205,9 +205,10 @@ bool maria_finish(struct sql_session *maria)
 bool maria_script(struct sql_session *maria, const char *text, struct fault *fault)
 {
     g_autoptr(GString) all = g_string_new(NULL);
+    char *set_up OD_CLEANUP(base_free) = maria_set_up(maria);
     bool done = true;
     if (!maria->set_up)
-        g_string_append_printf(all, "%s;\n", maria_set_up);
+        g_string_append_printf(all, "%s;\n", set_up);
     maria->set_up = true;
     g_string_append(all, text);
     maria->received = 0;

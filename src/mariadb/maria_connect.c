@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Connecting to the first of several hosts that answers, and what a session must be. */
+ * Connecting to the first of several hosts that answers. */
 #include <errmsg.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -12,44 +12,6 @@
 #include "mariadb/maria.h"
 
 #define FLAGS (CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS)
-
-/* Whatever the server's defaults are, or init_connect has set. The last statement gives what maria_is_durable reads. */
-const char maria_set_up[] =
-    "SET SESSION autocommit = 1, completion_type = 'NO_CHAIN', sql_mode ="
-    " 'ANSI,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', collation_connection = 'utf8mb4_nopad_bin', time_zone ="
-    " '+00:00', foreign_key_checks = 1, unique_checks = 1, sql_select_limit = DEFAULT, group_concat_max_len = 1048576;\n"
-    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;\n"
-    "SELECT @@innodb_flush_log_at_trx_commit, @@log_bin AND @@sync_binlog <> 1";
-
-bool maria_is_durable(const struct sql_rows *rows, struct fault *fault)
-{
-    int64_t flush = rows->count == 1 && rows->columns == 2 ? sql_number(rows, 0, 0) : 0;
-    const char *remedy =
-        "mail could be lost in a power cut after it was reported as delivered. Set it on the server, or, if"
-        " you know better, [database] durability = server";
-    if (flush != 1 && flush != 3)
-        return fault_set(fault,
-                         "database: a COMMIT is not on the disk when it is answered, unless"
-                         " innodb_flush_log_at_trx_commit = 1: %s",
-                         remedy);
-    return sql_number(rows, 0, 1) == 0 ||
-           fault_set(fault,
-                     "database: with a binary log a COMMIT may be undone after a crash, unless sync_binlog = 1: %s",
-                     remedy);
-}
-
-static struct sql_session *session_new(const struct config *config)
-{
-    struct sql_session *maria = base_alloc(sizeof(*maria));
-    maria->any_durability = config->database.durability == DATABASE_DURABILITY_SERVER;
-    maria->timeout_ms = SQL_TIMEOUT_MS;
-    maria->receive_max = MARIA_RECEIVE_MAX;
-    maria->text = g_string_new(NULL);
-    maria->released = g_string_new(NULL);
-    maria->answers = g_array_new(FALSE, FALSE, sizeof(struct maria_answer));
-    maria->results = g_ptr_array_new_with_free_func(maria_free_rows);
-    return maria;
-}
 
 /* A lost connection is closed without a word: the server may read no more. */
 static void end_connection(struct sql_session *maria)
@@ -67,11 +29,7 @@ void maria_close(struct sql_session *maria)
     if (maria == NULL)
         return;
     end_connection(maria);
-    g_string_free(maria->text, TRUE);
-    g_string_free(maria->released, TRUE);
-    g_array_unref(maria->answers);
-    g_ptr_array_unref(maria->results);
-    base_free(&maria);
+    maria_session_free(maria);
 }
 
 /* The connector verifies nothing by itself before version 3.4. A certificate authority of the site's own is in ssl_ca; else
@@ -199,7 +157,7 @@ struct sql_session *maria_open(const struct config *config, const char *applicat
             return NULL;
         }
     }
-    struct sql_session *maria = session_new(config);
+    struct sql_session *maria = maria_session_new(config);
     if (connect_to_one(maria, config, conninfo, user, application, fault) && check_server(maria, fault))
         return maria;
     maria_close(maria);

@@ -44,6 +44,25 @@ static enum sql_proof prove_packet(const struct config *config, struct fault *re
     return good ? SQL_PROOF_GOOD : SQL_PROOF_BAD;
 }
 
+/* On a cluster GET_LOCK and locked rows are each node's own. */
+static enum sql_proof prove_cluster(const struct config *config, struct fault *ret)
+{
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
+        ask(config,
+            "SELECT count(*) FROM information_schema.SESSION_VARIABLES WHERE VARIABLE_NAME = 'WSREP_ON' AND"
+            " VARIABLE_VALUE = 'ON' OR VARIABLE_NAME = 'WSREP_PROVIDER' AND VARIABLE_VALUE <> 'none'",
+            ret);
+    if (rows == NULL)
+        return SQL_PROOF_BAD;
+    bool cluster = sql_number(rows, 0, 0) == 2, good = !cluster || config->lock.method == LOCK_METHOD_LEASE;
+    fault_set(ret, "%s",
+              !cluster ? "the server is no node of a Galera cluster"
+              : good   ? "the server is a node of a Galera cluster, whose nodes exclude each other by leases"
+                     : "the server is a node of a Galera cluster, whose nodes do not exclude each other by this method;"
+                       " set lock.method = lease on all hosts, then run: oncedrop schema method");
+    return good ? SQL_PROOF_GOOD : SQL_PROOF_BAD;
+}
+
 /* A proxy that hands one session's statements to several of the server's would lose locks and transactions. */
 static enum sql_proof prove_session(const struct config *config, struct fault *ret)
 {
@@ -78,6 +97,7 @@ enum sql_proof maria_prove(const struct config *config, bool connects, size_t n,
         {"durability", prove_durability},
         {"packets", prove_packet},
         {"sessions", prove_session},
+        {"cluster", prove_cluster},
     };
     if (n >= G_N_ELEMENTS(proofs) || !connects)
         return SQL_PROOF_NONE;

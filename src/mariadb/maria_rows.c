@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Rows are copied as they arrive: their number is not known before, and what they take is limited. */
+ * Answers. Rows are copied as they arrive: their number is not known before, and what they take is limited. */
 #include <string.h>
 
 #include "mariadb/maria.h"
@@ -114,7 +114,7 @@ static struct sql_rows *rows_of(MYSQL_RES *result, const char *gives, GByteArray
     return rows;
 }
 
-struct sql_rows *maria_rows(struct sql_session *maria, const char *gives, struct fault *fault)
+static struct sql_rows *read_rows(struct sql_session *maria, const char *gives, struct fault *fault)
 {
     MYSQL_RES *result = mysql_use_result(maria->mysql);
     if (result == NULL) {
@@ -130,5 +130,40 @@ struct sql_rows *maria_rows(struct sql_session *maria, const char *gives, struct
         g_byte_array_unref(bytes);
     if (!maria->lost) /* it would wait for the rest of the rows */
         mysql_free_result(result);
+    return rows;
+}
+
+/* Waits for the beginning of the first answer, or of the next. */
+static bool begin_answer(struct sql_session *maria, bool first, struct fault *fault)
+{
+    int64_t until = base_now_ms() + maria->timeout_ms;
+    my_bool refused = 0;
+    int failed = 0, status;
+    if (!first && !mysql_more_results(maria->mysql)) /* which answer belongs to what is not known */
+        return maria_lose(maria, fault, "answers are missing");
+    status = first ? mysql_read_query_result_start(&refused, maria->mysql)
+                   : mysql_next_result_start(&failed, maria->mysql);
+    while (status != 0) {
+        int ready = maria_wait(maria, status, until);
+        if (ready == 0)
+            return maria_lose(maria, fault, "no answer in time");
+        status = first ? mysql_read_query_result_cont(&refused, maria->mysql, ready)
+                       : mysql_next_result_cont(&failed, maria->mysql, ready);
+    }
+    return (refused == 0 && failed == 0) || maria_statement_failed(maria, fault);
+}
+
+struct sql_rows *maria_read(struct sql_session *maria, bool first, const char *gives, struct fault *fault)
+{
+    if (maria->lost) {
+        maria_lose(maria, fault, "connection lost");
+        return NULL;
+    }
+    if (!begin_answer(maria, first, fault))
+        return NULL;
+    if (mysql_field_count(maria->mysql) > 0)
+        return read_rows(maria, gives, fault);
+    struct sql_rows *rows = sql_rows_new(0, 0);
+    rows->changed = (int64_t)mysql_affected_rows(maria->mysql);
     return rows;
 }

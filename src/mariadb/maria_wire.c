@@ -83,41 +83,6 @@ bool maria_send_text(struct sql_session *maria, const char *text, size_t size, s
     return failed == 0 || maria_lose(maria, fault, "connection lost");
 }
 
-/* Waits for the beginning of the first answer, or of the next. */
-static bool begin_answer(struct sql_session *maria, bool first, struct fault *fault)
-{
-    int64_t until = base_now_ms() + maria->timeout_ms;
-    my_bool refused = 0;
-    int failed = 0, status;
-    if (!first && !mysql_more_results(maria->mysql)) /* which answer belongs to what is not known */
-        return maria_lose(maria, fault, "answers are missing");
-    status = first ? mysql_read_query_result_start(&refused, maria->mysql)
-                   : mysql_next_result_start(&failed, maria->mysql);
-    while (status != 0) {
-        int ready = maria_wait(maria, status, until);
-        if (ready == 0)
-            return maria_lose(maria, fault, "no answer in time");
-        status = first ? mysql_read_query_result_cont(&refused, maria->mysql, ready)
-                       : mysql_next_result_cont(&failed, maria->mysql, ready);
-    }
-    return (refused == 0 && failed == 0) || maria_statement_failed(maria, fault);
-}
-
-struct sql_rows *maria_read(struct sql_session *maria, bool first, const char *gives, struct fault *fault)
-{
-    if (maria->lost) {
-        maria_lose(maria, fault, "connection lost");
-        return NULL;
-    }
-    if (!begin_answer(maria, first, fault))
-        return NULL;
-    if (mysql_field_count(maria->mysql) > 0)
-        return maria_rows(maria, gives, fault);
-    struct sql_rows *rows = sql_rows_new(0, 0);
-    rows->changed = (int64_t)mysql_affected_rows(maria->mysql);
-    return rows;
-}
-
 bool maria_usable(const struct sql_session *maria)
 {
     return !maria->lost;
@@ -135,5 +100,5 @@ bool maria_in_transaction(const struct sql_session *maria)
 void maria_look(struct sql_session *maria)
 {
     struct pollfd socket = {.fd = mysql_get_socket(maria->mysql), .events = POLLIN};
-    maria->lost = maria->lost || base_poll(&socket, 1, base_now_ms()) != 0;
+    maria->lost = maria->lost || socket.fd < 0 || base_poll(&socket, 1, base_now_ms()) != 0;
 }

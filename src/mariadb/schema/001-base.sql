@@ -203,7 +203,10 @@ CREATE TABLE IF NOT EXISTS agreed (
     lock_method VARCHAR(8) NOT NULL CHECK (lock_method IN ('session', 'row', 'lease'))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT 'One row: by what deliveries exclude each other, on which all hosts must agree; changed by: oncedrop ledger method';
-INSERT IGNORE INTO agreed VALUES (1, 'session');
+-- The nodes of a Galera cluster exclude each other by nothing but a lease.
+INSERT IGNORE INTO agreed SELECT 1, CASE WHEN (SELECT count(*) FROM information_schema.SESSION_VARIABLES
+    WHERE VARIABLE_NAME = 'WSREP_ON' AND VARIABLE_VALUE = 'ON' OR VARIABLE_NAME = 'WSREP_PROVIDER' AND VARIABLE_VALUE <> 'none')
+    = 2 THEN 'lease' ELSE 'session' END;
 
 -- For applications: names of mailboxes as text. With sender_bcc_maps a copy for its sender comes as mail for
 -- user+Sent, and so has the role inbox: it is in the mailbox Sent, for the address of its envelope sender, or the user of that

@@ -29,7 +29,7 @@ WHERE m.identity = :identity AND m.digest = :digest ON DUPLICATE KEY UPDATE outc
 UPDATE copy SET repeated = repeated + :again, state = 'appending', doubt = :doubt, attempt = attempt + 1,
 attempt_at = @now@, claim = :claim, claimed_by = @delivery@, host = :host, pid = :pid, error = NULL
 WHERE message = @message@ AND account = :account AND mailbox = :mailbox
-AND attempt = :attempt_before AND (state = 'stored') = :again
+AND attempt = :attempt_before AND (state = 'stored') = :again AND @delivery@ IS NOT NULL
 -- then
 INSERT INTO copy (message, account, mailbox, role, state, doubt, claim, claimed_by, host, pid, first_at, attempt_at)
 SELECT m.id, :account, :mailbox, :role, 'appending', :doubt, :claim, d.id, :host, :pid, @now@, @now@
