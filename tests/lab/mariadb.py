@@ -49,7 +49,7 @@ class MariaDB(process.Server):
         os.chown(making, self.user.pw_uid, self.user.pw_gid)
         # As root it changes to the user itself, after it has made directories that are root's.
         subprocess.run([process.find_program("mariadb-install-db"), "--no-defaults", f"--datadir={making}", "--skip-test-db",
-                        "--skip-name-resolve", f"--auth-root-socket-user={self.user.pw_name}", *UNSYNCED, *SMALL],
+                        "--skip-name-resolve", f"--auth-root-socket-user={self.user.pw_name}", f"--tmpdir={making}", *UNSYNCED, *SMALL],
                        check=True, cwd="/", stdout=subprocess.DEVNULL, **process.run_as(self.user))
         os.rename(making, self.template)
 
@@ -57,6 +57,8 @@ class MariaDB(process.Server):
         if not os.path.exists(self.template):
             self.make_template()
         subprocess.run(["cp", "-a", self.template, self.path("data")], check=True)
+        os.mkdir(self.path("tmp"), 0o700)
+        os.chown(self.path("tmp"), self.user.pw_uid, self.user.pw_gid)
         with open(self.path("init.sql"), "w", encoding="ascii") as file:
             os.fchmod(file.fileno(), 0o600)
             os.fchown(file.fileno(), self.user.pw_uid, self.user.pw_gid)
@@ -76,6 +78,7 @@ class MariaDB(process.Server):
             "bind-address": "127.0.0.1",
             "port": self.port,
             "socket": self.socket,
+            "tmpdir": self.path("tmp"),     # a server that starts deletes whatever temporary tables are in it
             "pid-file": self.path("pid"),
             "init-file": self.path("init.sql"),
             "max-connections": 150,

@@ -7,10 +7,16 @@ concat('oncedrop.', lower(hex(:key)))
 -- word expiry: of a lease
 @now@ + INTERVAL :lasts_ms * 1000 MICROSECOND
 
+-- word while_held: the server ends a session that says nothing for longer than a delivery may take, and so frees the lock of
+-- a process that was stopped. Without a lock it may say nothing for as long as the server lets it
+SESSION wait_timeout
+
 -- try_session: tries the lock, which ends with the session; to have it twice would take two releases
 -- takes: key owner lasts_ms host pid session
 -- gives: granted:truth
-SELECT coalesce(IS_USED_LOCK(@name@) = CONNECTION_ID(), FALSE) OR coalesce(GET_LOCK(@name@, 0), FALSE)
+SET @while_held@ = ceil(:lasts_ms / 1000.0) + 1
+-- then
+SELECT CASE WHEN IS_USED_LOCK(@name@) = CONNECTION_ID() THEN TRUE ELSE coalesce(GET_LOCK(@name@, 0), FALSE) END
 
 -- again_session: a row, if it is held still
 -- takes: key owner lasts_ms host pid session
@@ -24,11 +30,11 @@ SELECT '', p.USER, p.ID, FALSE FROM information_schema.PROCESSLIST p WHERE p.ID 
 
 -- release_session: gives it back
 -- takes: key owner lasts_ms host pid session
-DO RELEASE_LOCK(@name@)
+SET @while_held@ = @@GLOBAL.wait_timeout + 0 * coalesce(RELEASE_LOCK(@name@), 0)
 
 -- release_sessions: gives back all locks of this session
 -- takes: owner
-DO RELEASE_ALL_LOCKS()
+SET @while_held@ = @@GLOBAL.wait_timeout + 0 * RELEASE_ALL_LOCKS()
 
 -- try_row: tries the lock, for which key is the number of a row; SKIP LOCKED returns no row instead of waiting
 -- takes: key owner lasts_ms host pid session

@@ -9,9 +9,9 @@ SET TRANSACTION ISOLATION LEVEL REPEATABLE READ
 -- then
 START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY
 
--- word settings: in whole seconds, but for max_statement_time. The server ends a session that says nothing for so long, in a
--- transaction or out of one, and so releases the lock of a process that was stopped
-wait_timeout = ceil(:idle_ms / 1000.0) + 1, idle_transaction_timeout = ceil(:idle_ms / 1000.0),
+-- word settings: in whole seconds, but for max_statement_time. The server ends a session that says nothing for so long in a
+-- transaction, and so frees the rows that a process has locked that was stopped
+idle_transaction_timeout = ceil(:idle_ms / 1000.0),
 max_statement_time = :statement_ms / 1000.0, innodb_lock_wait_timeout = ceil(:lock_ms / 1000.0),
 lock_wait_timeout = ceil(:lock_ms / 1000.0)
 
