@@ -158,6 +158,9 @@ class MariaDB(process.Server):
         """Creates a user who may only log in; the password is the name."""
         self.admin(f"CREATE USER {name} IDENTIFIED BY %s", (name,))
 
+    def grant(self, role, user):
+        """Nothing: lab.with_users has done it, since it is for the owner to do."""
+
     def new_name(self):
         """All have the same length, so that one can replace another in a packet."""
         return f"db{next(self.counter):06}"
