@@ -3,9 +3,9 @@
 or doubled, also while a node is killed or cut off; the other methods are refused.
 
 Seen to fail with: a claim and its hold taken for good whatever their answers are, and a lock that every delivery gets
-(ledger_claim.c, ledger_look.c), by doubled messages with a node killed or cut off; a copy in doubt that is not searched for (plan.c: append_or_search), where a node
-dies behind the APPEND. The others were refused only where both nodes
-are named, until the program looked at wsrep_on."""
+(ledger_claim.c, ledger_look.c), by doubled messages with a node killed or cut off; a copy in doubt that is not searched for
+(plan.c: append_or_search), where a node dies behind the APPEND. The other methods were refused only where both nodes are named,
+until the program looked at wsrep_on."""
 
 import concurrent.futures
 import os
@@ -192,7 +192,8 @@ def test_a_node_dies_between_append_and_commit(pair):
         status, text = pair.host(3, [second], proxy.port).deliver(mail, scuba)
         assert status == 75 and second.process.poll() is not None, text
         assert pair.dovecot.count(scuba) == 1
-        wait_until(lambda: pair.site.value("SELECT state FROM oncedrop.copy WHERE account = %s", (scuba,)) == "appending", "it is seen")
+        state = "SELECT state FROM oncedrop.copy WHERE account = %s"
+        wait_until(lambda: pair.site.value(state, (scuba,)) == "appending", "the first node knows the claim")
         pair.site.ledger.age(hours=1, account=scuba)
         pair.site.ledger.older("lease", "expires_at", hours=1)
         other = pair.host(4, [first])

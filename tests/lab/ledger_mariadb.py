@@ -109,7 +109,7 @@ class MariaLedger(Ledger):
         """Records this many messages, evenly over the last days, for 1,000 accounts."""
         values = {"rows": rows, "now": to_mariadb(self.now()), "step": days * 86400e6 / rows}
         with contextlib.closing(self.server.connect(self.database)) as session, session.cursor() as cursor:
-            for statement in ledgers.FILL_MARIADB.split(";\n"):
+            for statement in ledgers.FILL_MARIADB.replace("ROWS", str(rows)).split(";\n"):
                 cursor.execute(in_mariadb(self.database, statement), values)
 
     def damage(self):
