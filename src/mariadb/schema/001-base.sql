@@ -22,7 +22,7 @@ CREATE TABLE IF NOT EXISTS message (
     date         DATETIME COMMENT 'Date field; NULL when missing or unreadable',
     size         BIGINT NOT NULL COMMENT 'Bytes as appended at the first delivery',
     in_reply_to  TEXT COMMENT 'First id in In-Reply-To, without <>',
-    "references" MEDIUMTEXT NOT NULL COMMENT 'Ids in References in their order, without <>; a JSON array',
+    "references" MEDIUMTEXT NOT NULL DEFAULT ('[]') COMMENT 'Ids in References in their order, without <>; a JSON array',
     received_at  DATETIME(6) NOT NULL COMMENT 'When the message arrived; its INTERNALDATE in every mailbox',
     UNIQUE KEY message_identity (identity, digest),
     KEY message_digest (digest)
@@ -188,12 +188,12 @@ INSERT IGNORE INTO slot (slot) WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELEC
 CREATE TABLE IF NOT EXISTS lease (
     "key"      BIGINT PRIMARY KEY,
     owner      BIGINT NOT NULL COMMENT 'Random number of this delivery; whoever holds or ends the lease must know it',
-    taken_at   DATETIME(6) NOT NULL,
+    taken_at   DATETIME(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6)),
     expires_at DATETIME(6) NOT NULL COMMENT 'When others may take it, by the clock of the database',
     host       VARCHAR(255) NOT NULL,
     pid        INTEGER NOT NULL,
     session    VARCHAR(255) NOT NULL,
-    "user"     VARCHAR(400) NOT NULL,
+    "user"     VARCHAR(400) NOT NULL DEFAULT (SESSION_USER()),
     KEY lease_owner (owner)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT 'Who delivers which message with lock.method = lease; a row goes when its delivery ends';
