@@ -12,7 +12,7 @@ from .proxy import CLIENT, SERVER
 METHODS_OF = {POSTGRES: ("advisory", "row", "lease"), SQLITE: ("session",), MARIADB: ("session", "row", "lease")}
 METHODS = METHODS_OF[engine()]
 OF_TRANSACTIONS = tuple(method for method in METHODS if method in ("advisory", "row"))
-CLAIM = b"AS d (message, recipient"     # in what a delivery sends to claim
+CLAIM = b" (message, recipient"     # in what a delivery sends to claim
 SLOTS = 16384       # LOCK_SLOTS
 
 # By each method: how to take it in the open transaction; what a delivery sends to try it.

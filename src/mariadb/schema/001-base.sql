@@ -175,6 +175,13 @@ CREATE TABLE IF NOT EXISTS tally (
   COMMENT 'One row: what was counted so far, and up to which message and copy; purge subtracts what it deletes';
 INSERT IGNORE INTO tally VALUES (1, 0, 0, 0, 0, 0);
 
+-- Purge subtracts what it deletes, and says so by this variable. What is deleted by other means is not known: all is counted
+-- anew. Where a binary log allows triggers only to SUPER, `stats` would be wrong after that.
+SET @trigger = CASE WHEN @@log_bin AND NOT @@log_bin_trust_function_creators THEN 'DO 0' ELSE
+    'CREATE TRIGGER IF NOT EXISTS forget_tally AFTER DELETE ON message FOR EACH ROW
+     UPDATE tally SET last_message = 0, messages = 0, bytes = 0, last_copy = 0, copies = 0 WHERE @subtracts IS NULL' END;
+EXECUTE IMMEDIATE @trigger;
+
 -- Method row: a delivery locks the row of its key (lock_key & 16383), and never changes or adds one.
 CREATE TABLE IF NOT EXISTS slot (
     slot   INTEGER PRIMARY KEY,

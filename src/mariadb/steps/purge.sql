@@ -86,10 +86,10 @@ AND c.attempt_at >= @ago(:abandon_ms)@)
 DELETE FROM lease WHERE expires_at < @now@ - INTERVAL 1 DAY
 
 -- delete_old: deletes those of these messages that are still to be deleted, and subtracts them from what was counted. What
--- they have in other tables goes with them, by foreign keys
+-- they have in other tables goes with them, by foreign keys; the trigger of the schema is told that it need not count anew
 -- takes: older_ms ids
 -- gives: deleted
-SET @gone = (SELECT group_concat(m.id) FROM message m WHERE m.id IN (:ids) AND @old@)
+SET @gone = (SELECT group_concat(m.id) FROM message m WHERE m.id IN (:ids) AND @old@), @subtracts = TRUE
 -- then
 UPDATE tally t SET t.messages = t.messages
 - (SELECT count(*) FROM message WHERE id IN (:ids) AND find_in_set(id, @gone) AND id <= t.last_message),
@@ -100,4 +100,6 @@ t.copies = t.copies
 -- then
 DELETE FROM message WHERE id IN (:ids) AND find_in_set(id, @gone)
 -- then
-SELECT ROW_COUNT()
+SET @deleted = ROW_COUNT(), @subtracts = NULL
+-- then
+SELECT @deleted
