@@ -22,7 +22,7 @@ CREATE TABLE IF NOT EXISTS message (
     date         DATETIME COMMENT 'Date field; NULL when missing or unreadable',
     size         BIGINT NOT NULL COMMENT 'Bytes as appended at the first delivery',
     in_reply_to  TEXT COMMENT 'First id in In-Reply-To, without <>',
-    "references" MEDIUMTEXT NOT NULL COMMENT 'Ids in References in their order, without <>; a JSON array',
+    "references" MEDIUMTEXT NOT NULL DEFAULT ('[]') COMMENT 'Ids in References in their order, without <>; a JSON array',
     received_at  DATETIME(6) NOT NULL COMMENT 'When the message arrived; its INTERNALDATE in every mailbox',
     UNIQUE KEY message_identity (identity, digest),
     KEY message_digest (digest)
@@ -175,6 +175,13 @@ CREATE TABLE IF NOT EXISTS tally (
   COMMENT 'One row: what was counted so far, and up to which message and copy; purge subtracts what it deletes';
 INSERT IGNORE INTO tally VALUES (1, 0, 0, 0, 0, 0);
 
+-- Purge subtracts what it deletes, and says so by this variable. What is deleted by other means is not known: all is counted
+-- anew. Where a binary log allows triggers only to SUPER, `stats` would be wrong after that.
+SET @trigger = CASE WHEN @@log_bin AND NOT @@log_bin_trust_function_creators THEN 'DO 0' ELSE
+    'CREATE TRIGGER IF NOT EXISTS forget_tally AFTER DELETE ON message FOR EACH ROW
+     UPDATE tally SET last_message = 0, messages = 0, bytes = 0, last_copy = 0, copies = 0 WHERE @subtracts IS NULL' END;
+EXECUTE IMMEDIATE @trigger;
+
 -- Method row: a delivery locks the row of its key (lock_key & 16383), and never changes or adds one.
 CREATE TABLE IF NOT EXISTS slot (
     slot   INTEGER PRIMARY KEY,
@@ -188,12 +195,12 @@ INSERT IGNORE INTO slot (slot) WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELEC
 CREATE TABLE IF NOT EXISTS lease (
     "key"      BIGINT PRIMARY KEY,
     owner      BIGINT NOT NULL COMMENT 'Random number of this delivery; whoever holds or ends the lease must know it',
-    taken_at   DATETIME(6) NOT NULL,
+    taken_at   DATETIME(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6)),
     expires_at DATETIME(6) NOT NULL COMMENT 'When others may take it, by the clock of the database',
     host       VARCHAR(255) NOT NULL,
     pid        INTEGER NOT NULL,
     session    VARCHAR(255) NOT NULL,
-    "user"     VARCHAR(400) NOT NULL,
+    "user"     VARCHAR(400) NOT NULL DEFAULT (SESSION_USER()),
     KEY lease_owner (owner)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT 'Who delivers which message with lock.method = lease; a row goes when its delivery ends';

@@ -18,12 +18,12 @@ AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id
 AND (d.last_at >= @ago(:older_ms)@ OR d.finished_at IS NULL))
 AND NOT EXISTS (SELECT 1 FROM copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending'))
 
--- word report: of messages m, of those of their deliveries with the condition
+-- word report: of messages m; a condition of those of their deliveries o that count is to follow
 SELECT coalesce(max(@utc(o.last_at)@), max((SELECT @utc(max(c.attempt_at))@ FROM copy c WHERE c.message = m.id))) AS last_at,
 group_concat(DISTINCT o.queue_id ORDER BY o.queue_id SEPARATOR ', ') AS queue_id,
 group_concat(o.recipient ORDER BY o.id SEPARATOR ', ') AS recipients, m.message_id,
 group_concat(DISTINCT o.reason ORDER BY o.reason SEPARATOR '; ') AS reason
-FROM message m LEFT JOIN delivery o ON o.message = m.id AND {}
+FROM message m LEFT JOIN delivery o ON o.message = m.id AND
 
 -- read_agreed: on which method of locking the hosts have agreed
 -- gives: lock_method
@@ -49,7 +49,7 @@ SELECT id FROM message WHERE id IN (:ids) FOR UPDATE SKIP LOCKED
 -- preview_expired: what abandon_expired would abandon, for people
 -- takes: older_ms appending_ms upto after
 -- gives: last_at queue_id recipients message_id reason
-@report(o.finished_at IS NULL)@ WHERE m.id IN (SELECT id FROM (SELECT m.id FROM @unfinished@
+@report@ o.finished_at IS NULL WHERE m.id IN (SELECT id FROM (SELECT m.id FROM @unfinished@
 WHERE m.id > :after AND @expired@) due) GROUP BY m.id, m.message_id ORDER BY m.id
 
 -- abandon_expired: abandons those of these messages that are still to be abandoned, and lists them for people: their
@@ -64,7 +64,7 @@ WHERE message IN (:ids) AND find_in_set(message, @due) AND finished_at IS NULL
 UPDATE copy SET doubt = doubt OR state = 'appending', state = 'abandoned'
 WHERE message IN (:ids) AND find_in_set(message, @due) AND state IN ('pending', 'appending')
 -- then
-@report(o.outcome = 'abandoned' AND o.finished_at = @abandoned_at)@
+@report@ o.outcome = 'abandoned' AND o.finished_at = @abandoned_at
 WHERE m.id IN (:ids) AND find_in_set(m.id, @due) GROUP BY m.id, m.message_id ORDER BY m.id
 
 -- message_is_open: whether a message has anything unfinished
@@ -86,10 +86,10 @@ AND c.attempt_at >= @ago(:abandon_ms)@)
 DELETE FROM lease WHERE expires_at < @now@ - INTERVAL 1 DAY
 
 -- delete_old: deletes those of these messages that are still to be deleted, and subtracts them from what was counted. What
--- they have in other tables goes with them, by foreign keys
+-- they have in other tables goes with them, by foreign keys; the trigger of the schema is told that it need not count anew
 -- takes: older_ms ids
 -- gives: deleted
-SET @gone = (SELECT group_concat(m.id) FROM message m WHERE m.id IN (:ids) AND @old@)
+SET @gone = (SELECT group_concat(m.id) FROM message m WHERE m.id IN (:ids) AND @old@), @subtracts = TRUE
 -- then
 UPDATE tally t SET t.messages = t.messages
 - (SELECT count(*) FROM message WHERE id IN (:ids) AND find_in_set(id, @gone) AND id <= t.last_message),
@@ -100,4 +100,6 @@ t.copies = t.copies
 -- then
 DELETE FROM message WHERE id IN (:ids) AND find_in_set(id, @gone)
 -- then
-SELECT ROW_COUNT()
+SET @deleted = ROW_COUNT(), @subtracts = NULL
+-- then
+SELECT @deleted
