@@ -455,6 +455,7 @@ FORCE:
 #:                    COMPARE="OLD.json NEW.json" (instead of measuring)
 #: make soak        deliveries on several hosts while everything is killed, cut and restarted; then checks every mailbox
 #:                  and row: SECONDS=600 HOSTS=3 DELIVERIES=100 (at once) SEED= (to repeat a run) ENGINE=sqlite
+#:                  or mariadb
 #: make install     the programs, manuals, completion for bash and zsh, a sample configuration, and in share/oncedrop the
 #:                  examples for Postfix, Dovecot, Cyrus, Courier, PostgreSQL, PgBouncer, systemd, AppArmor, Grafana and
 #:                  applications, with these directories in them:
