@@ -56,7 +56,7 @@ SELECT '', '', 0, FALSE FROM DUAL WHERE FALSE
 -- takes: key owner lasts_ms host pid session
 -- gives: granted:truth
 INSERT INTO lease ("key", owner, taken_at, expires_at, host, pid, session, "user")
-VALUES (:key, :owner, @now@, @expiry@, :host, :pid, :session, SESSION_USER())
+VALUES (:key, :owner, @now@, @expiry@, :host, :pid, :session, substring_index(SESSION_USER(), '@', 1))
 ON DUPLICATE KEY UPDATE owner = CASE WHEN lease.expires_at <= VALUES(taken_at) THEN VALUES(owner) ELSE lease.owner END,
 taken_at = CASE WHEN owner = VALUES(owner) THEN VALUES(taken_at) ELSE lease.taken_at END,
 host = CASE WHEN owner = VALUES(owner) THEN VALUES(host) ELSE lease.host END,
