@@ -2,12 +2,13 @@
 """Mail through two hosts whose ledger is in a Galera cluster, each with a node of its own: with lock.method = lease nothing is lost
 or doubled, also while a node is killed or cut off; the other methods are refused.
 
-Seen to fail with: claims that are taken whatever the lock says, and without their own condition (ledger_lock.c, steps/claim.sql),
-by doubled messages."""
+Seen to fail with: a claim and its hold taken for good whatever their answers are, and a lock that every delivery gets
+(ledger_claim.c, ledger_look.c), by doubled messages with a node killed or cut off; a copy in doubt that is not searched for
+(plan.c: append_or_search), where a node dies behind the APPEND. The other methods were refused only where both nodes are named,
+until the program looked at wsrep_on."""
 
 import concurrent.futures
 import os
-import time
 
 import flow as flow_module
 import pytest
@@ -177,7 +178,7 @@ def test_a_node_is_cut_off(pair, saw):
 
 
 def test_a_node_dies_between_append_and_commit(pair):
-    """The message is in the mailbox, and the cluster learns of it by the other node, or by a search."""
+    """And nobody but the host that knew only this node knows that the message is in the mailbox."""
     first, second = pair.cluster.nodes
     scuba = pair.site.account("scuba")
     mail = message(to=scuba)
@@ -188,16 +189,18 @@ def test_a_node_dies_between_append_and_commit(pair):
         return data
     proxy = Proxy(pair.dovecot.port, watch)
     try:
-        host = pair.host(3, [second, first], proxy.port)
-        end = time.monotonic() + 60
-        while host.deliver(mail, scuba)[0] == 75 and time.monotonic() < end:
-            time.sleep(0.2)
-        assert second.process.poll() is not None
-        assert host.deliver(mail, scuba)[0] == 0
+        status, text = pair.host(3, [second], proxy.port).deliver(mail, scuba)
+        assert status == 75 and second.process.poll() is not None, text
+        assert pair.dovecot.count(scuba) == 1
+        state = "SELECT state FROM oncedrop.copy WHERE account = %s"
+        wait_until(lambda: pair.site.value(state, (scuba,)) == "appending", "the first node knows the claim")
+        pair.site.ledger.age(hours=1, account=scuba)
+        pair.site.ledger.older("lease", "expires_at", hours=1)
+        other = pair.host(4, [first])
+        wait_until(lambda: other.deliver(mail, scuba)[0] == 0, "it is delivered", 60)
     finally:
         proxy.close()
         if second.process.poll() is not None:
             second.come_back()
             pair.cluster.wait_for(2)
     assert pair.dovecot.count(scuba) == 1
-    wait_until(lambda: pair.site.value("SELECT count(*) FROM oncedrop.copy WHERE state <> 'stored'") == 0, "it is settled", 10)

@@ -109,7 +109,7 @@ class MariaLedger(Ledger):
         """Records this many messages, evenly over the last days, for 1,000 accounts."""
         values = {"rows": rows, "now": to_mariadb(self.now()), "step": days * 86400e6 / rows}
         with contextlib.closing(self.server.connect(self.database)) as session, session.cursor() as cursor:
-            for statement in ledgers.FILL_MARIADB.split(";\n"):
+            for statement in ledgers.FILL_MARIADB.replace("ROWS", str(rows)).split(";\n"):
                 cursor.execute(in_mariadb(self.database, statement), values)
 
     def damage(self):
@@ -223,7 +223,8 @@ PARTS = (
 )
 EMPTY = ("DELETE FROM oncedrop.message", "DELETE FROM oncedrop.server", "DELETE FROM oncedrop.event", "DELETE FROM oncedrop.total",
          "DELETE FROM oncedrop.lease",
-         "UPDATE oncedrop.tally SET last_message = 0, messages = 0, bytes = 0, last_copy = 0, copies = 0", "UPDATE oncedrop.agreed SET lock_method = 'session' WHERE lock_method <> 'session'")
+         "UPDATE oncedrop.tally SET last_message = 0, messages = 0, bytes = 0, last_copy = 0, copies = 0",
+         "UPDATE oncedrop.agreed SET lock_method = 'session' WHERE lock_method <> 'session'")
 NUMBERED = ("message", "delivery", "copy", "event")     # their rows begin again with number 1
 MANY = 1000     # messages; anything with more is dropped faster than emptied
 

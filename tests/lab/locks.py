@@ -12,7 +12,6 @@ from .proxy import CLIENT, SERVER
 METHODS_OF = {POSTGRES: ("advisory", "row", "lease"), SQLITE: ("session",), MARIADB: ("session", "row", "lease")}
 METHODS = METHODS_OF[engine()]
 OF_TRANSACTIONS = tuple(method for method in METHODS if method in ("advisory", "row"))
-CLAIM = b" (message, recipient"     # in what a delivery sends to claim
 SLOTS = 16384       # LOCK_SLOTS
 
 # By each method: how to take it in the open transaction; what a delivery sends to try it.
@@ -28,8 +27,8 @@ TAKE_IN = {
     MARIADB: {
         "session": "SELECT get_lock(%s, 3600)",
         "row": f"SELECT slot FROM oncedrop.slot WHERE slot = (%s & {SLOTS - 1}) FOR UPDATE",
-        "lease": "INSERT INTO oncedrop.lease (\"key\", owner, expires_at, host, pid, session)"
-                 " VALUES (%s, 1, utc_timestamp(6) + INTERVAL 1 HOUR, 'stranger', 1, '')"
+        "lease": "INSERT INTO oncedrop.lease (\"key\", owner, taken_at, expires_at, host, pid, session, \"user\")"
+                 " VALUES (%s, 1, utc_timestamp(6), utc_timestamp(6) + INTERVAL 1 HOUR, 'stranger', 1, '', user())"
                  " ON DUPLICATE KEY UPDATE owner = 1, expires_at = VALUES(expires_at), host = VALUES(host), pid = VALUES(pid),"
                  " session = VALUES(session)",
     },
@@ -37,9 +36,11 @@ TAKE_IN = {
 TRY_IN = {
     POSTGRES: {"advisory": b"pg_try_advisory_xact_lock", "row": b"FOR UPDATE SKIP LOCKED",
                "lease": b"INSERT INTO \"oncedrop\".lease"},
-    MARIADB: {"session": b"GET_LOCK", "row": b"FOR UPDATE SKIP LOCKED", "lease": b"lease SET"},
+    MARIADB: {"session": b"GET_LOCK(", "row": b"FOR UPDATE SKIP LOCKED", "lease": b"INSERT INTO lease"},
 }
 TAKE, TRY = TAKE_IN.get(engine()), TRY_IN.get(engine())
+# In what a delivery sends to claim.
+CLAIM = b"INSERT INTO delivery (message, recipient" if engine() == MARIADB else b"AS d (message, recipient"
 
 
 def of_environment():

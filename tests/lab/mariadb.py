@@ -25,6 +25,7 @@ SESSION = "SET SESSION sql_mode = 'ANSI,STRICT_ALL_TABLES', time_zone = '+00:00'
 class MariaDB(process.Server):
     name = "mariadb"
     death_signal = signal.SIGKILL   # at once; nobody needs the data
+    options = [*UNSYNCED, *SMALL]
 
     def __init__(self, directory):
         super().__init__(directory)
@@ -49,7 +50,8 @@ class MariaDB(process.Server):
         os.chown(making, self.user.pw_uid, self.user.pw_gid)
         # As root it changes to the user itself, after it has made directories that are root's.
         subprocess.run([process.find_program("mariadb-install-db"), "--no-defaults", f"--datadir={making}", "--skip-test-db",
-                        "--skip-name-resolve", f"--auth-root-socket-user={self.user.pw_name}", f"--tmpdir={making}", *UNSYNCED, *SMALL],
+                        "--skip-name-resolve", f"--auth-root-socket-user={self.user.pw_name}", f"--tmpdir={making}",
+                        *UNSYNCED, *SMALL],
                        check=True, cwd="/", stdout=subprocess.DEVNULL, **process.run_as(self.user))
         os.rename(making, self.template)
 
@@ -88,7 +90,7 @@ class MariaDB(process.Server):
             "default-time-zone": "+00:00",
             **self.settings,
         }
-        return [process.find_program("mariadbd"), "--no-defaults", f"--datadir={self.path('data')}", *UNSYNCED, *SMALL,
+        return [process.find_program("mariadbd"), "--no-defaults", f"--datadir={self.path('data')}", *self.options,
                 "--skip-name-resolve", *[f"--{name}={value}" for name, value in settings.items()]]
 
     def end(self, stop_signal):
@@ -157,6 +159,9 @@ class MariaDB(process.Server):
     def create_role(self, name):
         """Creates a user who may only log in; the password is the name."""
         self.admin(f"CREATE USER {name} IDENTIFIED BY %s", (name,))
+
+    def grant(self, role, user):
+        """Nothing: lab.with_users has done it, since it is for the owner to do."""
 
     def new_name(self):
         """All have the same length, so that one can replace another in a packet."""
