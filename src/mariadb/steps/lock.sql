@@ -14,7 +14,7 @@ SESSION wait_timeout
 -- try_session: tries the lock, which ends with the session; to have it twice would take two releases
 -- takes: key owner lasts_ms host pid session
 -- gives: granted:truth
-SET @while_held@ = ceil(:lasts_ms / 1000.0) + 1
+SET @while_held@ = CAST(coalesce(ceil(:lasts_ms / 1000.0) + 1, @@SESSION.wait_timeout) AS INTEGER)
 -- then
 SELECT CASE WHEN IS_USED_LOCK(@name@) = CONNECTION_ID() THEN TRUE ELSE coalesce(GET_LOCK(@name@, 0), FALSE) END
 
