@@ -200,7 +200,7 @@ CREATE TABLE IF NOT EXISTS lease (
     host       VARCHAR(255) NOT NULL,
     pid        INTEGER NOT NULL,
     session    VARCHAR(255) NOT NULL,
-    "user"     VARCHAR(400) NOT NULL DEFAULT (SESSION_USER()),
+    "user"     VARCHAR(400) NOT NULL DEFAULT (substring_index(SESSION_USER(), '@', 1)),
     KEY lease_owner (owner)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT 'Who delivers which message with lock.method = lease; a row goes when its delivery ends';

@@ -14,7 +14,7 @@ SESSION wait_timeout
 -- try_session: tries the lock, which ends with the session; to have it twice would take two releases
 -- takes: key owner lasts_ms host pid session
 -- gives: granted:truth
-SET @while_held@ = ceil(:lasts_ms / 1000.0) + 1
+SET @while_held@ = CAST(coalesce(ceil(:lasts_ms / 1000.0) + 1, @@SESSION.wait_timeout) AS INTEGER)
 -- then
 SELECT CASE WHEN IS_USED_LOCK(@name@) = CONNECTION_ID() THEN TRUE ELSE coalesce(GET_LOCK(@name@, 0), FALSE) END
 
@@ -56,7 +56,7 @@ SELECT '', '', 0, FALSE FROM DUAL WHERE FALSE
 -- takes: key owner lasts_ms host pid session
 -- gives: granted:truth
 INSERT INTO lease ("key", owner, taken_at, expires_at, host, pid, session, "user")
-VALUES (:key, :owner, @now@, @expiry@, :host, :pid, :session, SESSION_USER())
+VALUES (:key, :owner, @now@, @expiry@, :host, :pid, :session, substring_index(SESSION_USER(), '@', 1))
 ON DUPLICATE KEY UPDATE owner = CASE WHEN lease.expires_at <= VALUES(taken_at) THEN VALUES(owner) ELSE lease.owner END,
 taken_at = CASE WHEN owner = VALUES(owner) THEN VALUES(taken_at) ELSE lease.taken_at END,
 host = CASE WHEN owner = VALUES(owner) THEN VALUES(host) ELSE lease.host END,

@@ -26,15 +26,22 @@ CASE WHEN c.place IS NOT NULL THEN p.ID IS NULL END AS hidden, '[]' AS waiting
 FROM claims c LEFT JOIN information_schema.PROCESSLIST p ON p.ID = c.place
 @oldest_first@
 
--- locks_row: claims in progress; who has locked a row, only users with the right PROCESS could see
+-- locks_row: claims in progress, and whether their rows are locked: those that are not are locked for an instant. Who has
+-- locked one, the server tells only users with the right PROCESS
 -- takes: claim_ms
 -- gives: key message_id account mailbox state host pid age:number lock session ours:truth backend user client held hidden:truth
 -- gives: waiting:json
-WITH @claims((m.lock_key & 16383))@
+SELECT coalesce(group_concat(s.slot), '') INTO @unlocked FROM (SELECT DISTINCT m.lock_key & 16383 AS slot
+FROM copy c JOIN message m ON m.id = c.message WHERE c.state = 'appending') k STRAIGHT_JOIN slot s ON s.slot = k.slot
+FOR UPDATE SKIP LOCKED
+-- then
+WITH @claims((m.lock_key & 16383))@,
+tried AS (SELECT c.*, CASE WHEN NOT find_in_set(c.place, @unlocked) THEN c.place END AS holder FROM claims c)
 SELECT c."key", c.message_id, c.account, c.mailbox, c.state, c.host, c.pid, @seconds_since(c.attempt_at)@ AS age,
-@lock(NULL)@ AS "lock", NULL AS session, NULL AS ours, NULL AS backend, NULL AS "user", NULL AS client, NULL AS held,
-NULL AS hidden, '[]' AS waiting
-FROM claims c
+@lock(c.holder)@ AS "lock", CASE WHEN c.holder IS NOT NULL THEN concat('oncedrop ', c.host, '[', c.pid, ']') END AS session,
+CASE WHEN c.holder IS NOT NULL THEN TRUE END AS ours, NULL AS backend, NULL AS "user", NULL AS client, NULL AS held,
+CASE WHEN c.holder IS NOT NULL THEN TRUE END AS hidden, '[]' AS waiting
+FROM tried c
 @oldest_first@
 
 -- word lease_columns: of those that have not expired
