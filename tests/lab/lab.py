@@ -61,7 +61,6 @@ def with_users(server):
             server.admin(f"CREATE ROLE {role} WITH ADMIN {OWNER}")
             cursor.execute(f"GRANT {role} TO {user}")
             server.admin(f"SET DEFAULT ROLE {role} FOR {user}")
-    server.admin(f"GRANT PROCESS ON *.* TO {OPERATOR}")     # to see who has a lock
     return server
 
 
