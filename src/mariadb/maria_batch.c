@@ -8,7 +8,7 @@
 
 #define FLUSH_BYTES ((size_t)256 * 1024)
 
-static void expect(struct sql_session *maria, enum maria_answer_kind kind, const char *gives)
+static void expect_answer(struct sql_session *maria, enum maria_answer_kind kind, const char *gives)
 {
     struct maria_answer answer = {.kind = kind, .gives = gives};
     g_array_append_val(maria->answers, answer);
@@ -22,8 +22,8 @@ static void add_set_up(struct sql_session *maria)
     char *set_up OD_CLEANUP(base_free) = maria_set_up(maria);
     g_string_append(maria->text, set_up);
     for (size_t i = 1; i < maria_statements(set_up); i++)
-        expect(maria, MARIA_ANSWER_PART, "");
-    expect(maria, MARIA_ANSWER_SET_UP, "");
+        expect_answer(maria, MARIA_ANSWER_PART, "");
+    expect_answer(maria, MARIA_ANSWER_SET_UP, "");
 }
 
 static bool send_text(struct sql_session *maria)
@@ -38,7 +38,7 @@ static bool send_text(struct sql_session *maria)
 }
 
 /* A transaction of which a statement has failed cannot go on: what its other statements did must not be committed. */
-static void undo(struct sql_session *maria)
+static void undo_transaction(struct sql_session *maria)
 {
     struct fault ignored;
     if (!maria_in_transaction(maria))
@@ -49,12 +49,12 @@ static void undo(struct sql_session *maria)
 }
 
 /* The server does not execute what follows, and does not answer to it. */
-static void fail(struct sql_session *maria, enum maria_answer_kind kind)
+static void stop_batch(struct sql_session *maria, enum maria_answer_kind kind)
 {
     maria->failed = true;
     maria->lost = maria->lost || kind == MARIA_ANSWER_COMMIT;
     g_string_truncate(maria->released, 0);
-    undo(maria);
+    undo_transaction(maria);
 }
 
 /* Reads the next answer of what was sent; false if it is that of a failure, or was. */
@@ -72,7 +72,7 @@ static bool read_answer(struct sql_session *maria)
         maria->lost = true;
     }
     if (rows == NULL) {
-        fail(maria, answer->kind);
+        stop_batch(maria, answer->kind);
         return false;
     }
     if (answer->kind == MARIA_ANSWER_PART || answer->kind == MARIA_ANSWER_SET_UP)
@@ -104,13 +104,13 @@ static void flush_if_long(struct sql_session *maria)
 }
 
 /* Goes on with the batch; false if nothing more of it is executed. */
-static bool enter(struct sql_session *maria)
+static bool goes_on(struct sql_session *maria)
 {
     maria->added++;
     return !maria->failed;
 }
 
-static void append(struct sql_session *maria, const char *text)
+static void append_statement(struct sql_session *maria, const char *text)
 {
     add_set_up(maria);
     if (maria->text->len > 0)
@@ -120,16 +120,16 @@ static void append(struct sql_session *maria, const char *text)
 
 void maria_add(struct sql_session *maria, const char *text, size_t statements, const char *gives)
 {
-    if (!enter(maria))
+    if (!goes_on(maria))
         return;
     if (strcmp(text, MARIA_NOTHING) == 0) {
-        expect(maria, MARIA_ANSWER_NOTHING, "");
+        expect_answer(maria, MARIA_ANSWER_NOTHING, "");
         return;
     }
-    append(maria, text);
+    append_statement(maria, text);
     for (size_t i = 1; i < statements; i++)
-        expect(maria, MARIA_ANSWER_PART, "");
-    expect(maria, MARIA_ANSWER_STEP, gives);
+        expect_answer(maria, MARIA_ANSWER_PART, "");
+    expect_answer(maria, MARIA_ANSWER_STEP, gives);
     flush_if_long(maria);
 }
 
@@ -141,12 +141,12 @@ void maria_add_released(struct sql_session *maria, const char *text)
 
 void maria_add_commit(struct sql_session *maria)
 {
-    if (!enter(maria))
+    if (!goes_on(maria))
         return;
-    append(maria, "COMMIT");
-    expect(maria, MARIA_ANSWER_COMMIT, "");
+    append_statement(maria, "COMMIT");
+    expect_answer(maria, MARIA_ANSWER_COMMIT, "");
     for (size_t i = 1; i < maria_statements(maria->released->str); i++)
-        expect(maria, MARIA_ANSWER_PART, "");
+        expect_answer(maria, MARIA_ANSWER_PART, "");
     g_string_append(maria->text, maria->released->str);
     g_string_truncate(maria->released, 0);
 }
@@ -219,6 +219,6 @@ bool maria_script(struct sql_session *maria, const char *text, struct fault *fau
         done = rows != NULL;
     }
     if (!done)
-        undo(maria);
+        undo_transaction(maria);
     return done;
 }

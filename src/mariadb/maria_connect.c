@@ -69,8 +69,8 @@ static void set_options(struct sql_session *maria, const struct maria_conninfo *
 
 enum connecting { CONNECTED, CONNECTING_FAILED, CONNECTING_SILENT };
 
-static enum connecting connect_to(struct sql_session *maria, const struct maria_conninfo *conninfo,
-                                  const struct maria_host *host, const char *user, int64_t until)
+static enum connecting connect_host(struct sql_session *maria, const struct maria_conninfo *conninfo,
+                                    const struct maria_host *host, const char *user, int64_t until)
 {
     MYSQL *done = NULL;
     int status = mysql_real_connect_start(&done, maria->mysql, host->name, user,
@@ -86,7 +86,7 @@ static enum connecting connect_to(struct sql_session *maria, const struct maria_
 }
 
 /* MySQL has no RETURNING, other names of collations, and was not tested. */
-static bool check_server(const struct sql_session *maria, struct fault *fault)
+static bool check_kind(const struct sql_session *maria, struct fault *fault)
 {
     const char *version = mysql_get_server_info(maria->mysql);
     if (!mariadb_connection(maria->mysql))
@@ -96,7 +96,8 @@ static bool check_server(const struct sql_session *maria, struct fault *fault)
 }
 
 /* Adds what the connector said of a host to what was said of those before. */
-static void add_reason(const struct sql_session *maria, const struct maria_host *host, bool silent, struct fault *fault)
+static void add_host_reason(const struct sql_session *maria, const struct maria_host *host, bool silent,
+                            struct fault *fault)
 {
     const struct fault was = *fault;
     const char *name = host->name != NULL ? host->name : "localhost";
@@ -112,7 +113,7 @@ static bool is_answer(unsigned error)
     return error != 0 && (error < CR_MIN_ERROR || error == CR_SSL_CONNECTION_ERROR);
 }
 
-static bool connect_to_one(struct sql_session *maria, const struct config *config,
+static bool connect_to_any(struct sql_session *maria, const struct config *config,
                            const struct maria_conninfo *conninfo, const char *user, const char *application,
                            struct fault *fault)
 {
@@ -127,11 +128,11 @@ static bool connect_to_one(struct sql_session *maria, const struct config *confi
         maria->lost = false;
         bool verify = maria->remote && config->database.tls == DATABASE_TLS_VERIFY;
         set_options(maria, conninfo, application, verify);
-        enum connecting ended = connect_to(maria, conninfo, host, user, base_now_ms() + MAX(share, 1));
+        enum connecting ended = connect_host(maria, conninfo, host, user, base_now_ms() + MAX(share, 1));
         maria->secured = verify;
         if (ended == CONNECTED)
             return true;
-        add_reason(maria, host, ended == CONNECTING_SILENT, fault);
+        add_host_reason(maria, host, ended == CONNECTING_SILENT, fault);
         bool last = is_answer(mysql_errno(maria->mysql));
         maria->lost = true;
         end_connection(maria);
@@ -158,7 +159,7 @@ struct sql_session *maria_open(const struct config *config, const char *applicat
         }
     }
     struct sql_session *maria = maria_session_new(config);
-    if (connect_to_one(maria, config, conninfo, user, application, fault) && check_server(maria, fault))
+    if (connect_to_any(maria, config, conninfo, user, application, fault) && check_kind(maria, fault))
         return maria;
     maria_close(maria);
     return NULL;

@@ -105,7 +105,7 @@ static bool take_hosts(struct maria_conninfo *it, const char *text, size_t lengt
 }
 
 /* NAME=VALUE */
-static bool take_option(struct maria_conninfo *it, const char *text, size_t length, struct fault *fault)
+static bool take_one_option(struct maria_conninfo *it, const char *text, size_t length, struct fault *fault)
 {
     const struct {
         const char *name;
@@ -131,7 +131,7 @@ static bool take_options(struct maria_conninfo *it, const char *text, struct fau
 {
     while (*text != '\0') {
         size_t length = strcspn(text, "&");
-        if (!take_option(it, text, length, fault))
+        if (!take_one_option(it, text, length, fault))
             return false;
         text += length + (text[length] == '&');
     }

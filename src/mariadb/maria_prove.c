@@ -6,7 +6,7 @@
 #include "mariadb/maria.h"
 
 /* The only row of one statement; NULL with the fault set. */
-static struct sql_rows *ask(const struct config *config, const char *text, struct fault *fault)
+static struct sql_rows *ask_row(const struct config *config, const char *text, struct fault *fault)
 {
     struct sql_session *maria = maria_open(config, "oncedrop check", fault);
     struct sql_rows *rows = NULL;
@@ -22,7 +22,7 @@ static struct sql_rows *ask(const struct config *config, const char *text, struc
 static enum sql_proof prove_durability(const struct config *config, struct fault *ret)
 {
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
-        ask(config, "SELECT @@innodb_flush_log_at_trx_commit, @@log_bin AND @@sync_binlog <> 1", ret);
+        ask_row(config, "SELECT @@innodb_flush_log_at_trx_commit, @@log_bin AND @@sync_binlog <> 1", ret);
     if (rows == NULL)
         return SQL_PROOF_BAD;
     if (!maria_is_durable(rows, ret))
@@ -34,7 +34,7 @@ static enum sql_proof prove_durability(const struct config *config, struct fault
 /* A text of a part may have 1 MiB, and so may a piece of a message; in hexadecimal digits they have two. */
 static enum sql_proof prove_packet(const struct config *config, struct fault *ret)
 {
-    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = ask(config, "SELECT @@max_allowed_packet", ret);
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = ask_row(config, "SELECT @@max_allowed_packet", ret);
     if (rows == NULL)
         return SQL_PROOF_BAD;
     int64_t most = sql_number(rows, 0, 0);
@@ -48,10 +48,10 @@ static enum sql_proof prove_packet(const struct config *config, struct fault *re
 static enum sql_proof prove_cluster(const struct config *config, struct fault *ret)
 {
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
-        ask(config,
-            "SELECT count(*) FROM information_schema.SESSION_VARIABLES WHERE VARIABLE_NAME = 'WSREP_ON' AND"
-            " VARIABLE_VALUE = 'ON' OR VARIABLE_NAME = 'WSREP_PROVIDER' AND VARIABLE_VALUE <> 'none'",
-            ret);
+        ask_row(config,
+                "SELECT count(*) FROM information_schema.SESSION_VARIABLES WHERE VARIABLE_NAME = 'WSREP_ON' AND"
+                " VARIABLE_VALUE = 'ON' OR VARIABLE_NAME = 'WSREP_PROVIDER' AND VARIABLE_VALUE <> 'none'",
+                ret);
     if (rows == NULL)
         return SQL_PROOF_BAD;
     bool cluster = sql_number(rows, 0, 0) == 2, good = !cluster || config->lock.method == LOCK_METHOD_LEASE;

@@ -31,7 +31,7 @@ enum sql_failure maria_failure(const struct fault *fault)
 }
 
 /* What to do, a new string; NULL: not known. */
-static char *remedy_of(const struct maria_conninfo *conninfo, const char *role, int error)
+static char *remedy_for(const struct maria_conninfo *conninfo, const char *role, int error)
 {
     const struct passwd *passwd = getpwuid(geteuid());
     const char *user = conninfo->user != NULL ? conninfo->user : passwd != NULL ? passwd->pw_name : "";
@@ -75,7 +75,7 @@ void maria_add_remedy(const struct config *config, const char *role, struct faul
     struct fault ignored;
     struct maria_conninfo *conninfo OD_CLEANUP(maria_conninfo_free) =
         maria_conninfo_new(config->database.conninfo, &ignored);
-    char *remedy OD_CLEANUP(base_free) = conninfo != NULL ? remedy_of(conninfo, role, atoi(fault->code)) : NULL;
+    char *remedy OD_CLEANUP(base_free) = conninfo != NULL ? remedy_for(conninfo, role, atoi(fault->code)) : NULL;
     if (remedy != NULL && strstr(fault->text, remedy) == NULL)
         fault_set(fault, "%s (%s)", was.text, remedy);
     memcpy(fault->code, was.code, sizeof(was.code));

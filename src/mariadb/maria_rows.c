@@ -17,7 +17,7 @@ struct place {
     bool none;
 };
 
-static void free_owner(void *context)
+static void free_cells_of(void *context)
 {
     struct owner *owner = context;
     g_byte_array_unref(owner->bytes);
@@ -25,7 +25,7 @@ static void free_owner(void *context)
     base_free(&owner);
 }
 
-static enum sql_type type_of(const MYSQL_FIELD *field, char type)
+static enum sql_type type_of_field(const MYSQL_FIELD *field, char type)
 {
     if (type == 't')
         return SQL_TYPE_TRUTH;
@@ -98,13 +98,13 @@ static struct sql_rows *rows_of(MYSQL_RES *result, const char *gives, GByteArray
     struct owner *owner = base_alloc(sizeof(*owner));
     *owner = (struct owner){.bytes = bytes, .names = g_ptr_array_new_with_free_func(g_free)};
     rows->owner = owner;
-    rows->free_owner = free_owner;
+    rows->free_owner = free_cells_of;
     rows->changed = (int64_t)rows->count;
     for (size_t column = 0; column < columns; column++) {
         char *name = g_strdup(fields[column].name);
         g_ptr_array_add(owner->names, name);
         rows->names[column] = name;
-        rows->types[column] = type_of(&fields[column], column < typed ? gives[column] : '-');
+        rows->types[column] = type_of_field(&fields[column], column < typed ? gives[column] : '-');
     }
     for (guint i = 0; i < places->len; i++) {
         const struct place *place = &g_array_index(places, struct place, i);

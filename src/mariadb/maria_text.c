@@ -52,7 +52,7 @@ static void append_items(GString *sql, const struct sql_value *list)
         g_string_append(sql, "NULL"); /* is in no list */
 }
 
-static void append_json(GString *sql, const struct sql_value *list)
+static void append_as_json(GString *sql, const struct sql_value *list)
 {
     char *json OD_CLEANUP(base_free) = sql_value_json(list);
     append_text(sql, json, SIZE_MAX, false);
@@ -83,12 +83,12 @@ static void append_value(GString *sql, const struct sql_value *value)
         if (g_str_has_suffix(sql->str, "IN ("))
             append_items(sql, value);
         else
-            append_json(sql, value);
+            append_as_json(sql, value);
         break;
     }
 }
 
-static size_t index_at(const char *digits)
+static size_t number_at(const char *digits)
 {
     int index = (digits[0] - '0') * 10 + (digits[1] - '0');
     return (size_t)index;
@@ -101,7 +101,7 @@ static const char *append_rows(GString *sql, const char *text, const struct sql_
     size_t count = 0;
     for (; *text != ')'; text++)
         if (*text == SQL_TEXT_VALUE && count < SQL_VALUES_MAX)
-            lists[count++] = &values[index_at(text + 1)];
+            lists[count++] = &values[number_at(text + 1)];
     for (size_t row = 0; count > 0 && row < lists[0]->size; row++) {
         g_string_append(sql, row > 0 ? "), (" : "");
         for (size_t i = 0; i < count; i++) {
@@ -122,12 +122,12 @@ char *maria_text(const char *text, const struct sql_value *values)
     GString *sql = g_string_sized_new(2 * strlen(text));
     while (*text != '\0') {
         if (*text == SQL_TEXT_IF) {
-            text += values[index_at(text + 1)].kind == SQL_KIND_NONE ? strcspn(text, "\n") : 3;
-        } else if (*text == SQL_TEXT_VALUE && is_list(&values[index_at(text + 1)]) &&
+            text += values[number_at(text + 1)].kind == SQL_KIND_NONE ? strcspn(text, "\n") : 3;
+        } else if (*text == SQL_TEXT_VALUE && is_list(&values[number_at(text + 1)]) &&
                    g_str_has_suffix(sql->str, "VALUES (")) {
             text = append_rows(sql, text, values);
         } else if (*text == SQL_TEXT_VALUE) {
-            append_value(sql, &values[index_at(text + 1)]);
+            append_value(sql, &values[number_at(text + 1)]);
             text += 3;
         } else {
             size_t plain = strcspn(text, (const char[]){SQL_TEXT_VALUE, SQL_TEXT_IF, '\0'});

@@ -33,7 +33,7 @@ bool maria_lose(struct sql_session *maria, struct fault *fault, const char *what
 }
 
 /* Whether the session is of no more use after this error of the server's: the next transaction connects anew. */
-static bool is_stale(unsigned error)
+static bool is_of_no_use(unsigned error)
 {
     static const unsigned errors[] = {
         1053, /* ER_SERVER_SHUTDOWN */
@@ -63,7 +63,7 @@ bool maria_statement_failed(struct sql_session *maria, struct fault *fault)
         return maria_lose(maria, fault, "connection lost");
     fault_set(fault, "database: %s (error %u)", mysql_error(maria->mysql), error);
     (void)snprintf(fault->code, sizeof(fault->code), "%u", error);
-    maria->lost = maria->lost || is_stale(error);
+    maria->lost = maria->lost || is_of_no_use(error);
     return false;
 }
 
