@@ -105,9 +105,8 @@ class Cluster:
         self.first = lab.start(Node(directory, "node1", 2))
         self.first.end(self.first.stop_signal)      # to be copied, which is faster than what nodes do
         self.second = Node(directory, "node2", 1, self.first)
-        subprocess.run(["cp", "-a", self.first.path("data"), self.second.path("data")], check=True)
-        shutil.copy(self.first.path("init.sql"), self.second.path("init.sql"))
-        shutil.chown(self.second.path("init.sql"), self.second.user.pw_uid, self.second.user.pw_gid)
+        for name in ("data", "init.sql", "tmp"):
+            subprocess.run(["cp", "-a", self.first.path(name), self.second.path(name)], check=True)
         self.first.launch()
         process.wait_until(self.first.is_up, "the first node is up again")
         lab.start(self.second)
