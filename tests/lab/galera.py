@@ -49,6 +49,7 @@ class Node(MariaDB):
             "wsrep-provider-options": ";".join([PATIENCE, *(f"{key}={value}" for key, value in options.items())]),
             "binlog-format": "ROW",
             "innodb-autoinc-lock-mode": "2",
+            "log-bin-trust-function-creators": "ON",    # as conf/mariadb has it: the schema has a trigger
         }
         if first is not None:
             self.password = first.password
