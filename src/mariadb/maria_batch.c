@@ -104,7 +104,7 @@ static void flush_if_long(struct sql_session *maria)
 }
 
 /* Goes on with the batch; false if nothing more of it is executed. */
-static bool goes_on(struct sql_session *maria)
+static bool count_step(struct sql_session *maria)
 {
     maria->added++;
     return !maria->failed;
@@ -120,7 +120,7 @@ static void append_statement(struct sql_session *maria, const char *text)
 
 void maria_add(struct sql_session *maria, const char *text, size_t statements, const char *gives)
 {
-    if (!goes_on(maria))
+    if (!count_step(maria))
         return;
     if (strcmp(text, MARIA_NOTHING) == 0) {
         expect_answer(maria, MARIA_ANSWER_NOTHING, "");
@@ -141,7 +141,7 @@ void maria_add_released(struct sql_session *maria, const char *text)
 
 void maria_add_commit(struct sql_session *maria)
 {
-    if (!goes_on(maria))
+    if (!count_step(maria))
         return;
     append_statement(maria, "COMMIT");
     expect_answer(maria, MARIA_ANSWER_COMMIT, "");
