@@ -3,8 +3,8 @@
  * A session with MariaDB on which every wait has a limit (the connector's non-blocking calls and poll). A batch is one text
  * of several statements, COM_QUERY with CLIENT_MULTI_STATEMENTS, and so one round trip: the connector does not let a second
  * query follow before the answers to the first are read, and a prepared statement is a round trip of its own. The server
- * executes the statements one after the other, answers each, and stops at the first that fails. A delivery takes three: look, claim
- * with hold, settle; what a session must be is set at the beginning of its first.
+ * executes the statements one after the other, answers each, and stops at the first that fails. A delivery takes three:
+ * look, claim with hold, settle; what a session must be is set at the beginning of its first.
  *
  * No value can end its literal (maria_text.c): numbers are digits; bytes are hexadecimal digits between X' and '; a text of
  * letters, digits and a few signs stands between '...', every other is hexadecimal, too, behind _utf8mb4. None of these has a
