@@ -41,6 +41,9 @@ static inline size_t decode_span_size(struct decode_span span)
  * NULL if there is no such field. */
 char *decode_field(struct decode_span header, const char *name, size_t max) OD_MUST;
 
+/* Sets date, in_reply_to and references, for which gmime is not needed. */
+void decode_ids(struct decoded *decoded, struct decode_span header);
+
 /* A new string with a result of gmime's as valid UTF-8; NULL for NULL or an empty string. decode_take also frees the
  * argument, with g_free(). */
 char *decode_copy(const char *text) OD_MUST;
@@ -55,6 +58,10 @@ void decode_addresses(struct decoded *decoded, GMimeParserOptions *options, cons
 
 /* A new string: the address of the first mailbox in a From field's value, or NULL. */
 char *decode_first_address(GMimeParserOptions *options, const char *value) OD_MUST;
+
+/* decode_plain_mailbox.c: adds the mailboxes of a field's value, if all of them are simple (decode_plain.h); false: they are
+ * not, and what was added so far stays. */
+bool decode_plain_mailboxes(struct decoded *decoded, const char *role, const char *value) OD_MUST;
 
 /* How the fields of parts are read. */
 struct decode_fields {

@@ -13,34 +13,6 @@ extern const char decode_module_build[];
 const char decode_module_build[] = MODULE_BUILD;
 const struct decode_module decode_module = {decode_message, decode_confine};
 
-/* The next id, from a '<' to the '>' after it; NULL when there is none. */
-static char *next_id(const char **at)
-{
-    const char *open = NULL;
-
-    for (const char *c = *at; *c; c++) {
-        if (*c == '<') {
-            open = c + 1;
-        } else if (*c == '>' && open != NULL && c > open) {
-            *at = c + 1;
-            return decode_scrub(open, (size_t)(c - open));
-        } else if (*c == '>') {
-            open = NULL;
-        }
-    }
-    return NULL;
-}
-
-/* At most max ids. */
-static void read_ids(struct decode_span header, const char *name, char **ids, size_t max)
-{
-    char *value OD_CLEANUP(base_free) = decode_field(header, name, DECODE_HEADER_MAX);
-    const char *at = value;
-
-    for (size_t n = 0; value != NULL && n < max && (ids[n] = next_id(&at)) != NULL; n++)
-        ;
-}
-
 /* What to do with a message, and whom to notify after each stage. */
 struct work {
     struct decoded *decoded;
@@ -60,14 +32,11 @@ static void done(struct work *work, enum decode_stage stage)
 static void decode_fields(struct work *work)
 {
     struct decoded *decoded = work->decoded;
-    char *date OD_CLEANUP(base_free) = decode_field(work->header, "Date", 256);
     char *from OD_CLEANUP(base_free) = decode_field(work->header, "From", DECODE_HEADER_MAX);
     char *subject OD_CLEANUP(base_free) = decode_field(work->header, "Subject", DECODE_VALUE_MAX);
     char *joined OD_CLEANUP(base_free) = subject != NULL ? decode_join_words(subject) : NULL;
 
-    decoded->has_date = date != NULL && decode_date(date, &decoded->date);
-    read_ids(work->header, "In-Reply-To", &decoded->in_reply_to, 1);
-    read_ids(work->header, "References", decoded->references, DECODE_REFERENCES_MAX);
+    decode_ids(decoded, work->header);
     done(work, DECODE_IDS);
     decoded->from = from != NULL ? decode_first_address(work->options, from) : NULL;
     done(work, DECODE_FROM);

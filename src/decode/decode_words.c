@@ -6,16 +6,6 @@
 
 #include "decode/decode_internal.h"
 
-char *decode_field(struct decode_span header, const char *name, size_t max)
-{
-    size_t size = MIN(decode_span_size(header), DECODE_HEADER_MAX);
-    struct message_field field;
-
-    if (!message_field_find(header.start, size, name, &field))
-        return NULL;
-    return g_strstrip(message_field_unfold(field.value, MIN(field.value_length, max), &size));
-}
-
 /* An encoded word in base64. */
 struct word {
     const char *charset, *payload, *end;

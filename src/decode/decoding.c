@@ -11,6 +11,7 @@
 
 #include "base/deadline.h"
 #include "decode/decode_module.h"
+#include "decode/decode_plain.h"
 #include "decode/decoder.h"
 
 #define PROCESSOR_S 10
@@ -25,7 +26,7 @@
 #define KEPT_RESULT ((size_t)1 << 20) /* a child that has written more holds memory that others could use */
 
 struct decoding {
-    struct decoder *decoder; /* NULL: no longer needed */
+    struct decoder *decoder; /* NULL: no longer needed, or never */
     int64_t until_ms;        /* by base_now_ms() */
     struct decoded *result;  /* NULL: not available yet */
     struct fault fault;      /* "": the result is complete */
@@ -110,8 +111,22 @@ static struct decoder *new_child(const struct message *message, struct decoder_r
     return decoder_new(decode_in_child, message, request, MEMORY, message->size <= DECODER_KEPT_SIZE, fault);
 }
 
+/* What needs no child; NULL: it does. */
+static struct decoding *decode_here(const struct message *message, enum record_level level)
+{
+    struct decoded *plain = decode_plain(message, level);
+    if (plain == NULL)
+        return NULL;
+    struct decoding *decoding = base_alloc(sizeof(*decoding));
+    decoding->result = plain;
+    return decoding;
+}
+
 struct decoding *decoding_start(const struct message *message, enum record_level level, struct fault *fault)
 {
+    struct decoding *here = decode_here(message, level);
+    if (here != NULL)
+        return here;
     int64_t processor_s = PROCESSOR_S + (int64_t)(message->size / BYTES_PER_S);
     int64_t clock_ms = 2000 * processor_s, half = deadline_left_ms() / 2;
     struct decoder_request request = {message->size, message->header_size, level, processor_s};

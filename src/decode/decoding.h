@@ -8,6 +8,8 @@
  * Where there are many messages (LMTP, replay), a child is reused as long as it works well and the messages are small:
  * forking for each would take half of the time of a delivery. After anything unusual it is replaced.
  *
+ * A plain message needs no child (decode_plain.h).
+ *
  * If no child can be started, the message is not to blame. That passes, so the mail is deferred rather than recorded
  * for ever without what could have been decoded. */
 #ifndef ONCEDROP_DECODING_H

@@ -153,10 +153,10 @@ static void test_same(void **state)
 /* A child is reused for the next message, until something unusual happens. */
 static void test_kept(void **state)
 {
-    static const char other[] = "Subject: other\n\n";
+    static const char other[] = "Subject: =?utf-8?q?other?=\n\n";
     struct fault fault = {.text = ""};
     size_t size;
-    char *large OD_CLEANUP(base_free) = repeated("Subject: large\n\n", "x\n", DECODER_KEPT_SIZE, "", &size);
+    char *large OD_CLEANUP(base_free) = repeated("Subject: =?utf-8?q?large?=\n\n", "x\n", DECODER_KEPT_SIZE, "", &size);
     struct message *messages[] = {message_of(letter, sizeof(letter) - 1), message_of(other, sizeof(other) - 1),
                                   message_of(large, size)};
 
@@ -196,7 +196,7 @@ static pid_t only_child(void)
 /* Its output about the previous message is not part of this one's. */
 static void test_kept_dies(void **state)
 {
-    static const char other[] = "X: y\n\n";
+    static const char other[] = "X: \xff\n\n";
     struct fault fault = {.text = ""};
     struct message *first = message_of(letter, sizeof(letter) - 1), *second = message_of(other, sizeof(other) - 1);
     struct decoding *decoding = decoding_start(first, RECORD_TEXT, &fault);

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Decides as early as it can that a message is not plain. */
+#include "decode/decode_plain.h"
+
+#include <string.h>
+
+#include "decode/decode_internal.h"
+
+#define MOST ((size_t)1 << 16)
+#define HEADER_MOST ((size_t)1 << 14) /* no value is longer than what gmime gets in one piece */
+
+/* Printable ASCII, tabs, and CRLF, and no other CR or LF. */
+static bool is_ascii(struct decode_span span)
+{
+    for (const unsigned char *at = span.start; at < span.end; at++) {
+        if (*at == '\r' && span.end - at > 1 && at[1] == '\n')
+            at++;
+        else if ((*at < ' ' || *at > '~') && *at != '\t')
+            return false;
+    }
+    return true;
+}
+
+/* Whether each line of the header is a field, or continues one. */
+static bool has_fields_only(struct decode_span header)
+{
+    const unsigned char *at = header.start;
+    struct message_field field;
+
+    while (message_field_next(&at, header.end, &field))
+        if (field.name_length == 0)
+            return false;
+    return true;
+}
+
+/* A value without encoded words, tabs, and what folding has left. */
+static bool is_verbatim(const char *value)
+{
+    return strstr(value, "=?") == NULL && strpbrk(value, "\t\r\n") == NULL;
+}
+
+static bool read_subject(struct decode_span header, struct decoded *decoded)
+{
+    char *value OD_CLEANUP(base_free) = decode_field(header, "Subject", HEADER_MOST);
+
+    if (value == NULL || *value == '\0')
+        return true;
+    decoded->subject = g_steal_pointer(&value);
+    return is_verbatim(decoded->subject);
+}
+
+/* Adds the mailboxes of all fields of addresses. */
+static bool read_addresses(struct decode_span header, struct decoded *decoded)
+{
+    for (const char *const *role = decoded_roles; *role != NULL; role++) {
+        char *value OD_CLEANUP(base_free) = decode_field(header, *role, HEADER_MOST);
+
+        if (value != NULL && !decode_plain_mailboxes(decoded, *role, value))
+            return false;
+    }
+    return true;
+}
+
+/* The first mailbox of From, which is the first field that was read. */
+static bool read_from(struct decode_span header, struct decoded *decoded)
+{
+    struct decoded *authors OD_CLEANUP(decoded_free) = decoded_new();
+    char *value OD_CLEANUP(base_free) = decode_field(header, "From", HEADER_MOST);
+
+    if (value != NULL && !decode_plain_mailboxes(authors, decoded_roles[0], value))
+        return false;
+    if (authors->address_count > 0)
+        decoded->from = base_strdup(authors->addresses[0].address);
+    return true;
+}
+
+static bool is_one_of(const char *word, size_t length, const char *const *words)
+{
+    for (; *words != NULL; words++)
+        if (strlen(*words) == length && g_ascii_strncasecmp(word, *words, length) == 0)
+            return true;
+    return false;
+}
+
+/* A word that ends at a blank, a semicolon or the end; it may stand in quotes. */
+static size_t read_word(const char **at, const char **ret)
+{
+    bool quoted = **at == '"';
+    const char *word = *at + quoted;
+    size_t length = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-");
+
+    *at = word + length;
+    *ret = word;
+    if (quoted && *(*at)++ != '"')
+        return 0;
+    return length;
+}
+
+/* One parameter of Content-Type, from its semicolon on. False: it is none of those that are simple. */
+static bool read_parameter(const char **at, struct decoded_part *part)
+{
+    /* where ASCII is nothing but ASCII; not so in UTF-7, HZ or ISO-2022-JP */
+    static const char *const charsets[] = {"us-ascii", "utf-8", "iso-8859-1", "iso-8859-15", "windows-1252", NULL};
+    static const char *const others[] = {"format", "delsp", NULL};
+    const char *name, *value;
+
+    *at += strspn(*at, " ");
+    if (*(*at)++ != ';')
+        return false;
+    *at += strspn(*at, " ");
+    size_t name_length = read_word(at, &name);
+    if (name_length == 0 || name[-1] == '"' || *(*at)++ != '=')
+        return false;
+    size_t length = read_word(at, &value);
+    if (length == 0 || strchr("; ", **at) == NULL)
+        return false;
+    if (name_length == 7 && g_ascii_strncasecmp(name, "charset", 7) == 0 && part->charset == NULL) {
+        part->charset = g_ascii_strdown(value, (gssize)length);
+        return is_one_of(value, length, charsets);
+    }
+    return is_one_of(name, name_length, others);
+}
+
+static bool read_type(struct decode_span header, struct decoded_part *part)
+{
+    static const char type[] = "text/plain";
+    char *value OD_CLEANUP(base_free) = decode_field(header, "Content-Type", HEADER_MOST);
+
+    part->type = base_strdup(type);
+    if (value == NULL)
+        return true;
+    if (!is_verbatim(value) || g_ascii_strncasecmp(value, type, strlen(type)) != 0)
+        return false;
+    for (const char *at = value + strlen(type); *at != '\0';)
+        if (!read_parameter(&at, part))
+            return false;
+    return true;
+}
+
+/* Whether the body's bytes are its content. */
+static bool is_as_it_stands(struct decode_span header)
+{
+    static const char *const encodings[] = {"7bit", "8bit", NULL};
+    char *disposition OD_CLEANUP(base_free) = decode_field(header, "Content-Disposition", HEADER_MOST);
+    char *encoding OD_CLEANUP(base_free) = decode_field(header, "Content-Transfer-Encoding", HEADER_MOST);
+
+    return disposition == NULL && (encoding == NULL || is_one_of(encoding, strlen(encoding), encodings));
+}
+
+static bool read_part(struct decode_span header, struct decode_span body, struct decoded *decoded)
+{
+    struct decoded_part *part = decoded_add_part(decoded);
+    size_t size = decode_span_size(body);
+    gsize length = sizeof(part->sha256);
+    g_autoptr(GChecksum) sha256 = g_checksum_new(G_CHECKSUM_SHA256);
+
+    if (!is_as_it_stands(header) || !read_type(header, part))
+        return false;
+    part->path = base_strdup("1");
+    part->size = (int64_t)size;
+    part->text = base_strndup((const char *)body.start, size);
+    g_checksum_update(sha256, body.start, (gssize)size);
+    g_checksum_get_digest(sha256, part->sha256, &length);
+    return true;
+}
+
+struct decoded *decode_plain(const struct message *message, enum record_level level)
+{
+    const unsigned char *middle = message->data + message->header_size;
+    struct decode_span header = {message->data, middle}, body = {middle, message->data + message->size};
+    bool parts = level == RECORD_TEXT || level == RECORD_RAW;
+    struct decoded *decoded OD_CLEANUP(decoded_free) = NULL;
+
+    if (message->size > MOST || decode_span_size(header) > HEADER_MOST || !is_ascii(header) || !has_fields_only(header) ||
+        (parts && !is_ascii(body)))
+        return NULL;
+    decoded = decoded_new();
+    decode_ids(decoded, header);
+    if (!read_from(header, decoded) || !read_subject(header, decoded) ||
+        (level != RECORD_ENVELOPE && !read_addresses(header, decoded)) || (parts && !read_part(header, body, decoded)))
+        return NULL;
+    return g_steal_pointer(&decoded);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Simple addresses, of which the form leaves no doubt. */
+#include <string.h>
+
+#include "decode/decode_internal.h"
+
+#define ALPHANUMERIC "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+#define MAILBOXES_MOST 100
+#define NAME_MOST 200
+#define ADDRESS_MOST 320 /* RFC 5321, 4.5.3.1: 64 and 255 */
+
+/* Words of these characters with single dots between them; their length, or 0. */
+static size_t dotted_length(const char *text, const char *characters)
+{
+    size_t length = 0;
+
+    for (;;) {
+        size_t word = strspn(text + length, characters);
+        if (word == 0)
+            return 0;
+        length += word;
+        if (text[length] != '.')
+            return length;
+        length++;
+    }
+}
+
+/* local@domain; its length, or 0. A domain with letters of other scripts ("xn--") is not simple. */
+static size_t address_length(const char *text)
+{
+    size_t local = dotted_length(text, ALPHANUMERIC "_+-=/");
+    size_t domain = local > 0 && text[local] == '@' ? dotted_length(text + local + 1, ALPHANUMERIC "-") : 0;
+
+    if (domain == 0 || local + domain > ADDRESS_MOST)
+        return 0;
+    for (const char *label = text + local + 1; label < text + local + 1 + domain; label++)
+        if (g_ascii_strncasecmp(label, "xn--", 4) == 0)
+            return 0;
+    return local + 1 + domain;
+}
+
+/* Words with single blanks between them; their length, or 0. */
+static size_t words_length(const char *text)
+{
+    size_t length = 0;
+
+    for (;;) {
+        size_t word = strspn(text + length, ALPHANUMERIC "'-");
+        if (word == 0)
+            return 0;
+        length += word;
+        if (text[length] != ' ' || text[length + 1] == '<')
+            return length;
+        length++;
+    }
+}
+
+/* The name before an address, and one blank. Returns its length with those; 0: there is none of a simple form. */
+static size_t read_name(const char *text, char **ret)
+{
+    bool quoted = *text == '"';
+    const char *name = text + quoted;
+    size_t length = quoted ? strcspn(name, "\"\\") : words_length(name);
+    const char *end = name + length;
+
+    if (length == 0 || length > NAME_MOST)
+        return 0;
+    if (quoted && (*end++ != '"' || *name == ' ' || name[length - 1] == ' ' ||
+                   g_strstr_len(name, (gssize)length, "=?") != NULL))
+        return 0;
+    if (end[0] != ' ' || end[1] != '<')
+        return 0;
+    *ret = base_strndup(name, length);
+    return (size_t)(end + 1 - text);
+}
+
+/* Returns the mailbox's length, with the name and brackets; 0: it is not simple. */
+static size_t read_mailbox(const char *text, char **ret_name, char **ret_address)
+{
+    size_t name = *text == '<' ? 0 : read_name(text, ret_name), length;
+    bool brackets = text[name] == '<';
+
+    length = address_length(text + name + brackets);
+    if (length == 0 || (brackets && text[name + 1 + length] != '>'))
+        return 0;
+    char *address = *ret_address = base_strndup(text + name + brackets, length);
+    for (char *at = strchr(address, '@'); *at != '\0'; at++)
+        *at = g_ascii_tolower(*at);
+    return name + length + (brackets ? 2 : 0);
+}
+
+bool decode_plain_mailboxes(struct decoded *decoded, const char *role, const char *value)
+{
+    int position = 0;
+
+    while (*value != '\0') {
+        struct decoded_address *address = decoded_add_address(decoded);
+
+        *address = (struct decoded_address){.role = role, .position = ++position};
+        size_t length = position <= MAILBOXES_MOST ? read_mailbox(value, &address->name, &address->address) : 0;
+        value += length;
+        if (length == 0 || (*value != '\0' && *value != ','))
+            return false;
+        if (*value == ',') {
+            value += 1 + strspn(value + 1, " ");
+            if (*value == '\0')
+                return false;
+        }
+    }
+    return true;
+}
