@@ -51,7 +51,7 @@ static bool read_subject(struct decode_span header, struct decoded *decoded)
 }
 
 /* Adds the mailboxes of all fields of addresses. */
-static bool read_addresses(struct decode_span header, struct decoded *decoded)
+static bool read_mailboxes(struct decode_span header, struct decoded *decoded)
 {
     for (const char *const *role = decoded_roles; *role != NULL; role++) {
         char *value OD_CLEANUP(base_free) = decode_field(header, *role, HEADER_MOST);
@@ -122,7 +122,7 @@ static bool read_parameter(const char **at, struct decoded_part *part)
     return is_one_of(name, name_length, others);
 }
 
-static bool read_type(struct decode_span header, struct decoded_part *part)
+static bool read_text_type(struct decode_span header, struct decoded_part *part)
 {
     static const char type[] = "text/plain";
     char *value OD_CLEANUP(base_free) = decode_field(header, "Content-Type", HEADER_MOST);
@@ -155,7 +155,7 @@ static bool read_part(struct decode_span header, struct decode_span body, struct
     gsize length = sizeof(part->sha256);
     g_autoptr(GChecksum) sha256 = g_checksum_new(G_CHECKSUM_SHA256);
 
-    if (!is_as_it_stands(header) || !read_type(header, part))
+    if (!is_as_it_stands(header) || !read_text_type(header, part))
         return false;
     part->path = base_strdup("1");
     part->size = (int64_t)size;
@@ -172,13 +172,13 @@ struct decoded *decode_plain(const struct message *message, enum record_level le
     bool parts = level == RECORD_TEXT || level == RECORD_RAW;
     struct decoded *decoded OD_CLEANUP(decoded_free) = NULL;
 
-    if (message->size > MOST || decode_span_size(header) > HEADER_MOST || !is_ascii(header) || !has_fields_only(header) ||
-        (parts && !is_ascii(body)))
+    if (message->size > MOST || decode_span_size(header) > HEADER_MOST || !is_ascii(header) ||
+        !has_fields_only(header) || (parts && !is_ascii(body)))
         return NULL;
     decoded = decoded_new();
     decode_ids(decoded, header);
     if (!read_from(header, decoded) || !read_subject(header, decoded) ||
-        (level != RECORD_ENVELOPE && !read_addresses(header, decoded)) || (parts && !read_part(header, body, decoded)))
+        (level != RECORD_ENVELOPE && !read_mailboxes(header, decoded)) || (parts && !read_part(header, body, decoded)))
         return NULL;
     return g_steal_pointer(&decoded);
 }

@@ -57,7 +57,7 @@ static size_t words_length(const char *text)
 }
 
 /* The name before an address, and one blank. Returns its length with those; 0: there is none of a simple form. */
-static size_t read_name(const char *text, char **ret)
+static size_t read_display_name(const char *text, char **ret)
 {
     bool quoted = *text == '"';
     const char *name = text + quoted;
@@ -66,8 +66,8 @@ static size_t read_name(const char *text, char **ret)
 
     if (length == 0 || length > NAME_MOST)
         return 0;
-    if (quoted && (*end++ != '"' || *name == ' ' || name[length - 1] == ' ' ||
-                   g_strstr_len(name, (gssize)length, "=?") != NULL))
+    if (quoted &&
+        (*end++ != '"' || *name == ' ' || name[length - 1] == ' ' || g_strstr_len(name, (gssize)length, "=?") != NULL))
         return 0;
     if (end[0] != ' ' || end[1] != '<')
         return 0;
@@ -78,7 +78,7 @@ static size_t read_name(const char *text, char **ret)
 /* Returns the mailbox's length, with the name and brackets; 0: it is not simple. */
 static size_t read_mailbox(const char *text, char **ret_name, char **ret_address)
 {
-    size_t name = *text == '<' ? 0 : read_name(text, ret_name), length;
+    size_t name = *text == '<' ? 0 : read_display_name(text, ret_name), length;
     bool brackets = text[name] == '<';
 
     length = address_length(text + name + brackets);
