@@ -79,14 +79,24 @@ static void make_plan(struct delivery_work *work)
     answers_of_plan(work);
 }
 
-/* Claim: commits the copies to be made as `appending`, together with the record, before any of the message is sent. While
- * the database works, sessions are opened, and their servers are told that a message will come. */
-static void claim(struct delivery_work *work)
+static void begin(struct delivery_work *work)
 {
-    claim_copies(work);
-    delivery_spent(work->delivery, PHASE_DATABASE);
     inboxes_begin(work);
     delivery_spent(work->delivery, PHASE_IMAP);
+}
+
+/* Claim: commits the copies to be made as `appending`, together with the record, before any of the message is sent. While
+ * the database works, sessions are opened, and their servers are told that a message will come. If it works in this process,
+ * a server whose session is open is told before. */
+static void claim(struct delivery_work *work)
+{
+    bool told = ledger_works_here(work->delivery->ledger) && inboxes_open(work);
+    if (told)
+        begin(work);
+    claim_copies(work);
+    delivery_spent(work->delivery, PHASE_DATABASE);
+    if (!told)
+        begin(work);
 }
 
 /* Hold: only if this returns true may anything be appended. */

@@ -107,6 +107,12 @@ static bool begin_round(struct delivery_work *work)
     return any;
 }
 
+bool inboxes_open(const struct delivery_work *work)
+{
+    return count_left(work) == 1 &&
+           sessions_open(work->request->sessions, work->targets.list[first_target(work)].account);
+}
+
 void inboxes_begin(struct delivery_work *work)
 {
     if (!inboxes_any(work))

@@ -9,8 +9,11 @@
 /* Whether the plan includes any. */
 bool inboxes_any(const struct delivery_work *work) OD_MUST;
 
+/* Whether there is one, and its account's session is open, so that inboxes_begin does not wait for a server. */
+bool inboxes_open(const struct delivery_work *work) OD_MUST;
+
 /* Opens IMAP sessions and begins APPENDs (append_begin), from which nothing is stored before inboxes_deliver; to be
- * called while the database works on the claim. */
+ * called while the database works on the claim, or before it does. */
 void inboxes_begin(struct delivery_work *work);
 
 /* Instead of inboxes_deliver: ends the sessions of what was begun. */

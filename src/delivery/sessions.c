@@ -102,6 +102,12 @@ bool sessions_available(struct sessions *sessions, const char *account)
     return session != NULL ? !session->out : longest_unused(sessions, false) != NULL;
 }
 
+bool sessions_open(struct sessions *sessions, const char *account)
+{
+    const struct session *session = find_session(sessions, account);
+    return session != NULL && !session->out && mailbox_connected(session->mailbox);
+}
+
 static bool is_idle(const struct sessions *sessions, const struct session *session)
 {
     return base_now_ms() - session->used_at_ms >= sessions->config->imap.idle;

@@ -161,6 +161,9 @@ struct ledger_made {
 
 struct ledger_claim;
 
+/* Whether the database works in this process: then ledger_claim returns when it has committed; else both go on meanwhile. */
+bool ledger_works_here(const struct ledger *ledger) OD_MUST;
+
 /* Follows ledger_look. Records the message (from its decoded form, unless it is known), the answers, and the copies as
  * `appending` with the next attempt number and a new token; commits; then, if there are copies, takes the lock again,
  * waiting at most ledger_hold_wait_ms. All this is sent without waiting for results: ledger_hold, which must follow,

@@ -7,6 +7,11 @@
 #include "ledger/ledger_lock.h"
 #include "ledger/ledger_record.h"
 
+bool ledger_works_here(const struct ledger *ledger)
+{
+    return ledger->engine->works_here;
+}
+
 /* The recipient's delivery and this try of it, in one statement. */
 static void add_answer(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_answer *answer,
                        const struct ledger_times *times)

@@ -36,6 +36,7 @@ struct sql_engine {
     const char *name;                  /* for people */
     const struct sql_step_text *steps; /* [SQL_STEPS] */
     const char *pool_hint;             /* " (...)": how to give its poolers more connections, or "" */
+    bool works_here;                   /* in this process: a step is executed when it is added */
 
     struct sql_session *(*open)(const struct config *config, const char *application, struct fault *fault);
     void (*close)(struct sql_session *session);

@@ -105,6 +105,7 @@ const struct sql_engine sqlite_engine = {
     .name = "SQLite",
     .steps = steps,
     .pool_hint = "",
+    .works_here = true,
     .open = lite_engine_open,
     .close = lite_close,
     .usable = lite_engine_usable,

@@ -35,6 +35,13 @@ static void send_claim(struct ledger *ledger, struct ledger_claim *claim, const 
     database_send(batch, claim->call.time[0]);
 }
 
+/* With either, the claim may be the first or the APPENDs that are announced. */
+bool ledger_works_here(const struct ledger *ledger)
+{
+    (void)ledger;
+    return dice_below(&world.current->dice, 2) == 0;
+}
+
 struct ledger_claim *ledger_claim(struct ledger *ledger, const struct ledger_message *message,
                                   const struct ledger_found *found, const struct ledger_copy *copies, size_t copy_count,
                                   struct ledger_answers answers, const struct decoded *decoded)
