@@ -25,6 +25,7 @@ from lab.process import wait_until
 AT_ONCE = 16        # most of the time is spent waiting for hold-offs
 POOL = 3            # connections to PostgreSQL for all of them
 NUMBERS = itertools.count(1)
+ENCODED = "=?utf-8?q?Hello?="       # a subject that takes a child to decode
 STARTING = threading.Lock()
 AGAIN = threading.Semaphore(6)      # further tries at a time: more would take longer than the deadline on a slow machine
 # Options of a run that has to come to its end, or to its point, at once, however busy the machine is.
@@ -89,14 +90,14 @@ class Bench:
         """`deliver`; the message goes to this many recipients, and this delivery is for the first."""
         inboxes = [self.account() for _ in range(recipients)]
         sender = self.account() if sent else "lisa@elsewhere.example"
-        mail = message(sender=sender, to=", ".join(inboxes))
+        mail = message(subject=ENCODED, sender=sender, to=", ".join(inboxes))
         return self.command("deliver", "-f", sender, "-d", inboxes[0], stdin=mail, mail=mail, inboxes=inboxes[:1],
                             sent=sender if sent else None)
 
     def two_recipients(self):
         """Two concurrent deliveries of one message, one of which makes the Sent copy. Each waits for the lock."""
         inboxes, sender = [self.account(), self.account()], self.account()
-        mail = message(sender=sender, to=", ".join(inboxes))
+        mail = message(subject=ENCODED, sender=sender, to=", ".join(inboxes))
         words = [["-o", "lock.wait=2s", "deliver", "-f", sender, "-d", inbox] for inbox in inboxes]
         second = self.command(*words[1], stdin=mail, mail=mail, inboxes=inboxes[1:])
         return self.command(*words[0], stdin=mail, mail=mail, inboxes=inboxes[:1], sent=sender, beside=second)
@@ -104,14 +105,14 @@ class Bench:
     def crowd(self, count):
         """Concurrent deliveries of one message to this many recipients, of which each would make the Sent copy."""
         inboxes, sender = [self.account() for _ in range(count)], self.account()
-        mail = message(sender=sender, to=", ".join(inboxes))
+        mail = message(subject=ENCODED, sender=sender, to=", ".join(inboxes))
         return [self.command("deliver", "-f", sender, "-d", inbox, stdin=mail, mail=mail, inboxes=[inbox], sent=sender)
                 for inbox in inboxes]
 
     def lmtp(self):
         """One message to three recipients by LMTP, the whole session written at once."""
         inboxes, sender = [self.account() for _ in range(3)], self.account()
-        mail = message(sender=sender, to=", ".join(inboxes))
+        mail = message(subject=ENCODED, sender=sender, to=", ".join(inboxes))
         lines = ["LHLO x", f"MAIL FROM:<{sender}>", *[f"RCPT TO:<{inbox}>" for inbox in inboxes], "DATA", ""]
         stdin = "\r\n".join(lines).encode() + on_the_wire(mail) + b".\r\nQUIT\r\n"
         return Case([*self.program, "lmtp"], stdin, mail, inboxes, sender,
@@ -120,7 +121,7 @@ class Bench:
     def replay(self):
         """A message in a file; either the parent or its worker is killed."""
         inbox, sender = self.account(), self.account()
-        mail = message(sender=sender, to=inbox)
+        mail = message(subject=ENCODED, sender=sender, to=inbox)
         with open(os.path.join(self.site.directory, f"{inbox}.eml"), "wb") as file:
             file.write(mail)
         return self.command("replay", "-f", sender, "-d", inbox, file.name, mail=mail, inboxes=[inbox], sent=sender)

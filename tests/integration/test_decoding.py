@@ -278,7 +278,7 @@ def of_another_build(module):
 
 @pytest.mark.parametrize("change", [None, of_another_build])
 def test_program_without_its_decoder_defers(site, monkeypatch, change):
-    account, (_, bytes) = site.account(), mail("Subject: x\n")
+    account, (_, bytes) = site.account(), mail("Subject: =?utf-8?q?x?=\n")
     program = copy_program(site, change)
     with monkeypatch.context() as patch:
         patch.setenv("ONCEDROP", program)
