@@ -79,7 +79,7 @@ static void make_plan(struct delivery_work *work)
     answers_of_plan(work);
 }
 
-static void begin(struct delivery_work *work)
+static void begin_appends(struct delivery_work *work)
 {
     inboxes_begin(work);
     delivery_spent(work->delivery, PHASE_IMAP);
@@ -92,11 +92,11 @@ static void claim(struct delivery_work *work)
 {
     bool told = ledger_works_here(work->delivery->ledger) && inboxes_open(work);
     if (told)
-        begin(work);
+        begin_appends(work);
     claim_copies(work);
     delivery_spent(work->delivery, PHASE_DATABASE);
     if (!told)
-        begin(work);
+        begin_appends(work);
 }
 
 /* Hold: only if this returns true may anything be appended. */
