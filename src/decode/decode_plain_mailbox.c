@@ -92,12 +92,10 @@ static size_t read_mailbox(const char *text, char **ret_name, char **ret_address
 
 bool decode_plain_mailboxes(struct decoded *decoded, const char *role, const char *value)
 {
-    int position = 0;
-
-    while (*value != '\0') {
+    for (int position = 1; *value != '\0'; position++) {
         struct decoded_address *address = decoded_add_address(decoded);
 
-        *address = (struct decoded_address){.role = role, .position = ++position};
+        *address = (struct decoded_address){.role = role, .position = position};
         size_t length = position <= MAILBOXES_MOST ? read_mailbox(value, &address->name, &address->address) : 0;
         value += length;
         if (length == 0 || (*value != '\0' && *value != ','))

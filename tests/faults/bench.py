@@ -164,7 +164,7 @@ class Bench:
         with open(path, encoding="utf-8", errors="replace") as trace:
             for line in trace:
                 process = line.split()[0]
-                if "sendto(" in line and "Subject: Hello" in line and "BEGIN" not in line:
+                if "sendto(" in line and f"Subject: {ENCODED}" in line and "BEGIN" not in line:
                     sender = sender or process
                 if " recvfrom(" in line:
                     count[process] += 1

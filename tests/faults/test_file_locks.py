@@ -19,7 +19,7 @@ import subprocess
 
 import death
 import pytest
-from bench import PATIENT, Bench, Wrong, check_ledger
+from bench import ENCODED, PATIENT, Bench, Wrong, check_ledger
 from lab.lab import is_sanitized
 from lab.ledger import SqliteLedger
 from lab.lmtp import stored
@@ -182,7 +182,7 @@ def test_decoder_does_not_keep_it(site):
     service = Service(site, workers=1)
     client = service.connect()
     for _ in range(2):
-        stored(client.deliver(message(to=scuba), scuba)[0])
+        stored(client.deliver(message(to=scuba, subject=ENCODED), scuba)[0])
         [worker] = service.workers()
         [decoder] = children(worker)
         assert held(site, worker) == ["", "-lock", "-shm", "-wal"]
