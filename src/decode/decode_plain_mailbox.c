@@ -61,7 +61,7 @@ static size_t read_display_name(const char *text, char **ret)
 {
     bool quoted = *text == '"';
     const char *name = text + quoted;
-    size_t length = quoted ? strcspn(name, "\"\\") : words_length(name);
+    size_t length = quoted ? strcspn(name, "\"\\\t") : words_length(name);
     const char *end = name + length;
 
     if (length == 0 || length > NAME_MOST)

@@ -45,6 +45,7 @@ static const struct {
     {"a comment", "From: lisa@mail.example (Lisa)\n\nHello.\n", false},
     {"a group", "To: undisclosed-recipients:;\n\nHello.\n", false},
     {"a route", "From: <@a.example:lisa@mail.example>\n\nHello.\n", false},
+    {"a tab in a name in quotes", "From: \"Lisa\tDoe\" <lisa@mail.example>\n\nHello.\n", false},
     {"a quoted pair", "From: \"Li\\sa\" <lisa@mail.example>\n\nHello.\n", false},
     {"a quoted local part", "From: \"lisa\"@mail.example\n\nHello.\n", false},
     {"dots", "From: lisa..doe@mail.example\n\nHello.\n", false},
