@@ -71,7 +71,7 @@ def test_the_plot_has_a_bar_for_each_row(measured):
 
 def test_what_scales_and_the_methods_of_locks(tmp_path):
     """Counts, which are the same on every machine."""
-    done = bench("--tiny", "--rounds", "1", "--parts", "locks", "scale", "--directory", str(tmp_path),
+    done = bench("--tiny", "--rounds", "1", "--parts", "locks", "scale", "crowd", "--directory", str(tmp_path),
                  timeout=900)
     assert done.returncode == 0, done
     assert max(map(len, done.stdout.splitlines()[:-1])) <= 80
@@ -83,6 +83,8 @@ def test_what_scales_and_the_methods_of_locks(tmp_path):
     assert found["most sessions, 20 connections", "oncedrop lmtp"] == 20
     assert 0 < found["most sessions, 20 connections", "oncedrop lmtp, PgBouncer"] <= 20
     assert found["commits: deliver, 20 at once", "oncedrop"] == 2
+    assert found["syncs, alone", "embedded"] >= 2
+    assert found["longest wait for the writer, 20 at once", "embedded"] > 0
     most = {case: found[f"most locks of a transaction, {case}", "oncedrop in the shared table"]
             for case in ("1 recipient", "50 recipients")}
     assert 0 < most["1 recipient"] == most["50 recipients"] < 64     # max_locks_per_transaction
