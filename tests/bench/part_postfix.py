@@ -148,7 +148,7 @@ class Postfix(process.Server):
         """Messages per second until the queue is empty. By the log, which costs nobody anything."""
         with open(self.log_file, encoding="utf-8", errors="replace") as log:
             log.seek(0, os.SEEK_END)
-            removed, said, end = 0, [], time.monotonic() + SECONDS
+            removed, said, rest, end = 0, [], "", time.monotonic() + SECONDS
             started = time.perf_counter()
             with subprocess.Popen([process.find_program("smtp-source"), "-N", "-s", str(SESSIONS), "-m", str(messages),
                                    "-l", "3000", "-f", "lisa@elsewhere.example", "-t", f"to@{contender.domain}",
@@ -159,8 +159,10 @@ class Postfix(process.Server):
                         measure.must(time.monotonic() < end, f"{contender.name}: {removed} after {SECONDS} s:\n"
                                      + "".join(said)[-3000:])
                         time.sleep(0.002)
-                    said.append(text)
-                    removed += text.count(": removed\n")
+                    # What is read may end within a line.
+                    text, end_of_line, rest = (rest + text).rpartition("\n")
+                    said.append(text + end_of_line)
+                    removed += said[-1].count(": removed\n")
                 seconds = time.perf_counter() - started
         measure.must(source.returncode == 0, f"smtp-source: {source.returncode}")
         sent = len(re.findall(r": to=<.*status=sent", "".join(said)))
