@@ -325,7 +325,7 @@ replay-load:
 	  -p no:cacheprovider tests/integration/test_replay_load.py tests/integration/test_operator.py \
 	  -k "replay_load or large or end_to_end"
 
-# PARTS="deliver lmtp postfix growth contention locks replay commits scale" ROUNDS= LONG=yes UNTUNED=yes OTHER=/path/to/an/older/oncedrop
+# PARTS="deliver lmtp postfix growth contention locks replay commits crowd scale" ROUNDS= LONG=yes UNTUNED=yes OTHER=/path/to/an/older/oncedrop
 # COMPARE="OLD.json NEW.json"
 bench:
 	@$(if $(COMPARE),,tests/install-packages bench)
