@@ -76,6 +76,7 @@ class Pair:
         logged = len(self.served.service.log())
         done = [self.served.deliver(mail, *arguments, env=env, merge=False),
                 second.run("deliver", *arguments, stdin=mail, env=env)]
+        self.served.idle()      # it logs after its answer
         logs = [self.served.service.log()[logged:], done[1].err]
         assert done[0].err == "", done
         seen = [self.plain(site, (one.exit, one.out, self.log(log), rows and self.rows(site)))
@@ -511,7 +512,7 @@ def test_the_service_is_started_anew_under_load(site):
         sender.join(120)
     assert not wrong, wrong
     assert sorted(one.raw for one in site.messages(scuba)) == sorted(map(on_the_wire, mails))
-    assert " status=stored" in service.log()
+    wait_until(lambda: " status=stored" in service.log(), "one is logged, after the answer")
 
 
 def test_the_parent_dies(site):

@@ -372,8 +372,9 @@ def test_sent_is_searched_and_appended_to_in_one_session(site):
     imap = site.imap_proxy()
     site.run("deliver", "-f", scuba, "-d", doug, stdin=message(sender=scuba))
     assert imap.accepted == 2
-    logins = re.findall(rf"(?:Login|Logged in): user=<{re.escape(scuba)}>", site.lab.dovecot.log())
-    assert len(logins) == 1
+    pattern = rf"(?:Login|Logged in): user=<{re.escape(scuba)}>"
+    wait_until(lambda: re.search(pattern, site.lab.dovecot.log()), "Dovecot has logged it")
+    assert len(re.findall(pattern, site.lab.dovecot.log())) == 1
     assert site.count(scuba, "Sent") == site.count(doug) == 1
 
 

@@ -14,6 +14,7 @@ from lab import one_login
 from lab.fake_imap import FakeImap
 from lab.lmtp import start
 from lab.messages import message, on_the_wire
+from lab.process import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +81,7 @@ def test_ten_recipients_take_few_logins(site, dovecot, shared):
     for mail in mails:
         assert [reply.code for reply in session.deliver(mail, *accounts)] == [250] * 10
     session.close()
-    logins = re.findall(r"user=<([^>]*)>", dovecot.log()[seen:])
+    logins = wait_until(lambda: re.findall(r"user=<([^>]*)>", dovecot.log()[seen:]), "Dovecot has logged some")
     assert set(logins) == {one_login.USER} and len(re.findall("Login:|Logged in:", dovecot.log()[seen:])) <= 4
     for account in accounts:
         assert [raw for raw, _ in owned(dovecot, account)] == [on_the_wire(mail) for mail in mails]

@@ -41,6 +41,7 @@ def test_end_to_end(postfix, site):
     everything_arrived(postfix, [mail], [scuba])
     assert len(postfix.messages(doug)) == len(postfix.messages(doug, "Sent")) == 1
     assert postfix.is_empty() and postfix.bounces() == []
+    wait_until(lambda: service.log().count(f"{queue_id}: message-id=") >= 3, "they are logged, after the answers")
     assert service.log().count(f"{queue_id}: message-id=") == 3
     assert b"\r\nReturn-Path: " not in postfix.messages(doug, "Sent")[0]
 

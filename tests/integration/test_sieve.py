@@ -10,6 +10,7 @@ import pytest
 from lab import dovecot_config, lab as lab_module
 from lab.dovecot import Dovecot
 from lab.messages import message
+from lab.process import wait_until
 
 FILES = 'require ["fileinto", "mailbox"]; if header :contains "subject" "cookies" { fileinto :create "Cookies"; }'
 DISCARDS = 'if header :contains "subject" "cookies" { discard; }'
@@ -148,7 +149,7 @@ def test_a_script_that_needs_the_envelope_does_not_run(site, dovecot, sieve, scr
     before = len(dovecot.log())
     expect.stored(site.deliver(message(), lisa))
     assert flags(dovecot, lisa) == [set()]
-    assert "unknown Sieve capability" in dovecot.log()[before:]
+    wait_until(lambda: "unknown Sieve capability" in dovecot.log()[before:], "Dovecot has logged it")
 
 
 def test_without_a_script(site, dovecot, sieve):
