@@ -39,12 +39,19 @@ static bool is_answered(PGconn *conn, int ms)
            (n > (ssize_t)sizeof(ready) && memcmp(&buffer[n - 1 - (ssize_t)sizeof(ready)], ready, sizeof(ready)) == 0);
 }
 
+/* Who waits for somebody that will not go on by itself: the warden, a session that does nothing, or one that waits, too; but
+ * not for autovacuum, which locks a table while it truncates it. */
+static const char waits_for_somebody[] =
+    "SELECT pid FROM pg_stat_activity a WHERE pid = ANY (pg_blocking_pids($1::integer))"
+    " AND backend_type = 'client backend' AND (pid = pg_backend_pid() OR state <> 'active'"
+    " OR EXISTS (SELECT FROM pg_locks l WHERE l.pid = a.pid AND NOT l.granted))";
+
 /* Seen three times in a row: a session may wait for an instant, as for one that is about to end. */
 static bool engine_waits(const struct sql_session *session)
 {
     int seen = 0;
     while (session->in_batch && pg_usable(session) && !is_answered(session->conn, seen > 0 ? 20 : 1)) {
-        bool waits = warden_finds("SELECT pid FROM pg_locks WHERE pid = $1 AND NOT granted", number_of(session));
+        bool waits = warden_finds(waits_for_somebody, number_of(session));
         seen = waits ? seen + 1 : 0;
         if (seen == 3)
             return true;
