@@ -28,7 +28,7 @@ class Served(postfix_module.Postfix):
     def configure(self):
         super().configure()
         if getattr(self, "service", None):
-            self.service.reload()
+            self.service.renew()
 
     def serve(self, **settings):
         clients = postfix_module.SERVICE_USER if self.way == "pipe" else ""

@@ -36,7 +36,9 @@ def refused(service):
 
 def gone(client):
     """Whether the connection ends without another byte."""
-    return client.rest() == b""
+    rest = client.rest()
+    assert rest == b"", rest
+    return True
 
 
 # The socket
@@ -61,7 +63,7 @@ def test_prefers_the_credential_from_systemd(site):
     environment = {**site.environment(), "CREDENTIALS_DIRECTORY": os.path.join(site.directory, "credentials")}
     service = Service(site, settings={"imap.password_file": "/nowhere/hidden"}, env=environment)
     stored(service.deliver(message(), scuba)[0])
-    service.reload({"imap.password_file": site.write("other", site.lab.dovecot.password + "\n")})
+    service.renew({"imap.password_file": site.write("other", site.lab.dovecot.password + "\n")})
     stored(service.deliver(message(), scuba)[0])
 
 
@@ -223,7 +225,7 @@ def test_a_worker_killed_during_the_append(site):
         return data
 
     imap = site.imap_proxy(kill)
-    service.reload()
+    service.renew()
     wait_until(lambda: worker not in service.workers(), "the worker from before the reload is gone")
     [worker] = service.workers()
     client = service.connect()
@@ -242,7 +244,7 @@ def test_the_deadline_ends_only_a_worker(site):
     service = Service(site, workers=2, settings={"delivery.deadline": "1s", "delivery.hold_off": "2s"})
     stalled = site.imap_proxy()
     stalled.stall()
-    service.reload()
+    service.renew()
     workers = set(service.workers())
     client = service.connect()
     client.envelope([scuba])
@@ -251,7 +253,7 @@ def test_the_deadline_ends_only_a_worker(site):
     said(service, "the deadline is over")
     wait_until(lambda: len(workers & set(service.workers())) == 1 and len(service.workers()) == 2, "one is replaced")
     stalled.resume()
-    service.reload({"delivery.deadline": "60s", "delivery.hold_off": "61s"})
+    service.renew({"delivery.deadline": "60s", "delivery.hold_off": "61s"})
     stored(service.deliver(message(), doug)[0])
 
 
@@ -561,7 +563,7 @@ def test_check_sees_that_the_service_runs_with_another_configuration(site):
     site.settings["delivery.deadline"] = "61s"
     done = site.check()
     assert OTHER_CONFIGURATION in " ".join(done.out.split()) and "SIGHUP" in done.out, done
-    service.reload()
+    service.renew()
     assert OTHER_CONFIGURATION not in " ".join(site.check().out.split())
     with open(site.password_file, "r+", encoding="ascii") as file:
         password = file.read().strip()

@@ -146,6 +146,12 @@ class Service:
         self.signal(signal.SIGHUP)
         wait_until(lambda: len(set(self.workers()) - before) == int(self.settings["service.workers"]), "new workers")
 
+    def renew(self, more=()):
+        """The same; returns when only new workers are left, for until then an old one may take the next client."""
+        before = set(self.workers())
+        self.reload(more)
+        wait_until(lambda: not before & set(self.workers()), "the old workers have ended")
+
     def finish(self, seconds=TIMEOUT):
         """Waits for its end; returns the exit status."""
         return self.process.wait(seconds)
