@@ -26,6 +26,8 @@ static const struct {
     {"a name in quotes",
      "To: \"Doe, J. (x)\" <j@mail.example>,\"Lisa\" <lisa@mail.example>,  k@mail.example\n\nHello.\n", true},
     {"signs in a local part", "From: a.b-c+d_e=f/g@mail.example\n\nHello.\n", true},
+    {"two authors", "From: a@mail.example, B <b@mail.example>\n\nHello.\n", true},
+    {"two fields From", "From: a@mail.example\nSubject: one\nFrom: b@mail.example\nSubject: two\n\nHello.\n", true},
     {"two fields of a name", "To: a@mail.example\nTo: b@mail.example\n\nHello.\n", true},
     {"a type", HEAD "Content-Type: text/plain\n\nHello.\n", true},
     {"a character set", HEAD "Content-Type: Text/Plain; Charset=\"US-ASCII\" ; format=flowed;delsp=yes\n\nHello.\n",
