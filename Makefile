@@ -25,17 +25,18 @@ HARDENING_LD := -pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,--as-needed
 WERROR ?=
 PKGS := glib-2.0 jansson
 # Evaluated once, and only if something is compiled.
-PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) gnutls gmime-3.0 libseccomp libpq sqlite3))$(PKG_CFLAGS)
+PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) gnutls gmime-3.0 libseccomp libpq sqlite3 libmariadb))$(PKG_CFLAGS)
 PKG_LIBS = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
 TLS_LIBS = $(eval TLS_LIBS := $(shell $(PKG_CONFIG) --libs gnutls) -letpan)$(TLS_LIBS)
 DECODE_LIBS = $(eval DECODE_LIBS := $(shell $(PKG_CONFIG) --libs gmime-3.0 libseccomp))$(DECODE_LIBS)
 SQLITE_LIBS = $(eval SQLITE_LIBS := $(shell $(PKG_CONFIG) --libs sqlite3 glib-2.0))$(SQLITE_LIBS)
+MARIADB_LIBS = $(eval MARIADB_LIBS := $(shell $(PKG_CONFIG) --libs libmariadb glib-2.0))$(MARIADB_LIBS)
 POSTGRES_LIBS = $(eval POSTGRES_LIBS := $(shell $(PKG_CONFIG) --libs libpq glib-2.0))$(POSTGRES_LIBS)
 CPPFLAGS_ALL = -D_GNU_SOURCE -Isrc -I$(BUILD) -DVERSION='"$(VERSION)"' -DSYSCONFDIR='"$(SYSCONFDIR)"' $(CPPFLAGS)
 CFLAGS_ALL = -std=gnu11 $(WARNINGS) $(WERROR) $(HARDENING) $(PIC) $(PKG_CFLAGS) $(CFLAGS)
 LIBS = $(PKG_LIBS)
 # With what is a module elsewhere.
-TEST_LIBS = $(LIBS) $(TLS_LIBS) $(DECODE_LIBS) $(POSTGRES_LIBS) $(SQLITE_LIBS)
+TEST_LIBS = $(LIBS) $(TLS_LIBS) $(DECODE_LIBS) $(POSTGRES_LIBS) $(SQLITE_LIBS) $(MARIADB_LIBS)
 
 # Shows targets, not commands; `make V=1` shows commands, `make -s` nothing.
 ifeq ($(V),)
@@ -48,7 +49,7 @@ OBJECTS := $(SOURCES:src/%.c=$(BUILD)/%.o)
 # The small program that users call, without any library but libc.
 FRONT_OBJECTS := $(patsubst src/%.c,$(BUILD)/%.o,$(sort $(wildcard src/front/*.c)))
 FRONT_BASE := $(addprefix $(BUILD)/base/,base.o deadline.o output.o temporary.o)
-ENGINES := postgres sqlite
+ENGINES := postgres sqlite mariadb
 # Their words first.
 STEPS := $(foreach engine,$(ENGINES),$(wildcard src/$(engine)/steps/words.sql) \
   $(sort $(filter-out %/words.sql,$(wildcard src/$(engine)/steps/*.sql))))
@@ -68,7 +69,8 @@ DECODE_OBJECTS := $(addprefix $(BUILD)/decode/,decode_address.o decode_confine.o
 TLS_OBJECTS := $(BUILD)/imap/imap_tls.o
 POSTGRES_OBJECTS := $(filter $(BUILD)/postgres/%,$(OBJECTS))
 SQLITE_OBJECTS := $(filter $(BUILD)/sqlite/%,$(OBJECTS))
-MODULE_OBJECTS := $(TLS_OBJECTS) $(DECODE_OBJECTS) $(POSTGRES_OBJECTS) $(SQLITE_OBJECTS)
+MARIADB_OBJECTS := $(filter $(BUILD)/mariadb/%,$(OBJECTS))
+MODULE_OBJECTS := $(TLS_OBJECTS) $(DECODE_OBJECTS) $(POSTGRES_OBJECTS) $(SQLITE_OBJECTS) $(MARIADB_OBJECTS)
 MODULE_SYMBOLS := src/base/modules.symbols
 
 $(BUILD)/oncedrop-main: $(BUILD)/main.o $(filter-out $(MODULE_OBJECTS),$(OBJECTS)) $(MODULE_SYMBOLS)
@@ -83,6 +85,8 @@ $(BUILD)/oncedrop-postgres.so: $(POSTGRES_OBJECTS)
 $(BUILD)/oncedrop-postgres.so: THEIR_LIBS = $(POSTGRES_LIBS)
 $(BUILD)/oncedrop-sqlite.so: $(SQLITE_OBJECTS)
 $(BUILD)/oncedrop-sqlite.so: THEIR_LIBS = $(SQLITE_LIBS)
+$(BUILD)/oncedrop-mariadb.so: $(MARIADB_OBJECTS)
+$(BUILD)/oncedrop-mariadb.so: THEIR_LIBS = $(MARIADB_LIBS)
 $(addprefix $(BUILD)/,$(MODULES)):
 	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(filter-out -pie,$(HARDENING_LD)) -shared $(LDFLAGS) -o $@ $^ $(THEIR_LIBS)
 
@@ -133,6 +137,7 @@ $(ENGINES:%=$(BUILD)/%_steps.h): $(BUILD)/%_steps.h: src/sql/steps.awk $(STEPS) 
 $(OBJECTS) $(BUILD)/main.o: | $(BUILD)/sql_steps.h
 $(POSTGRES_OBJECTS): | $(BUILD)/postgres_schema.h $(BUILD)/postgres_steps.h
 $(SQLITE_OBJECTS): | $(BUILD)/sqlite_schema.h $(BUILD)/sqlite_steps.h
+$(MARIADB_OBJECTS): | $(BUILD)/mariadb_schema.h $(BUILD)/mariadb_steps.h
 
 # What a unit test includes itself, to reach behind its header.
 UNIT_HAS_test_decoding := $(BUILD)/decode/decoding.o
@@ -222,7 +227,7 @@ $(addprefix $(BUILD)/,$(SETUP)): $(BUILD)/%: src/setup/%
 	@cp $< $@
 
 # Installed beside the program and its manuals: examples for the servers around it.
-SHARED := $(sort $(foreach folder,apparmor application courier cyrus dovecot grafana pgbouncer postfix postgresql systemd,$(wildcard conf/$(folder)/*)))
+SHARED := $(sort $(foreach folder,apparmor application courier cyrus dovecot grafana mariadb pgbouncer postfix postgresql systemd,$(wildcard conf/$(folder)/*)))
 # The paths of this installation's program and configuration; other paths in these files belong to others.
 LOCATE := sed -e 's|/usr/local/bin/oncedrop|$(BINDIR)/oncedrop|g' -e 's|/etc/oncedrop|$(SYSCONFDIR)/oncedrop|g' \
   -e 's|/usr/local/share/oncedrop|$(SHAREDIR)|g' -e 's|/usr/local/libexec/oncedrop|$(LIBEXECDIR)/oncedrop|g'
@@ -282,18 +287,19 @@ deb:
 deb-check:
 	@tests/check-deb $(or $(RELEASE),trixie)
 
+# ENGINE=mariadb: with two hosts, instead of PostgreSQL
 demo:
 	@tests/install-packages demo
 	@echo "Building the program."
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
-	@ONCEDROP=$(BUILD)/oncedrop $(PYTHON) -B tests/demo
+	@ONCEDROP=$(BUILD)/oncedrop ONCEDROP_ENGINE=$(ENGINE) $(PYTHON) -B tests/demo
 
 # Every point, not just a sample; takes long.
 faults:
 	@tests/install-packages check
 	@tests/unpack-servers
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
-	@for engine in $(or $(ENGINE),postgres sqlite); do ONCEDROP_ENGINE=$$engine ONCEDROP=$(BUILD)/oncedrop ONCEDROP_FAULTS=all \
+	@for engine in $(or $(ENGINE),postgres sqlite mariadb); do ONCEDROP_ENGINE=$$engine ONCEDROP=$(BUILD)/oncedrop ONCEDROP_FAULTS=all \
 	  ONCEDROP_KILLS=$(KILLS) $(PYTHON) -B -m pytest -q -p no:cacheprovider -n 2 tests/faults || exit 1; done
 
 # Every lock method, with and without PgBouncer, on Dovecot and Cyrus; POINTS= (where each is killed; else at every system
@@ -303,15 +309,19 @@ methods: $(BUILD)/simulation
 	@tests/unpack-servers
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
 	@BUILD=$(BUILD) MESSAGES=$(MESSAGES) SEED=$(SEED) tests/simulation/run methods
-	@for engine in postgres sqlite; do ONCEDROP_ENGINE=$$engine ONCEDROP=$(BUILD)/oncedrop ONCEDROP_FAULTS=all \
+	@for engine in postgres sqlite mariadb; do ONCEDROP_ENGINE=$$engine ONCEDROP=$(BUILD)/oncedrop ONCEDROP_FAULTS=all \
 	  ONCEDROP_POINTS=$(POINTS) $(PYTHON) -B -m pytest -q -p no:cacheprovider -n 2 tests/faults/test_methods.py || exit 1; done
 
-# PART="failover cable clocks powercut"
+# PART="failover cable clocks powercut galera galera_mail"
+OF_HOSTS = $(if $(PART),$(foreach part,$(PART),tests/hosts/test_$(part).py),$(wildcard tests/hosts/test_*.py))
+OF_GALERA = $(filter tests/hosts/test_galera%,$(OF_HOSTS))
+OF_POSTGRES = $(filter-out tests/hosts/test_galera%,$(OF_HOSTS))
 hosts:
 	@tests/install-packages hosts
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
-	@ONCEDROP=$(BUILD)/oncedrop ONCEDROP_HOSTS=all $(PYTHON) -B -m pytest -q -p no:cacheprovider -n 2 \
-	  $(if $(PART),$(foreach part,$(PART),tests/hosts/test_$(part).py),tests/hosts)
+	@$(if $(OF_POSTGRES),ONCEDROP=$(BUILD)/oncedrop ONCEDROP_HOSTS=all $(PYTHON) -B -m pytest -q -p no:cacheprovider -n 2 $(OF_POSTGRES))
+	@$(if $(OF_GALERA),ONCEDROP=$(BUILD)/oncedrop ONCEDROP_HOSTS=all ONCEDROP_ENGINE=mariadb $(PYTHON) -B -m pytest -q -p no:cacheprovider \
+	  $(OF_GALERA))
 
 # PART="claim undo" JOBS=2
 mutants:
@@ -325,13 +335,13 @@ replay-load:
 	  -p no:cacheprovider tests/integration/test_replay_load.py tests/integration/test_operator.py \
 	  -k "replay_load or large or end_to_end"
 
-# PARTS="deliver lmtp postfix growth contention locks replay commits crowd scale" ROUNDS= LONG=yes UNTUNED=yes OTHER=/path/to/an/older/oncedrop
+# PARTS="deliver lmtp postfix growth contention locks replay commits crowd scale" ROUNDS= LONG=yes UNTUNED=yes ENGINE=mariadb OTHER=/path/to/an/older/oncedrop
 # COMPARE="OLD.json NEW.json"
 bench:
 	@$(if $(COMPARE),,tests/install-packages bench)
 	@$(if $(COMPARE),,$(MAKE) --no-print-directory -j "$$(nproc)" all)
 	@ONCEDROP=$(BUILD)/oncedrop $(PYTHON) -B tests/bench --directory $(BUILD)/bench $(if $(PARTS),--parts $(PARTS)) \
-	  $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(LONG),--long) $(if $(UNTUNED),--untuned) \
+	  $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(ENGINE),--engine $(ENGINE)) $(if $(LONG),--long) $(if $(UNTUNED),--untuned) \
 	  $(if $(OTHER),--other $(abspath $(OTHER))) $(if $(COMPARE),--compare $(COMPARE))
 
 # SECONDS=600 HOSTS=3 DELIVERIES=100 SEED=
@@ -342,7 +352,7 @@ soak:
 	  $(if $(HOSTS),--hosts $(HOSTS)) $(if $(DELIVERIES),--deliveries $(DELIVERIES)) $(if $(SEED),--seed $(SEED)) \
 	  $(if $(ENGINE),--engine $(ENGINE))
 
-# ENGINE=sqlite or postgres
+# ENGINE=sqlite, postgres or mariadb
 lab:
 	@tests/install-packages check
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
@@ -403,9 +413,10 @@ FORCE:
 
 #: make             build/oncedrop, and build/oncedrop-main, which it executes
 #: make demo        installs missing Debian packages, builds, and delivers to two people at once, and once more after a crash,
-#:                  with a ledger in a file, and then on two hosts with PostgreSQL; it has its own servers
+#:                  with a ledger in a file, and then on two hosts with PostgreSQL (or ENGINE=mariadb); it has its own servers
 #: make lab         runs private Dovecot and Postfix servers (by pipe, LMTP, and the service) until Ctrl-C; shows how to send a
-#:                  message, read a mailbox and query the record: ENGINE=sqlite (or postgres, with PostgreSQL and PgBouncer)
+#:                  message, read a mailbox and query the record: ENGINE=sqlite (or postgres, with PostgreSQL and PgBouncer,
+#:                  or mariadb)
 #: make check       installs missing Debian packages, builds with sanitizers, and runs the tests without which nobody should
 #:                  commit, in five minutes; touches no system service
 #: make check-all   everything else: both compilers, all other tests with servers, a sample of the long ones, all of lint
@@ -421,14 +432,14 @@ FORCE:
 #: make servers     Dovecot, Cyrus and Courier, in all the cases of the table in oncedrop-imap(7), which it prints: MOMENTS=20 (of
 #:                  the deaths in the middle of an APPEND); `make check-all` has two
 #: make faults      kills a delivery at every system call, cuts and silences its connections at every byte, and kills its
-#:                  servers at every step; takes long; `make check-all` runs a sample: ENGINE=sqlite (or postgres) KILLS=10000
+#:                  servers at every step; takes long; `make check-all` runs a sample: ENGINE=sqlite (postgres, mariadb) KILLS=10000
 #:                  (of twenty writers of one file)
 #: make methods     each lock method, with direct connections and through PgBouncer, on Dovecot and Cyrus: crowds of deliveries,
 #:                  one killed at every system call; and each method in the simulator; prints a table: POINTS= (only so many
 #:                  system calls) MESSAGES=3000000 SEED= (of the simulator); `make check-all` runs a sample
 #: make hosts       a replica is promoted while mail flows; a mail host's cable is pulled in each step; its clock is wrong; the
-#:                  power is cut at every fsync: PART="failover cable clocks powercut"; cables only as root; 10 minutes;
-#:                  `make check-all` runs a sample
+#:                  power is cut at every fsync; a node of a Galera cluster is killed or cut off: PART="failover cable clocks
+#:                  powercut galera galera_mail"; cables only as root; 10 minutes; `make check-all` runs a sample
 #: make fuzz        parsers, decoding and dialogues with inputs from libFuzzer, each checked by an oracle:
 #:                    TIME=60 (seconds for each target)  RUNS= (inputs for each)  TARGET= (one of tests/fuzz/fuzz_*.c)
 #: make century     simulated deliveries, each with at least one fault: MESSAGES=10000000 SEED=; a century of a site with
@@ -440,10 +451,12 @@ FORCE:
 #: make bench       compares with dovecot-lda, Dovecot's LMTP server, fdm and maildrop, which it installs, in turns on private
 #:                  servers with fsync; 10 minutes; writes build/bench/bench.json and bench.svg:
 #:                    PARTS="deliver lmtp postfix growth contention locks replay commits scale"  ROUNDS= (turns of each)
-#:                    LONG=yes (also a million messages)  OTHER=/path/to/an/older/oncedrop  UNTUNED=yes (plain servers)
+#:                    LONG=yes (also a million messages)  ENGINE=mariadb (also with a ledger there)  UNTUNED=yes (plain servers)
+#:                    OTHER=/path/to/an/older/oncedrop
 #:                    COMPARE="OLD.json NEW.json" (instead of measuring)
 #: make soak        deliveries on several hosts while everything is killed, cut and restarted; then checks every mailbox
 #:                  and row: SECONDS=600 HOSTS=3 DELIVERIES=100 (at once) SEED= (to repeat a run) ENGINE=sqlite
+#:                  or mariadb
 #: make install     the programs, manuals, completion for bash and zsh, a sample configuration, and in share/oncedrop the
 #:                  examples for Postfix, Dovecot, Cyrus, Courier, PostgreSQL, PgBouncer, systemd, AppArmor, Grafana and
 #:                  applications, with these directories in them:

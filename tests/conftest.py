@@ -59,7 +59,7 @@ def of_postgres(item):
 
 def pytest_collection_modifyitems(config, items):
     wanted = choose_part(config, items)
-    for engine in (ledger_module.POSTGRES, ledger_module.SQLITE):
+    for engine in ledger_module.ENGINES:
         if ledger_module.engine() != engine:
             wanted = [item for item in wanted if not item.get_closest_marker(engine)]
     leave_out(config, items, set(items).difference(wanted))
@@ -95,6 +95,7 @@ def pytest_configure(config):
     like become unignored, since the program would inherit that."""
     config.addinivalue_line("markers", "postgres: is about PostgreSQL, or speaks its SQL; nothing for a ledger of another engine")
     config.addinivalue_line("markers", "sqlite: is about a ledger in a file")
+    config.addinivalue_line("markers", "mariadb: is about MariaDB, or speaks its SQL")
     if hasattr(config, "workerinput"):
         return      # started by the process that did this; and xdist may run it in any thread, where signals cannot be set
     for number, handler in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler),

@@ -14,7 +14,13 @@
 #define CONFIG_FRONT_MS 270000 /* how long `deliver` may take for the service, on top of a delivery by itself */
 
 enum database_tls { DATABASE_TLS_VERIFY, DATABASE_TLS_CONNINFO };
+enum database_durability { DATABASE_DURABILITY_VERIFY, DATABASE_DURABILITY_SERVER };
 #define CONFIG_SQLITE "sqlite:" /* how a conninfo begins that names a file; its path follows */
+#define CONFIG_MARIADB "mariadb://"
+#define CONFIG_MYSQL "mysql://" /* the same */
+
+/* By how a conninfo begins. */
+enum config_engine { CONFIG_ENGINE_POSTGRES, CONFIG_ENGINE_SQLITE, CONFIG_ENGINE_MARIADB };
 
 enum lock_method { LOCK_METHOD_ADVISORY, LOCK_METHOD_ROW, LOCK_METHOD_LEASE, LOCK_METHOD_SESSION, LOCK_METHODS };
 enum imap_tls { IMAP_TLS_IMAPS, IMAP_TLS_STARTTLS, IMAP_TLS_NONE };
@@ -37,13 +43,14 @@ struct config_password {
 /* Strings are never NULL ("" when empty) and belong to the struct; times are milliseconds, sizes bytes. */
 struct config {
     struct {
-        char *conninfo;        /* CONFIG_SQLITE and a path; or a connection string or URI of libpq */
+        char *conninfo;        /* CONFIG_SQLITE and a path; a URI of MariaDB; or a connection string or URI of libpq */
         enum database_tls tls; /* what a connection to another machine must prove */
-        char *schema;          /* contains all our tables */
+        enum database_durability durability; /* whether every COMMIT must be on the disk */
+        char *schema;                        /* contains all our tables */
     } database;
     struct {
         enum lock_method method;
-        int64_t wait;    /* how long to poll for a lock that is held; 0: try once */
+        int64_t wait;    /* how long to wait for a lock that is held; 0: try once */
         char *namespace; /* hashed into the lock key, before the Message-ID */
     } lock;
     struct {
@@ -129,7 +136,10 @@ bool config_renew_password(const struct config *config, struct fault *fault) OD_
  * route.account. */
 bool config_is_shared(const struct config *config) OD_MUST;
 
-/* Whether the ledger is a file, by SQLite: conninfo begins with CONFIG_SQLITE. */
+/* What the ledger is in. */
+enum config_engine config_engine(const struct config *config) OD_MUST;
+
+/* Whether that is a file, by SQLite: conninfo begins with CONFIG_SQLITE. */
 bool config_is_file(const struct config *config) OD_MUST;
 
 /* A configuration of defaults; reads no file. */

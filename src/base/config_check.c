@@ -50,39 +50,54 @@ static bool valid_path(const struct config_loading *it)
                         config_table_find("database", "conninfo")->text);
 }
 
-/* With a ledger in a file. Always false. */
-static bool refuse_foreign(const struct config_loading *it, const void *field)
+/* What is another engine's. Always false. */
+static bool refuse_foreign(const struct config_loading *it, const void *field, const char *owner)
 {
-    return refuse_value(it, field,
-                        "belongs to PostgreSQL, but the ledger is the file of [database] conninfo = %s; remove this"
-                        " setting, or set conninfo to a database of PostgreSQL",
-                        it->config->database.conninfo);
+    const char *conninfo = it->config->database.conninfo;
+    if (config_is_file(it->config))
+        return refuse_value(it, field,
+                            "belongs to %s, but the ledger is the file of [database] conninfo = %s; remove this"
+                            " setting, or set conninfo to a database of %s",
+                            owner, conninfo, owner);
+    return refuse_value(it, field, "belongs to %s, but [database] conninfo is one of %s; remove this setting", owner,
+                        config_engine(it->config) == CONFIG_ENGINE_MARIADB ? "MariaDB" : "PostgreSQL");
 }
 
-/* Of the settings that belong to PostgreSQL none is set. */
-static bool valid_file(const struct config_loading *it)
+/* None of those that belong to other engines is set. */
+static bool valid_owners(const struct config_loading *it)
 {
-    if (it->config->lock.method != LOCK_METHOD_SESSION)
-        return refuse_foreign(it, &it->config->lock.method);
     for (size_t row = 0; row < config_table_size; row++) {
         const struct setting *setting = &config_table[row];
         char *value OD_CLEANUP(base_free) = config_value_text(it->config, setting);
-        if ((setting->flags & SETTING_POSTGRES) && it->set_by[row] != NULL && *value)
-            return refuse_foreign(it, (const char *)it->config + setting->offset);
+        if (!config_in_force(it->config, setting) && it->set_by[row] != NULL && *value)
+            return refuse_foreign(it, (const char *)it->config + setting->offset,
+                                  setting->flags & SETTING_POSTGRES ? "PostgreSQL" : "MariaDB");
     }
     return true;
+}
+
+static bool valid_method(const struct config_loading *it)
+{
+    const struct config *config = it->config;
+    enum config_engine engine = config_engine(config);
+    if (engine == CONFIG_ENGINE_SQLITE)
+        return config->lock.method == LOCK_METHOD_SESSION || refuse_foreign(it, &config->lock.method, "PostgreSQL");
+    if (engine == CONFIG_ENGINE_MARIADB)
+        return config->lock.method != LOCK_METHOD_ADVISORY ||
+               refuse_value(it, &config->lock.method, "belongs to PostgreSQL; MariaDB has session, row and lease");
+    return config->lock.method != LOCK_METHOD_SESSION ||
+           refuse_value(it, &config->lock.method,
+                        "belongs to SQLite and MariaDB; PostgreSQL has advisory, row and lease");
 }
 
 static bool valid_engine(const struct config_loading *it)
 {
     const struct config *config = it->config;
-    if (config_is_file(config))
-        return valid_path(it) && valid_file(it);
-    if (config->lock.method == LOCK_METHOD_SESSION)
-        return refuse_value(it, &config->lock.method, "belongs to SQLite; PostgreSQL has advisory, row and lease");
-    return !*config->route.account_file ||
+    if ((config_is_file(config) && !valid_path(it)) || !valid_method(it) || !valid_owners(it))
+        return false;
+    return config_is_file(config) || !*config->route.account_file ||
            refuse_value(it, &config->route.account_file,
-                        "belongs to SQLite; with PostgreSQL account_query reads tables of the database");
+                        "belongs to SQLite; with PostgreSQL and MariaDB account_query reads tables of the database");
 }
 
 static bool valid_times(const struct config_loading *it)

@@ -3,17 +3,14 @@
  * The configuration: file, overrides, secrets. */
 #include "base/config_table.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <glib.h>
-#include <grp.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILE_LIMIT = 1048576, SECRET_LIMIT = 65536 };
+#include "base/private.h"
+
+enum { FILE_LIMIT = 1048576 };
 
 bool config_is_shared(const struct config *config)
 {
@@ -98,67 +95,11 @@ static bool set_from_line(const struct config_loading *it, unsigned number, char
     return set_one(it, it->file, *group, line, equals + 1);
 }
 
-/* Checks the descriptor: by the time of a second look the name may lead elsewhere. */
-static bool check_private(const char *path, int fd, struct fault *fault)
-{
-    struct stat status;
-    if (fstat(fd, &status) < 0)
-        return fault_set(fault, "%s: %m", path);
-    if (!S_ISREG(status.st_mode))
-        return fault_set(fault, "%s: not a regular file", path);
-    if (status.st_mode & S_IRWXO)
-        return fault_set(fault, "%s: accessible to others (mode %04o); remedy: chmod o-rwx %s", path,
-                         (unsigned)(status.st_mode & 07777), path);
-    return true;
-}
-
-/* Who we are, and who may read it: often one is not in a group, or forgot to become root. */
-static void name_readers(const char *path, struct fault *fault)
-{
-    struct stat status;
-    const struct passwd *user = getpwuid(geteuid());
-    if (user != NULL)
-        fault_set(fault, "%s for the user %s", fault->text, user->pw_name);
-    else
-        fault_set(fault, "%s for the user %u", fault->text, (unsigned)geteuid());
-    const struct group *group = stat(path, &status) == 0 && (status.st_mode & S_IRGRP) ? getgrgid(status.st_gid) : NULL;
-    if (group != NULL)
-        fault_set(fault, "%s; root and the group %s may read it", fault->text, group->gr_name);
-}
-
-/* Reads a whole regular file that others cannot access: a new string of *ret_size bytes, or NULL with the fault set. */
-static char *read_private(const char *path, size_t limit, size_t *ret_size, struct fault *fault)
-{
-    /* O_NONBLOCK: opening a FIFO must not block before we can refuse it. */
-    int fd OD_CLEANUP(base_close) = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    ssize_t got;
-    if (fd < 0) {
-        bool refused = errno == EACCES;
-        fault_set(fault, "%s: cannot be opened: %m", path);
-        if (refused)
-            name_readers(path, fault);
-        return NULL;
-    }
-    if (!check_private(path, fd, fault))
-        return NULL;
-    char *content OD_CLEANUP(base_free_secret) = base_alloc(limit + 2);
-    *ret_size = 0;
-    while ((got = TEMP_FAILURE_RETRY(read(fd, content + *ret_size, limit + 1 - *ret_size))) > 0)
-        *ret_size += (size_t)got;
-    if (got < 0)
-        fault_set(fault, "%s: cannot be read: %m", path);
-    else if (*ret_size > limit)
-        fault_set(fault, "%s: longer than %zu bytes", path, limit);
-    else
-        return g_steal_pointer(&content);
-    return NULL;
-}
-
 static bool set_from_file(const struct config_loading *it)
 {
     const char *group = NULL;
     size_t size;
-    char *content OD_CLEANUP(base_free) = read_private(it->file, FILE_LIMIT, &size, it->fault);
+    char *content OD_CLEANUP(base_free) = private_read(it->file, FILE_LIMIT, &size, it->fault);
     if (content == NULL)
         return false;
     if (strlen(content) != size)
@@ -202,7 +143,7 @@ static void derive_hold_off(const struct config_loading *it)
 /* Each kind of ledger has a method of its own, which need not be set. */
 static void derive_method(const struct config_loading *it)
 {
-    if (!config_is_file(it->config) && origin_of(it, "lock", "method") == NULL)
+    if (config_engine(it->config) == CONFIG_ENGINE_POSTGRES && origin_of(it, "lock", "method") == NULL)
         it->config->lock.method = LOCK_METHOD_ADVISORY;
 }
 
@@ -224,21 +165,13 @@ static void prefer_credential(struct config *config)
 bool config_renew_password(const struct config *config, struct fault *fault)
 {
     const char *file = config->imap.password_file;
-    size_t size;
     if (*config->imap.command || !*file)
         return true;
-    char *content OD_CLEANUP(base_free_secret) = read_private(file, SECRET_LIMIT, &size, fault);
-    if (content == NULL)
+    char *line = private_line(file, fault);
+    if (line == NULL)
         return false;
-    size_t length = strcspn(content, "\n");
-    if (length < size && content[length] == '\0')
-        return fault_set(fault, "%s: the first line contains a NUL byte", file);
-    while (length > 0 && content[length - 1] == '\r')
-        length--;
-    if (length == 0)
-        return fault_set(fault, "%s: the first line is empty", file);
     base_free_secret(&config->imap.password->text);
-    config->imap.password->text = base_strndup(content, length);
+    config->imap.password->text = line;
     return true;
 }
 

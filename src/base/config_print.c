@@ -14,7 +14,7 @@
  * with an escape, which may be any name. A text of another form may be a password as a whole; not the path of a file. */
 static char *hide_secrets(const char *conninfo)
 {
-    static const char uri[] = "^postgres(?:ql)?://";
+    static const char uri[] = "^(?:postgres(?:ql)?|mariadb|mysql)://";
     static const char pairs[] = "^\\s*(?:[^\\s=]+\\s*=\\s*(?:" QUOTED "|(?!')(?:[^\\s\\\\]|\\\\.)*+)\\s*)*+$";
     static const char user[] = "^([^:]*://[^:]*:).*@";
     static const char secret[] = "((?:password|secret|%)[^\\s?&=]*\\s*=\\s*)(?:" QUOTED "|(?:[^\\s&\\\\]|\\\\.)*+)";
@@ -32,7 +32,7 @@ static char *hide_secrets(const char *conninfo)
 void config_print(FILE *out, const struct config *config, enum config_print which)
 {
     for (const struct setting *setting = config_table; setting->group != NULL; setting++) {
-        if (which != CONFIG_PRINT_DEFAULTS && config_is_file(config) && (setting->flags & SETTING_POSTGRES))
+        if (which != CONFIG_PRINT_DEFAULTS && !config_in_force(config, setting))
             continue; /* it is not in force */
         char *value OD_CLEANUP(base_free) = which == CONFIG_PRINT_DEFAULTS ? base_strdup(setting->text)
                                                                            : config_value_text(config, setting);

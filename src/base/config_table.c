@@ -27,9 +27,12 @@
 const struct setting config_table[] = {
     STRING(database, conninfo, CONFIG_SQLITE "/var/lib/oncedrop/ledger.db",
            SETTING_REQUIRED | SETTING_HASH | SETTING_SECRET, "where the ledger is"),
-    ROW(database, tls, CHOICE, "verify", .flags = SETTING_POSTGRES,
+    ROW(database, tls, CHOICE, "verify", .flags = SETTING_POSTGRES | SETTING_MARIADB,
         .help = "what a connection to another machine must prove",
         .choices = (const char *const[]){"verify", "conninfo", NULL}),
+    ROW(database, durability, CHOICE, "verify", .flags = SETTING_MARIADB,
+        .help = "whether the server must have every commit on the disk",
+        .choices = (const char *const[]){"verify", "server", NULL}),
     STRING(database, schema, "oncedrop", SETTING_REQUIRED | SETTING_WORD | SETTING_POSTGRES,
            "the schema that contains all tables"),
 

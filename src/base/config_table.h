@@ -22,7 +22,8 @@ enum setting_flag {
     SETTING_HASH = 4,      /* may contain " #"; elsewhere that is a misplaced comment */
     SETTING_SECRET = 8,    /* never shown in full */
     SETTING_OR_ZERO = 16,  /* 0 is allowed in addition to the range */
-    SETTING_POSTGRES = 32, /* is nothing to a ledger in a file */
+    SETTING_POSTGRES = 32, /* belongs to PostgreSQL, ... */
+    SETTING_MARIADB = 64,  /* ... to MariaDB; without both, to every ledger */
 };
 
 struct setting {
@@ -48,6 +49,9 @@ const struct setting *config_table_find(const char *group, const char *name) OD_
  * wrong with the value and what is allowed. */
 bool config_value_set(struct config *config, const struct setting *setting, const char *text,
                       struct fault *fault) OD_MUST;
+
+/* Whether the setting belongs to what the ledger is in. */
+bool config_in_force(const struct config *config, const struct setting *setting) OD_MUST;
 
 /* Frees what config_value_set allocated for this setting. */
 void config_value_free(struct config *config, const struct setting *setting);

@@ -42,9 +42,36 @@ static bool parse_number(const char *text, enum setting_type type, int64_t *ret)
     return true;
 }
 
+enum config_engine config_engine(const struct config *config)
+{
+    static const struct {
+        const char *scheme;
+        enum config_engine engine;
+    } schemes[] = {
+        {CONFIG_SQLITE, CONFIG_ENGINE_SQLITE},
+        {CONFIG_MARIADB, CONFIG_ENGINE_MARIADB},
+        {CONFIG_MYSQL, CONFIG_ENGINE_MARIADB},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(schemes); i++)
+        if (strncmp(config->database.conninfo, schemes[i].scheme, strlen(schemes[i].scheme)) == 0)
+            return schemes[i].engine;
+    return CONFIG_ENGINE_POSTGRES;
+}
+
 bool config_is_file(const struct config *config)
 {
-    return strncmp(config->database.conninfo, CONFIG_SQLITE, strlen(CONFIG_SQLITE)) == 0;
+    return config_engine(config) == CONFIG_ENGINE_SQLITE;
+}
+
+bool config_in_force(const struct config *config, const struct setting *setting)
+{
+    static const unsigned flags[] = {
+        [CONFIG_ENGINE_POSTGRES] = SETTING_POSTGRES,
+        [CONFIG_ENGINE_SQLITE] = 0,
+        [CONFIG_ENGINE_MARIADB] = SETTING_MARIADB,
+    };
+    const unsigned all = SETTING_POSTGRES | SETTING_MARIADB;
+    return (setting->flags & all) == 0 || (setting->flags & flags[config_engine(config)]) != 0;
 }
 
 bool config_parse_duration(const char *text, int64_t *ret)

@@ -24,11 +24,15 @@ void answers_busy(struct delivery_work *work)
     answers_rest(work, OUTCOME_BUSY, text);
 }
 
-void answers_unrecorded(struct delivery_work *work, const char *text)
+void answers_unrecorded(struct delivery_work *work, enum ledger_result result, const char *text)
 {
+    char *busy OD_CLEANUP(base_free) =
+        base_printf("message <%s> is being delivered elsewhere: %s", message_id(work), text);
+    bool conflict = result == LEDGER_CONFLICT;
     for (size_t i = 0; i < work->request->recipient_count; i++)
         if (plan_goes_on(work->plan, work->targets.of_recipient[i]))
-            report_set(&work->delivery->answers[i].report, OUTCOME_DATABASE, "%s", text);
+            report_set(&work->delivery->answers[i].report, conflict ? OUTCOME_BUSY : OUTCOME_DATABASE, "%s",
+                       conflict ? busy : text);
 }
 
 /* Left alone until its hold-off is over. */

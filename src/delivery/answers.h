@@ -14,8 +14,9 @@ void answers_rest(struct delivery_work *work, enum outcome outcome, const char *
 void answers_busy(struct delivery_work *work);
 
 /* Gives this answer to all recipients that this delivery answers for, replacing any other: their results could not be
- * recorded. A delivery whose end is not recorded would stay open for ever, so Postfix must retry it. */
-void answers_unrecorded(struct delivery_work *work, const char *text);
+ * recorded, for this reason of the ledger's. A delivery whose end is not recorded would stay open for ever, so Postfix must
+ * retry it. */
+void answers_unrecorded(struct delivery_work *work, enum ledger_result result, const char *text);
 
 /* The answers that follow from the plan alone: duplicates, and copies that another delivery is making. */
 void answers_of_plan(struct delivery_work *work);

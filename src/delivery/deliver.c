@@ -99,6 +99,23 @@ static void claim(struct delivery_work *work)
         begin_appends(work);
 }
 
+static size_t count_busy(const struct delivery *delivery)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < delivery->request->recipient_count; i++)
+        count += delivery->answers[i].report.given && delivery->answers[i].report.outcome == OUTCOME_BUSY;
+    return count;
+}
+
+/* Nothing was sent for the claim. */
+static void give_back_claim(struct delivery_work *work, enum ledger_result result)
+{
+    if (result == LEDGER_CONFLICT)
+        ledger_leave(work->delivery->ledger, count_busy(work->delivery));
+    else
+        claim_abandon(work);
+}
+
 /* Hold: only if this returns true may anything be appended. */
 static bool hold(struct delivery_work *work)
 {
@@ -116,22 +133,14 @@ static bool hold(struct delivery_work *work)
     else if (result == LEDGER_BUSY)
         answers_busy(work);
     else
-        answers_unrecorded(work, fault.text);
+        answers_unrecorded(work, result, fault.text);
     if (work->plan->sent_waits || plan_makes_sent(work->plan))
         answers_sent(work, OUTCOME_BUSY, result == LEDGER_BUSY ? "it is being delivered elsewhere" : "not held");
     inboxes_cancel(work);
-    claim_abandon(work);
+    give_back_claim(work, result);
     if (result == LEDGER_BUSY)
         delivery->holder = ledger_holder(delivery->ledger);
     return false;
-}
-
-static size_t count_busy(const struct delivery *delivery)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < delivery->request->recipient_count; i++)
-        count += delivery->answers[i].report.given && delivery->answers[i].report.outcome == OUTCOME_BUSY;
-    return count;
 }
 
 /* There is no copy to make, but the answers must be recorded. A delivery whose end is not recorded would stay open for
@@ -146,10 +155,11 @@ static void record_only(struct delivery_work *work)
         return;
     }
     claim(work);
-    if (ledger_hold(delivery->ledger, work->claim, &fault) == LEDGER_OK)
+    enum ledger_result result = ledger_hold(delivery->ledger, work->claim, &fault);
+    if (result == LEDGER_OK)
         return;
-    ledger_abandon(delivery->ledger, work->claim, answers);
-    answers_unrecorded(work, fault.text);
+    answers_unrecorded(work, result, fault.text);
+    give_back_claim(work, result);
 }
 
 /* The steps of a delivery, each of which src/README.md describes. */

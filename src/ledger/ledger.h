@@ -39,7 +39,8 @@ bool ledger_login_is_service(const struct config *config) OD_MUST;
 enum ledger_result {
     LEDGER_TROUBLE, /* the fault says why */
     LEDGER_OK,
-    LEDGER_BUSY, /* another delivery is delivering the message */
+    LEDGER_BUSY,     /* another delivery is delivering the message */
+    LEDGER_CONFLICT, /* another one's transaction was first, so that ours is undone; the fault says why */
 };
 
 enum copy_role { COPY_INBOX, COPY_SENT };
@@ -180,6 +181,7 @@ void ledger_claim_free(struct ledger_claim **claim);
  *
  * LEDGER_OK       committed; if there are copies, the lock is held and each of them is still ours
  * LEDGER_BUSY     committed, but the lock or a copy was not available; ledger_abandon must follow
+ * LEDGER_CONFLICT fault set; certainly not committed; ledger_abandon must follow
  * LEDGER_TROUBLE  fault set; ledger_abandon must follow */
 enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim, struct fault *fault) OD_MUST;
 

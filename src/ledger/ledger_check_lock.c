@@ -27,7 +27,7 @@ static bool begin_try(struct ledger *ledger, int64_t key, bool *ret, struct faul
     sql_set_timeout(ledger->sql, CHECK_MS);
     ledger_add_begin_look(ledger, CHECK_MS);
     size_t mark = sql_mark(ledger->sql);
-    ledger_add_acquire(ledger, key);
+    ledger_add_acquire(ledger, key, 0);
     ledger_add_end(ledger);
     struct sql_rows *result OD_CLEANUP(sql_rows_free) =
         sql_send(ledger->sql, fault) ? sql_take(ledger->sql, mark, fault) : NULL;

@@ -26,7 +26,7 @@ static void add_answer(struct ledger *ledger, const struct ledger_claim *claim, 
                                   .is_finished = SQL_TRUTH(answer->finished), .is_whole = SQL_TRUTH(answer->whole),
                                   .claim = SQL_NUMBER(claim->token), .pid = SQL_NUMBER(getpid()),
                                   .queued_at = SQL_NUMBER_IF(message->queued_at != 0, message->queued_at),
-                                  .trace = SQL_TRUTH(ledger->config->record.trace), LEDGER_SPENT(times)));
+                                  .trace = SQL_TRUE_IF(ledger->config->record.trace), LEDGER_SPENT(times)));
 }
 
 static void add_copy(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_claimed *claimed)
@@ -39,7 +39,8 @@ static void add_copy(struct ledger *ledger, const struct ledger_claim *claim, co
                      .mailbox = SQL_TEXT(target->mailbox), .role = SQL_TEXT(ledger_role_name(target->role)),
                      .doubt = SQL_TRUTH(copy->doubt), .claim = SQL_NUMBER(claim->token), .host = SQL_TEXT(ledger->host),
                      .pid = SQL_NUMBER(getpid()), .recipient = SQL_TEXT(message->recipients[copy->recipient].address),
-                     .attempt_before = SQL_NUMBER(claimed->attempt - 1), .again = SQL_TRUTH(copy->again)));
+                     .attempt_before = SQL_NUMBER_IF(claimed->attempt > 1, claimed->attempt - 1),
+                     .again = SQL_TRUTH(copy->again)));
 }
 
 /* Whether the hold includes this copy. */
@@ -74,11 +75,9 @@ size_t ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, 
 enum ledger_result ledger_take_hold(struct ledger *ledger, size_t mark, size_t count, struct fault *fault)
 {
     struct sql_rows *lock OD_CLEANUP(sql_rows_free) = sql_take(ledger->sql, mark, fault);
-    if (lock == NULL)
+    struct sql_rows *ours OD_CLEANUP(sql_rows_free) = lock != NULL ? sql_take(ledger->sql, mark + 1, fault) : NULL;
+    if (ours == NULL || (ledger_leases(ledger) && !sql_committed(ledger->sql, mark + 2, fault)))
         return ledger_lock_timed_out(ledger, fault) ? LEDGER_BUSY : LEDGER_TROUBLE;
-    struct sql_rows *ours OD_CLEANUP(sql_rows_free) = sql_take(ledger->sql, mark + 1, fault);
-    if (ours == NULL)
-        return LEDGER_TROUBLE;
     ledger_note_lock(ledger, true);
     if (!lock_reasserted(lock)) {
         ledger->leased = false; /* it is another's */
@@ -158,7 +157,7 @@ void ledger_claim_free(struct ledger_claim **claim)
 static enum ledger_result take_claim(struct ledger *ledger, struct ledger_claim *claim, struct fault *fault)
 {
     if (!sql_committed(ledger->sql, claim->commit, fault))
-        return LEDGER_TROUBLE;
+        return ledger_conflicted(ledger, fault) ? LEDGER_CONFLICT : LEDGER_TROUBLE;
     claim->committed = true;
     return claim->copy_count > 0 ? ledger_take_hold(ledger, claim->hold, claim->copy_count, fault) : LEDGER_OK;
 }

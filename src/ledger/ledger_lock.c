@@ -65,30 +65,32 @@ void ledger_note_lock(struct ledger *ledger, bool held)
 }
 
 /* All steps of a lock take the same values. A lease lasts as long as the deadline, which ends whoever has it. */
-static void add_step(struct ledger *ledger, enum sql_step step, int64_t key)
+static void add_step(struct ledger *ledger, enum sql_step step, int64_t key, int64_t wait_ms)
 {
     bool slot = ledger->config->lock.method == LOCK_METHOD_ROW;
     sql_add(ledger->sql, step,
             SQL_VALUES(try_lease, .key = SQL_NUMBER(slot ? key & (LOCK_SLOTS - 1) : key),
                        .owner = SQL_NUMBER(ledger->lock_owner),
                        .lasts_ms = SQL_NUMBER(ledger->config->delivery.deadline), .host = SQL_TEXT(ledger->host),
-                       .pid = SQL_NUMBER(getpid()), .session = SQL_TEXT(ledger->application)));
+                       .pid = SQL_NUMBER(getpid()), .session = SQL_TEXT(ledger->application),
+                       .wait_ms = SQL_NUMBER(wait_ms)));
 }
 
-void ledger_add_acquire(struct ledger *ledger, int64_t key)
+void ledger_add_acquire(struct ledger *ledger, int64_t key, int64_t wait_ms)
 {
-    add_step(ledger, methods[ledger->config->lock.method].acquire, key);
+    add_step(ledger, methods[ledger->config->lock.method].acquire, key, wait_ms);
 }
 
 void ledger_add_reassert(struct ledger *ledger)
 {
-    add_step(ledger, methods[ledger->config->lock.method].reassert, ledger->lock_key);
+    add_step(ledger, methods[ledger->config->lock.method].reassert, ledger->lock_key,
+             ledger_hold_wait_ms(ledger->config));
 }
 
 void ledger_add_release(struct ledger *ledger)
 {
     if (ledger->leased)
-        add_step(ledger, methods[ledger->config->lock.method].release, ledger->lock_key);
+        add_step(ledger, methods[ledger->config->lock.method].release, ledger->lock_key, 0);
 }
 
 void ledger_add_release_all(struct ledger *ledger)
@@ -108,9 +110,14 @@ bool lock_reasserted(const struct sql_rows *rows)
     return rows->count == 1;
 }
 
+bool ledger_conflicted(const struct ledger *ledger, const struct fault *fault)
+{
+    return ledger->engine->failure(fault) == SQL_FAILURE_CONFLICT;
+}
+
 bool ledger_lock_timed_out(const struct ledger *ledger, const struct fault *fault)
 {
-    return ledger->engine->failure(fault) == SQL_FAILURE_LOCK_TIMEOUT;
+    return ledger->engine->failure(fault) == SQL_FAILURE_LOCK_TIMEOUT || ledger_conflicted(ledger, fault);
 }
 
 void ledger_add_rollback(struct ledger *ledger)
@@ -151,7 +158,7 @@ void ledger_rollback(struct ledger *ledger)
 
 void ledger_add_holder(struct ledger *ledger)
 {
-    add_step(ledger, methods[ledger->config->lock.method].holder, ledger->lock_key);
+    add_step(ledger, methods[ledger->config->lock.method].holder, ledger->lock_key, 0);
 }
 
 void ledger_take_holder(struct ledger *ledger, size_t mark)

@@ -27,16 +27,20 @@ bool ledger_set_lock(struct ledger *ledger, int64_t key, struct fault *fault) OD
 /* Notes that the lock is held, or not. */
 void ledger_note_lock(struct ledger *ledger, bool held);
 
-/* Adds a statement that tries the lock with this key in the open transaction; lock_granted reads its result. */
-void ledger_add_acquire(struct ledger *ledger, int64_t key);
+/* Adds a statement that tries the lock with this key in the open transaction; lock_granted reads its result. wait_ms: how
+ * long it may wait for the lock, in an engine that can; in others the caller tries again. */
+void ledger_add_acquire(struct ledger *ledger, int64_t key, int64_t wait_ms);
 bool lock_granted(const struct sql_rows *rows) OD_MUST;
 
-/* Adds a statement that takes the lock again in a new transaction, waiting up to lock_timeout. A lease is prolonged if
+/* Adds a statement that takes the lock again in a new transaction, waiting up to ledger_hold_wait_ms. A lease is prolonged if
  * nobody else has had it since. lock_reasserted reads its result. */
 void ledger_add_reassert(struct ledger *ledger);
 bool lock_reasserted(const struct sql_rows *rows) OD_MUST;
 
-/* Whether the step that failed with this fault waited for a lock in vain. */
+/* Whether another transaction was first, so that the one of the step that failed with this fault is undone. */
+bool ledger_conflicted(const struct ledger *ledger, const struct fault *fault) OD_MUST;
+
+/* Whether that is so, or the step waited for a lock in vain. */
 bool ledger_lock_timed_out(const struct ledger *ledger, const struct fault *fault) OD_MUST;
 
 /* Adds the release of a lease that is held, unless it is another's by now; of other locks nothing. */

@@ -12,6 +12,11 @@
 #define POLL_LONGEST_MS 100
 #define LEASE_WAIT_MS 1000 /* for the COMMIT of whoever takes or ends a lease just now */
 
+/* Marks of the batch. */
+struct marks {
+    size_t lock, end;
+};
+
 static size_t sent_target(const struct ledger_message *message)
 {
     for (size_t i = 0; i < message->target_count; i++)
@@ -41,18 +46,20 @@ static void add_variant_query(struct ledger *ledger, const struct ledger_message
                      .mailbox = SQL_TEXT(sent->mailbox), .hold_off_ms = SQL_NUMBER(ledger->config->delivery.hold_off)));
 }
 
-/* Sends one batch: the settings, the lock (*ret_lock is its mark), the message, for a Sent copy the variants, and the
- * copies, if they are asked for at once (read_copies). */
-static bool send_look(struct ledger *ledger, const struct ledger_message *message, size_t *ret_lock,
+/* Sends one batch: the settings, the lock, the message, for a Sent copy the variants, the copies, if they are asked for at
+ * once (read_copies), and the end. */
+static bool send_look(struct ledger *ledger, const struct ledger_message *message, int64_t wait_ms, struct marks *ret,
                       struct fault *fault)
 {
+    sql_set_timeout(ledger->sql, SQL_TIMEOUT_MS + wait_ms);
     ledger_add_begin_look(ledger, ledger_leases(ledger) ? LEASE_WAIT_MS : SQL_TIMEOUT_MS);
-    *ret_lock = sql_mark(ledger->sql);
-    ledger_add_acquire(ledger, ledger->lock_key);
+    ret->lock = sql_mark(ledger->sql);
+    ledger_add_acquire(ledger, ledger->lock_key, wait_ms);
     sql_add(ledger->sql, SQL_STEP(look_message, LEDGER_KEY(message)));
     add_variant_query(ledger, message);
     if (ledger->knew)
         add_copies_query(ledger, message);
+    ret->end = sql_mark(ledger->sql);
     ledger_add_end(ledger);
     return sql_send(ledger->sql, fault);
 }
@@ -159,14 +166,14 @@ static bool end_batch(struct ledger *ledger, bool good, struct fault *fault)
     return fault_set(fault, "database: connection lost");
 }
 
-/* Reads what is known, in the state under the lock. mark: of the message. NULL with the fault set. */
-static struct ledger_found *read_found(struct ledger *ledger, const struct ledger_message *message, size_t mark,
-                                       struct fault *fault)
+/* Reads what is known, in the state under the lock, which is a lease only once that is committed. NULL with the fault set. */
+static struct ledger_found *read_found(struct ledger *ledger, const struct ledger_message *message,
+                                       const struct marks *marks, struct fault *fault)
 {
-    struct ledger_found *found = take_found(ledger, message, mark, fault);
-    size_t copies = mark + (sent_target(message) != LEDGER_NO_TARGET ? 2 : 1);
+    struct ledger_found *found = take_found(ledger, message, marks->lock + 1, fault);
     bool asked = ledger->knew;
-    bool good = found != NULL && (!asked || take_copies(ledger, message, copies, found, fault));
+    bool good = found != NULL && (!asked || take_copies(ledger, message, marks->end - 1, found, fault)) &&
+                (!ledger_leases(ledger) || sql_committed(ledger->sql, marks->end, fault));
     good = end_batch(ledger, good, fault);
     if (good && found->known && !asked)
         good = end_batch(ledger, read_copies(ledger, message, found, fault), fault);
@@ -177,29 +184,33 @@ static struct ledger_found *read_found(struct ledger *ledger, const struct ledge
 }
 
 /* One try. What is known is read after the lock is taken, in separate statements, so that they see the state under the
- * lock; without the lock their results are ignored. After LEDGER_BUSY the caller must end the transaction. */
-static enum ledger_result try_look(struct ledger *ledger, const struct ledger_message *message,
+ * lock; without the lock their results are ignored. wait_ms: for the lock, where the engine can. After LEDGER_BUSY the
+ * caller must end the transaction. */
+static enum ledger_result try_look(struct ledger *ledger, const struct ledger_message *message, int64_t wait_ms,
                                    struct ledger_found **ret, struct fault *fault)
 {
-    size_t mark;
+    struct marks marks;
     if (!ledger_connect(ledger, fault))
         return LEDGER_TROUBLE;
-    bool sent = send_look(ledger, message, &mark, fault);
-    struct sql_rows *settings OD_CLEANUP(sql_rows_free) = sent ? sql_take(ledger->sql, mark - 1, fault) : NULL;
-    struct sql_rows *lock OD_CLEANUP(sql_rows_free) = settings != NULL ? sql_take(ledger->sql, mark, fault) : NULL;
-    bool late = settings != NULL && lock == NULL && ledger_lock_timed_out(ledger, fault);
-    if (late || (lock != NULL && !lock_granted(lock))) {
+    bool sent = send_look(ledger, message, wait_ms, &marks, fault);
+    struct sql_rows *settings OD_CLEANUP(sql_rows_free) = sent ? sql_take(ledger->sql, marks.lock - 1, fault) : NULL;
+    struct sql_rows *lock OD_CLEANUP(sql_rows_free) = settings != NULL ? sql_take(ledger->sql, marks.lock, fault)
+                                                                       : NULL;
+    if (lock != NULL && !lock_granted(lock)) {
         sql_finish(ledger->sql);
         return LEDGER_BUSY;
     }
     ledger->leased = sent && ledger_leases(ledger); /* it may be */
-    struct ledger_found *found = lock != NULL ? read_found(ledger, message, mark + 1, fault) : NULL;
+    struct ledger_found *found = lock != NULL ? read_found(ledger, message, &marks, fault) : NULL;
     if (found != NULL) {
         ledger_note_lock(ledger, true);
         *ret = found;
         return LEDGER_OK;
     }
     sql_finish(ledger->sql);
+    bool tried = settings != NULL && lock == NULL;
+    if (sent && (tried ? ledger_lock_timed_out(ledger, fault) : ledger_conflicted(ledger, fault)))
+        return LEDGER_BUSY;
     ledger_add_remedy(ledger, SQL_DELIVERY, fault);
     ledger_rollback(ledger);
     return LEDGER_TROUBLE;
@@ -254,6 +265,12 @@ static void end_held(struct ledger *ledger, bool ask, size_t recipients)
     ledger_finish(ledger);
 }
 
+static int64_t left_until(int64_t until)
+{
+    int64_t left = until - base_now_ms();
+    return left > 0 ? left : 0;
+}
+
 static size_t recipients_of(const struct ledger_message *message)
 {
     size_t count = 0;
@@ -272,9 +289,9 @@ enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_messag
     for (int64_t pause = POLL_FIRST_MS;; pause = pause * 2 < POLL_LONGEST_MS ? pause * 2 : POLL_LONGEST_MS) {
         struct ledger_found *found = NULL;
         bool kept = ledger->sql != NULL;
-        enum ledger_result result = try_look(ledger, message, &found, fault);
+        enum ledger_result result = try_look(ledger, message, left_until(until), &found, fault);
         if (result == LEDGER_TROUBLE && ledger_lost_kept(ledger, kept))
-            result = try_look(ledger, message, &found, fault);
+            result = try_look(ledger, message, left_until(until), &found, fault);
         bool again = result == LEDGER_BUSY || (result == LEDGER_OK && just_claimed(ledger, message, found, wait));
         if (!again || base_now_ms() >= until) {
             if (result == LEDGER_OK)

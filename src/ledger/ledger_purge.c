@@ -68,7 +68,7 @@ static bool lock_messages(struct ledger *ledger, const struct candidates *candid
     ledger_add_begin(ledger, SQL_TIMEOUT_MS);
     size_t mark = sql_mark(ledger->sql);
     for (size_t i = 0; i < candidates->count; i++)
-        ledger_add_acquire(ledger, candidates->keys[i]);
+        ledger_add_acquire(ledger, candidates->keys[i], 0);
     ledger_add_end(ledger);
     if (!sql_send(ledger->sql, fault))
         return false;

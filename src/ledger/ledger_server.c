@@ -3,15 +3,15 @@
  * One row for each server: reading it, claiming a look, writing the result. */
 #include "ledger/ledger_server.h"
 
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_lock.h"
 
-/* A step that is retried if it failed because a kept connection was lost. */
+/* A step that is retried if it failed because a kept connection was lost, or another delivery was first. */
 static struct sql_rows *run_or_retry(ledger_run *once, struct ledger *ledger, enum sql_step step,
                                      const struct sql_value *values, struct fault *fault)
 {
     bool kept = ledger->sql != NULL;
     struct sql_rows *rows = once(ledger, SQL_DELIVERY, step, values, fault);
-    if (rows == NULL && ledger_lost_kept(ledger, kept))
+    if (rows == NULL && (ledger_lost_kept(ledger, kept) || ledger_conflicted(ledger, fault)))
         rows = once(ledger, SQL_DELIVERY, step, values, fault);
     return rows;
 }

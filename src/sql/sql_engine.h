@@ -26,6 +26,7 @@ enum sql_proof { SQL_PROOF_NONE, SQL_PROOF_GOOD, SQL_PROOF_DOUBTFUL, SQL_PROOF_B
 enum sql_failure {
     SQL_FAILURE_OTHER,
     SQL_FAILURE_LOCK_TIMEOUT, /* it waited for a lock in vain */
+    SQL_FAILURE_CONFLICT,     /* another transaction was first; its own is undone, also if this was its COMMIT */
     SQL_FAILURE_NO_LOCK,      /* the engine has no such lock */
     SQL_FAILURE_NO_USER,      /* it does not know the user of the process */
     SQL_FAILURE_REFUSED,      /* the user lacks a right */

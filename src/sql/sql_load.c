@@ -7,9 +7,10 @@
 #include "base/module.h"
 
 /* NULL unless they are linked to the program, as they are to tests. */
-extern const struct sql_engine postgres_engine, sqlite_engine;
+extern const struct sql_engine postgres_engine, sqlite_engine, mariadb_engine;
 #pragma weak postgres_engine
 #pragma weak sqlite_engine
+#pragma weak mariadb_engine
 
 /* By how a conninfo begins; the last one has all others. */
 static struct engine {
@@ -20,6 +21,12 @@ static struct engine {
     {CONFIG_SQLITE,
      &sqlite_engine,
      {"oncedrop-sqlite.so", "sqlite_engine", "the engine for SQLite", "oncedrop-sqlite"}},
+    {CONFIG_MARIADB,
+     &mariadb_engine,
+     {"oncedrop-mariadb.so", "mariadb_engine", "the engine for MariaDB", "oncedrop-mariadb"}},
+    {CONFIG_MYSQL,
+     &mariadb_engine,
+     {"oncedrop-mariadb.so", "mariadb_engine", "the engine for MariaDB", "oncedrop-mariadb"}},
     {"",
      &postgres_engine,
      {"oncedrop-postgres.so", "postgres_engine", "the engine for PostgreSQL", "oncedrop-postgres"}},

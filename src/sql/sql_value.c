@@ -25,3 +25,34 @@ char *sql_value_fit(const char *text, size_t max)
     g_free(valid);
     return fit;
 }
+
+static void append_json(GString *json, const char *text)
+{
+    char *fit OD_CLEANUP(base_free) = sql_value_fit(text, SQL_TEXT_MAX);
+    g_string_append_c(json, '"');
+    for (const char *from = fit != NULL ? fit : text; *from != '\0'; from++) {
+        if ((unsigned char)*from < ' ')
+            g_string_append_printf(json, "\\u%04x", (unsigned)*from);
+        else if (*from == '"' || *from == '\\')
+            g_string_append_printf(json, "\\%c", *from);
+        else
+            g_string_append_c(json, *from);
+    }
+    g_string_append_c(json, '"');
+}
+
+char *sql_value_json(const struct sql_value *list)
+{
+    GString *json = g_string_new("[");
+    for (size_t i = 0; i < list->size; i++) {
+        g_string_append(json, i > 0 ? "," : "");
+        if (list->kind == SQL_KIND_NUMBERS)
+            g_string_append_printf(json, "%" G_GINT64_FORMAT, list->numbers[i]);
+        else if (list->texts[i] == NULL)
+            g_string_append(json, "null");
+        else
+            append_json(json, list->texts[i]);
+    }
+    g_string_append_c(json, ']');
+    return g_string_free(json, FALSE);
+}

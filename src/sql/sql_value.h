@@ -47,6 +47,7 @@ static inline struct sql_value sql_text_most(const char *text, size_t max)
 #define SQL_NUMBER_IF(there_, number_) \
     ((struct sql_value){.kind = (there_) ? SQL_KIND_NUMBER : SQL_KIND_NONE, .number = (number_)})
 #define SQL_TRUTH(truth_) ((struct sql_value){.kind = SQL_KIND_TRUTH, .truth = (truth_)})
+#define SQL_TRUE_IF(there_) ((struct sql_value){.kind = (there_) ? SQL_KIND_TRUTH : SQL_KIND_NONE, .truth = true})
 #define SQL_BYTES(bytes_, size_) \
     ((struct sql_value){.kind = (bytes_) != NULL ? SQL_KIND_BYTES : SQL_KIND_NONE, .size = (size_), .bytes = (bytes_)})
 #define SQL_TEXTS(items_, count_) ((struct sql_value){.kind = SQL_KIND_TEXTS, .size = (count_), .texts = (items_)})
@@ -56,5 +57,8 @@ static inline struct sql_value sql_text_most(const char *text, size_t max)
 
 /* For an engine: a text as it is sent, a new string (free(3)); NULL if it needs no change. */
 char *sql_value_fit(const char *text, size_t max) OD_MUST;
+
+/* For an engine: a list as JSON, a new string (free(3)). */
+char *sql_value_json(const struct sql_value *list) OD_MUST;
 
 #endif

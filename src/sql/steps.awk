@@ -11,7 +11,8 @@
 #    -- takes: NAME...                            its values, which stand in the text as :NAME; several lines add up
 #    -- gives: NAME[:TYPE]...                     its columns; likewise. TYPE: truth, number, json, bytes; else it is as the value is
 #    -- then                                      between statements: the rows are the last one's
-#    -- word NAME: what it means                  @NAME@ stands for the text, and @NAME(X)@ for it with X in place of {}
+#    -- word NAME: what it means                  @NAME@ stands for the text, and @NAME(X)@ for it with X in place of {};
+#                                                 but for words there is no @ in X
 #
 # A line of a step that ends in "-- if NAME" is there only if that value is. Other comments are dropped. A step that several engines
 # have takes and gives the same in each. Each engine has all steps, but for those in lock.sql and locks.sql, which are of
@@ -55,6 +56,8 @@ function with_words(line,    whole, name, argument, text)
         gsub(/[{][}]/, argument, text)
         line = substr(line, 1, RSTART - 1) text substr(line, RSTART + length(whole) + 2)
     }
+    if (line ~ /@[a-z_]+[(]|[)]@/)
+        fail("a word is not expanded: its argument must not have @ in it, nor go on in the next line")
     name = engine_of(FILENAME)
     gsub("\003", (name, "schema") in words ? words[name, "schema"] : "@schema@", line)
     return line
@@ -123,7 +126,12 @@ FNR == 1 && NR > 1 { end_paragraph() }
 }
 /^-- gives: / { list_gives = list_gives (list_gives == "" ? "" : " ") substr($0, 11); next }
 /^-- [a-z_]+: / && step == "" && word == "" && text == "" { step = $2; sub(/:$/, "", step); next }
-/^-- then$/ { text = text ";"; next }
+/^-- then$/ {
+    if (condition != "")
+        fail("the line before is there only if " condition ", and so would be the end of the statement")
+    text = text ";"
+    next
+}
 /^ *--/ { next }
 {
     if (step == "" && word == "")

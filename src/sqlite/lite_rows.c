@@ -6,38 +6,6 @@
 
 #include "sqlite/lite.h"
 
-static void append_json(GString *json, const char *text)
-{
-    char *fit OD_CLEANUP(base_free) = sql_value_fit(text, SQL_TEXT_MAX);
-    g_string_append_c(json, '"');
-    for (const char *from = fit != NULL ? fit : text; *from != '\0'; from++) {
-        if ((unsigned char)*from < ' ')
-            g_string_append_printf(json, "\\u%04x", (unsigned)*from);
-        else if (*from == '"' || *from == '\\')
-            g_string_append_printf(json, "\\%c", *from);
-        else
-            g_string_append_c(json, *from);
-    }
-    g_string_append_c(json, '"');
-}
-
-/* A list as JSON, a new string. */
-static char *json_of(const struct sql_value *list)
-{
-    GString *json = g_string_new("[");
-    for (size_t i = 0; i < list->size; i++) {
-        g_string_append(json, i > 0 ? "," : "");
-        if (list->kind == SQL_KIND_NUMBERS)
-            g_string_append_printf(json, "%" G_GINT64_FORMAT, list->numbers[i]);
-        else if (list->texts[i] == NULL)
-            g_string_append(json, "null");
-        else
-            append_json(json, list->texts[i]);
-    }
-    g_string_append_c(json, ']');
-    return g_string_free(json, FALSE);
-}
-
 static int bind_text(sqlite3_stmt *statement, int parameter, const struct sql_value *value)
 {
     char *fit = sql_value_fit(value->text, value->size);
@@ -62,7 +30,7 @@ static int bind_value(sqlite3_stmt *statement, int parameter, const struct sql_v
         return sqlite3_bind_blob64(statement, parameter, value->bytes, value->size, SQLITE_STATIC);
     case SQL_KIND_TEXTS:
     case SQL_KIND_NUMBERS:
-        return sqlite3_bind_text(statement, parameter, json_of(value), -1, free);
+        return sqlite3_bind_text(statement, parameter, sql_value_json(value), -1, free);
     }
     abort();
 }

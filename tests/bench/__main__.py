@@ -16,7 +16,7 @@ import machine as machine_module  # noqa: E402
 import measure  # noqa: E402
 import report  # noqa: E402
 import servers as servers_module  # noqa: E402
-from lab import lab as lab_module  # noqa: E402
+from lab import lab as lab_module, ledger  # noqa: E402
 
 PARTS = ("deliver", "lmtp", "postfix", "growth", "contention", "locks", "replay", "commits", "crowd", "scale")
 
@@ -37,6 +37,8 @@ class Bench:
                 self.databases.append(servers_module.Program(self.servers, "other", arguments.other))
             self.programs = [*self.databases]
             self.programs.insert(1, servers_module.FileProgram(self.servers, "embedded", lab_module.program()))
+            if arguments.engine == ledger.MARIADB:
+                self.programs.insert(2, servers_module.MariaProgram(self.servers, "mariadb", lab_module.program()))
         except BaseException:
             self.close()
             raise
@@ -62,6 +64,7 @@ def arguments_given():
     parser.add_argument("--rounds", type=int, default=0, help="turns of each contender; default: a few, by part")
     parser.add_argument("--long", action="store_true", help="also what takes long: a million messages")
     parser.add_argument("--other", help="an older program, as one more contender")
+    parser.add_argument("--engine", choices=[ledger.MARIADB], help="a ledger in this, as one more contender")
     parser.add_argument("--untuned", action="store_true", help="servers without the settings of conf/")
     parser.add_argument("--tiny", action="store_true", help="as little as possible: is the benchmark itself in order?")
     parser.add_argument("--directory", default="build/bench", help="for bench.json and bench.svg")

@@ -5,9 +5,9 @@ idle otherwise, and only processes that are alive both before and after."""
 import os
 
 TICK = os.sysconf("SC_CLK_TCK")
-NAMES = {"postgres": "PostgreSQL", "pgbouncer": "PgBouncer", "imap": "imap", "imap-login": "imap", "auth": "auth",
-         "lmtp": "lmtp", "oncedrop-main": "oncedrop", "oncedrop": "oncedrop"}
-PEERS = ("PostgreSQL", "imap", "lmtp", "oncedrop")      # the others are less than a tenth of a millisecond a message
+NAMES = {"postgres": "PostgreSQL", "mariadbd": "MariaDB", "pgbouncer": "PgBouncer", "imap": "imap", "imap-login": "imap",
+         "auth": "auth", "lmtp": "lmtp", "oncedrop-main": "oncedrop", "oncedrop": "oncedrop"}
+PEERS = ("PostgreSQL", "MariaDB", "imap", "lmtp", "oncedrop")      # the others are less than a tenth of a millisecond a message
 
 
 def used():

@@ -88,7 +88,7 @@ def verdict(target, met):
 def ratios(doc):
     """The table of targets, for each program that was measured."""
     lines = []
-    for program in ("oncedrop", "embedded", "other"):
+    for program in ("oncedrop", "embedded", "mariadb", "other"):
         rows = []
         for target, ratio, spread, met in targets.found(doc["rows"], program):
             quartiles = f"{number(spread[0])} - {number(spread[1])}" if spread else ""
@@ -122,7 +122,7 @@ def comparison(old, new):
 # The plot: a bar for each row, from 0 to its median, with a line from the first to the third quartile.
 
 BAR, LEFT, RIGHT, WIDE = 16, 230, 90, 480
-COLOURS = {"oncedrop": "#2266aa", "embedded": "#226644", "other": "#88aacc"}
+COLOURS = {"oncedrop": "#2266aa", "embedded": "#226644", "mariadb": "#aa6622", "other": "#88aacc"}
 
 
 def colour(contender):

@@ -10,7 +10,8 @@ import subprocess
 
 import machine
 import measure
-from lab import dovecot, dovecot_config, lab as lab_module, ledger, ledgers, one_login, pgbouncer_sample, postgres, process
+from lab import dovecot, dovecot_config, lab as lab_module, ledger, ledger_mariadb, ledgers, mariadb, one_login, \
+    pgbouncer_sample, postgres, process
 
 # What conf/postgresql and conf/dovecot recommend. UNTUNED=yes leaves all of it out. For Dovecot:
 # settings at the top level, then those of services. In 2.4 service_count is called
@@ -151,6 +152,10 @@ class Postgres(postgres.Postgres):
         self.let_pooler_in(self.client)
 
 
+class MariaDB(mariadb.MariaDB):
+    options = []        # it waits for the disk
+
+
 class Servers(lab_module.Lab):
     """All of it, started when first used. user: who delivers, and owns the mail."""
 
@@ -167,6 +172,19 @@ class Servers(lab_module.Lab):
         server.admin(f"ALTER ROLE {lab_module.OWNER} CREATEROLE")
         server.create_role(f'"{self.user.pw_name}"', rounds_as_usual=True)
         server.create_role(lab_module.OPERATOR, rounds_as_usual=True)
+        return server
+
+    @functools.cached_property
+    def mariadb(self):
+        server = MariaDB(self.directory)
+        server.settings = {"innodb-buffer-pool-size": "128M"}
+        lab_module.with_users(self.start(server))
+        # As on a real site deliveries come by the unix socket.
+        user = f"{self.user.pw_name}@localhost"
+        server.admin(f"CREATE USER {user} IDENTIFIED VIA unix_socket")
+        with contextlib.closing(server.connect(None, lab_module.OWNER)) as owner, owner.cursor() as cursor:
+            cursor.execute(f"GRANT oncedrop_delivery TO {user}")
+        server.admin(f"SET DEFAULT ROLE oncedrop_delivery FOR {user}")
         return server
 
     @functools.cached_property
@@ -368,6 +386,49 @@ class FileProgram(Program):
     def fill(self, rows, days, dead):
         self.ledger.fill(rows, days)
         self.ledger.give_to(self.servers.user)
+
+
+class MariaProgram(Program):
+    """One whose ledger is in MariaDB."""
+
+    is_pooled = False
+
+    def with_new_ledger(self):
+        return MariaProgram(self.servers, self.name, self.path)
+
+    def install(self):
+        server = self.servers.mariadb
+        self.database = server.create_database(lab_module.OWNER)
+        owner = self.configuration("owner", **{"database.conninfo": server.conninfo(self.database, lab_module.OWNER)})
+        subprocess.run([self.path, "-c", owner, "schema", "install"], env=self.servers.environment(), check=True,
+                       stdout=subprocess.DEVNULL)
+
+    def conninfo(self, pooler=None):
+        server = self.servers.mariadb
+        return f"mariadb://{self.servers.user.pw_name}@localhost/{self.database}?socket={server.socket}"
+
+    def operator(self):
+        conninfo = self.servers.mariadb.conninfo(self.database, lab_module.OPERATOR)
+        return self.configuration("operator", **{"database.conninfo": conninfo})
+
+    @functools.cached_property
+    def ledger(self):
+        return ledger_mariadb.MariaLedger(self.servers.mariadb, self.database)
+
+    @contextlib.contextmanager
+    def held(self, message):
+        session = self.ledger.connect()
+        try:
+            session.cursor().execute("SELECT get_lock(%s, 0)", (self.ledger.lock_name(lock_key(message)),))
+            yield
+        finally:
+            session.close()
+
+    def fill(self, rows, days, dead):
+        self.ledger.fill(rows, days)
+
+    def sql(self, query, parameters=None):
+        return self.ledger.sql(query, parameters)
 
 
 class Service(process.Server):

@@ -161,7 +161,8 @@ bool ground_stranger_asks(size_t stranger, const struct ledger_message *message)
     size_t mark = engine->mark(session);
     engine->add(session, steps[config->lock.method],
                 SQL_VALUES(again_row, .key = SQL_NUMBER(message_lock_key(message->identity)), .owner = SQL_NONE,
-                           .lasts_ms = SQL_NONE, .host = SQL_NONE, .pid = SQL_NONE, .session = SQL_NONE));
+                           .lasts_ms = SQL_NONE, .host = SQL_NONE, .pid = SQL_NONE, .session = SQL_NONE,
+                           .wait_ms = SQL_NUMBER(lasts ? 0 : 60000)));
     check(engine->send(session, &fault), &fault);
     if (lasts) {
         struct sql_rows *rows OD_CLEANUP(sql_rows_free) = engine->take(session, mark, &fault);

@@ -11,7 +11,8 @@ const char *const tell_states[] = {
     [COPY_NONE] = "nothing",  [COPY_PENDING] = "pending", [COPY_APPENDING] = "appending",
     [COPY_STORED] = "stored", [COPY_FAILED] = "failed",
 };
-const char *const tell_results[] = {[LEDGER_TROUBLE] = "trouble", [LEDGER_OK] = "ok", [LEDGER_BUSY] = "busy"};
+const char *const tell_results[] = {
+    [LEDGER_TROUBLE] = "trouble", [LEDGER_OK] = "ok", [LEDGER_BUSY] = "busy", [LEDGER_CONFLICT] = "conflict"};
 
 static int64_t tokens[STEPS_MOST * 2];
 static size_t token_count;

@@ -13,6 +13,7 @@ import subprocess
 import pytest
 
 from lab import lab as lab_module, locks
+from lab.site import install_mariadb
 
 HISTORIES = int(os.environ.get("ONCEDROP_HISTORIES") or 60)
 SEED = int(os.environ.get("ONCEDROP_SEED") or random.SystemRandom().randrange(1 << 32))
@@ -46,11 +47,11 @@ def different(real, simulated):
     return None
 
 
-METHODS = [("postgres", method) for method in locks.METHODS] + [("sqlite", "session")]
+METHODS = [(engine, method) for engine in ("postgres", "sqlite", "mariadb") for method in locks.METHODS_OF[engine]]
 
 
 def both(method, conninfo, seed, first, count, left_out=()):
-    engine = "sqlite" if conninfo.startswith("sqlite:") else "postgres"
+    engine = next((name for name in ("sqlite", "mariadb") if conninfo.startswith(f"{name}:")), "postgres")
     return (play(method, engine, conninfo, seed, first, count, left_out),
             play(method, "simulated", "", seed, first, count, left_out))
 
@@ -76,12 +77,31 @@ def report(method, conninfo, seed, number):
 @pytest.fixture(scope="module")
 def databases(lab, ledgers):
     """Of each engine one per processor: conninfos."""
-    names = [ledgers.take() for _ in range(os.cpu_count())]
-    files = [new_file(lab.new_directory("differential")) for _ in range(os.cpu_count())]
-    yield {"postgres": [f"host={lab.postgres.directory} port={lab.postgres.port} dbname={name} user=admin" for name in names],
-           "sqlite": files}
-    for name in names:
+    made, taken = {}, []
+
+    def of_postgres():
+        taken.append(ledgers.take())
+        return f"host={lab.postgres.directory} port={lab.postgres.port} dbname={taken[-1]} user=admin"
+
+    new = {"postgres": of_postgres, "sqlite": lambda: new_file(lab.new_directory("differential")),
+           "mariadb": lambda: new_mariadb(lab)}
+
+    class Databases:
+        def __getitem__(self, engine):
+            if engine not in made:
+                made[engine] = [new[engine]() for _ in range(os.cpu_count())]
+            return made[engine]
+
+    yield Databases()
+    for name in taken:
         ledgers.give_back(name)
+
+
+def new_mariadb(lab):
+    """A conninfo of its administrator's."""
+    name = lab.mariadb.create_database(lab_module.OWNER)
+    install_mariadb(lab, name)
+    return f"mariadb://admin:{lab.mariadb.password}@localhost/{name}?socket={lab.mariadb.socket}"
 
 
 def new_file(directory):
@@ -126,7 +146,7 @@ def test_histories(databases, fresh, engine, method):
     print(f"differential: {engine}, {method}, seed {seed}: histories {begin} to {end - 1}, {lines} lines, the same")
 
 
-@pytest.mark.parametrize("engine, method", [("postgres", "advisory"), ("sqlite", "session")])
+@pytest.mark.parametrize("engine, method", [("postgres", "advisory"), ("sqlite", "session"), ("mariadb", "session")])
 def test_breakages(databases, engine, method):
     """Every breakage of the simulated ledger shows as a difference."""
     real = play(method, engine, databases[engine][0], 1, 0, 30)

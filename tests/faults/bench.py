@@ -17,7 +17,7 @@ import time
 
 import death
 from lab import lab as lab_module, locks
-from lab.ledger import SQLITE, engine
+from lab.ledger import POSTGRES, SQLITE, engine
 from lab.messages import message, on_the_wire
 from lab.pgbouncer import PgBouncer
 from lab.process import wait_until
@@ -57,7 +57,7 @@ class Bench:
         self.site = site
         site.settings.update({"delivery.deadline": "4s", "delivery.hold_off": "5s", "imap.port": site.imap.port,
                               "imap.tls": "none", "imap.timeout": "3s"})
-        if engine() != SQLITE:
+        if engine() == POSTGRES:
             database = site.lab.postgres if direct else pooler(site.lab)
             site.settings["database.conninfo"] = self.conninfo(database.port)
         self.deaths = []    # the command lines that SIGKILL ended, of run_spoilt
@@ -65,7 +65,7 @@ class Bench:
         self.program = [lab_module.program(), "-c", self.configuration]
 
     def conninfo(self, port):
-        return self.site.lab.postgres.conninfo(self.site.database, lab_module.DELIVERY, port=port)
+        return self.site.database_server.conninfo(self.site.database, lab_module.DELIVERY, port=port)
 
     def account(self):
         address = f"f{next(NUMBERS):05}.{os.getpid()}@example.org"
@@ -134,6 +134,7 @@ class Bench:
         conninfo = ledger.settings(lab_module.OPERATOR)["database.conninfo"]
         if engine() != SQLITE:
             ledger.sql("UPDATE oncedrop.agreed SET lock_method = %s", (locks.method_of(self.site),))
+        if engine() == POSTGRES:
             conninfo = self.site.lab.postgres.conninfo(ledger.database, lab_module.OPERATOR, port=pooler(self.site.lab).port)
         program = [*self.program, "-o", f"database.conninfo={conninfo}"]
         ledger.trust(self.site.server())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
-"""PostgreSQL, or the delivery, stops in the middle: the delivery's backend is ended, the server restarts, the lock is
-lost while an APPEND is under way, the delivery itself stands still past its deadline. Each happens at a piece of the
-dialogue with PostgreSQL or IMAP, which goes on when it has happened. Then the delivery is run again until it says 0,
+"""The database server, or the delivery, stops in the middle: the delivery's backend is ended, the server restarts, the lock
+is lost while an APPEND is under way, the delivery itself stands still past its deadline. Each happens at a piece of the
+dialogue with PostgreSQL, MariaDB or IMAP, which goes on when it has happened. Then the delivery is run again until it says 0,
 in some cases beside another one of the same message: every mailbox has the message once.
 
 ONCEDROP_FAULTS=all takes every piece of the dialogues for the ended backend and the restart; `make check-all` those around
@@ -28,13 +28,13 @@ import threading
 import death
 import pytest
 from bench import PATIENT, Bench, Wrong, check_ledger, finish, look, pooler, repeat, run_points
+from lab import locks
 from lab.lab import DELIVERY, Lab
+from lab.ledger import MARIADB, POSTGRES, engine
 from lab.process import wait_until
 from lab.proxy import CLIENT
 from lab.site import install_schema, new_site
 from wire import HELD_BACK, Point, Wire, units
-
-pytestmark = pytest.mark.postgres
 
 ALL = os.environ.get("ONCEDROP_FAULTS") == "all"
 MORE = 12       # further steps of a delivery, at random
@@ -42,12 +42,19 @@ TRIES = 6       # to reach the point: a busy machine reduces what the deadline l
 
 AROUND_APPEND = ("APPEND", "go-ahead for APPEND", "literal of APPEND", "end of APPEND", "OK to APPEND")
 
+# What is sent to the database: the end of each batch; the last piece before a COMMIT. MariaDB gets a batch in one piece, and
+# an answer that it has sent to a COMMIT may be held back.
+END_OF_BATCH, BEFORE_COMMIT = (("Sync",), "Parse of COMMIT") if engine() == POSTGRES else \
+    (("Query", "Query with COMMIT"), "Query with COMMIT")
+FAREWELL = ("LOGOUT", "Terminate", "Quit")
+
 # A step of a delivery: the piece before which something happens, on the connection where it passes.
 Step = collections.namedtuple("Step", "way unit")
 
 
 def to_imap(bench, *point):
-    return Wire(bench, "imap", bench.site.lab.dovecot.port, pooler(bench.site.lab).port, *point)
+    lab = bench.site.lab
+    return Wire(bench, "imap", lab.dovecot.port, pooler(lab).port if engine() == POSTGRES else lab.mariadb.port, *point)
 
 
 def to_pooler(bench, *point):
@@ -56,6 +63,14 @@ def to_pooler(bench, *point):
 
 def to_postgres(bench, *point):
     return Wire(bench, "database", bench.site.lab.postgres.port, None, *point)
+
+
+def to_mariadb(bench, *point):
+    return Wire(bench, "database", bench.site.lab.mariadb.port, None, *point)
+
+
+# Through what a delivery is seen; the database's.
+WAYS = (to_imap, to_pooler, to_postgres) if engine() == POSTGRES else (to_imap, to_mariadb)
 
 
 def inbox(bench):
@@ -73,7 +88,7 @@ def steps(bench, way, make):
     wire.close()
     assert case.succeeded(done), done
     return [Step(way, unit) for unit in units(wire)
-            if (unit.side == CLIENT or way is to_imap) and unit.kind not in ("LOGOUT", "Terminate")]
+            if (unit.side == CLIENT or way is to_imap or unit.kind == "OK of COMMIT") and unit.kind not in FAREWELL]
 
 
 def held_at(bench, step, action, case, run=death.run):
@@ -91,25 +106,31 @@ def set_times(site, deadline, hold_off):
     site.write("oncedrop.conf", site.configuration())
 
 
-def backends(site, name):
+def backends(site, wire):
+    if engine() == MARIADB:
+        clients = [f"127.0.0.1:{port}" for port in wire.database_ports()]
+        return [number for number, host in site.sql("SELECT id, host FROM information_schema.processlist") if host in clients]
     return [row.pid for row in
-            site.sql("SELECT pid FROM pg_catalog.pg_stat_activity WHERE application_name = %s", (name,))]
+            site.sql("SELECT pid FROM pg_catalog.pg_stat_activity WHERE application_name = %s", (wire.name,))]
 
 
-def end_backends(site, name):
+def end_backends(site, wire):
     """Ends every backend that this run used last; returns how many."""
-    pids = backends(site, name)
+    pids = backends(site, wire)
     for pid in pids:
-        site.sql("SELECT pg_catalog.pg_terminate_backend(%s)", (pid,))
-    wait_until(lambda: not site.sql("SELECT FROM pg_catalog.pg_stat_activity WHERE pid = ANY(%s)", (pids,)),
-               "the backends are gone")
+        if engine() == MARIADB:
+            site.lab.mariadb.kill(pid)
+        else:
+            site.sql("SELECT pg_catalog.pg_terminate_backend(%s)", (pid,))
+    there = "SELECT id FROM information_schema.processlist" if engine() == MARIADB else "SELECT pid FROM pg_stat_activity"
+    wait_until(lambda: not {number for number, in site.sql(there)}.intersection(pids), "the backends are gone")
     return len(pids)
 
 
 def critical(found):
     """What each run of the short form tries: around the APPENDs and COMMITs, and the end of each batch."""
     return [step for step in found
-            if step.unit.kind in (*AROUND_APPEND, "Sync") or step.unit.kind.endswith("of COMMIT")]
+            if step.unit.kind in (*AROUND_APPEND, *END_OF_BATCH) or step.unit.kind.endswith("of COMMIT")]
 
 
 def chosen_steps(found, seed):
@@ -139,8 +160,8 @@ def test_backend_ended(site, tally):
     ended = []
 
     def action(wire):
-        ended.append(end_backends(site, wire.name))
-    chosen = [step for way in (to_imap, to_pooler, to_postgres)
+        ended.append(end_backends(site, wire))
+    chosen = [step for way in WAYS
               for step in chosen_steps(steps(bench, way, inbox_and_sent), way.__name__)]
     wrong = run_points(lambda step: try_step(bench, step, inbox_and_sent, action), chosen)
     tally("server faults", sum(map(bool, ended)), wrong)
@@ -150,7 +171,7 @@ def test_backend_ended(site, tally):
 
 @pytest.fixture
 def own_site(lab):
-    """A site with its own PostgreSQL and PgBouncer, which can be restarted."""
+    """A site with a database server of its own, which can be restarted, and with PostgreSQL a PgBouncer."""
     own = Lab()
     own.dovecot, own.authority = lab.dovecot, lab.authority
     try:
@@ -163,14 +184,14 @@ def own_site(lab):
 
 def restart_steps(found):
     """All in the exhaustive form; else those around the APPENDs, the COMMITs, and the end of each batch."""
-    kinds = (*AROUND_APPEND, "Execute of COMMIT", "Sync")
+    kinds = (*AROUND_APPEND, "Execute of COMMIT", "OK of COMMIT", *END_OF_BATCH)
     return found if ALL else [step for step in found if step.unit.kind in kinds]
 
 
 def restart_at(bench, step, number, down):
     """Returns (case, its output, whether it reached the step). Servers end with the thread that started them, so this
-    thread restarts them. down: PostgreSQL stays away until the delivery has ended."""
-    postgres = bench.site.lab.postgres
+    thread restarts them. down: the server stays away until the delivery has ended."""
+    server = bench.site.database_server
     case, arrived, over = inbox_and_sent(bench), threading.Event(), threading.Event()
 
     def action(_wire):
@@ -181,28 +202,28 @@ def restart_at(bench, step, number, down):
         wait_until(lambda: arrived.is_set() or running.done(), "it came to the step, or to its end", 60)
         try:
             if arrived.is_set() and down:
-                postgres.end(number)
+                server.end(number)
             elif arrived.is_set():
-                postgres.restart(number)
+                server.restart(number)
         finally:
             over.set()
         outcome = running.result()
-    if postgres.process.poll() is not None:
-        postgres.launch()
-        wait_until(postgres.is_up, "PostgreSQL answers again")
-    # Whoever asked PgBouncer meanwhile was refused, and the next ones would be.
-    wait_until(lambda: pooler(bench.site.lab).reaches(bench.site.database, DELIVERY), "PgBouncer has logged in")
+    if server.process.poll() is not None:
+        server.launch()
+        wait_until(server.is_up, "the server answers again")
+    if engine() == POSTGRES:    # whoever asked PgBouncer meanwhile was refused, and the next ones would be
+        wait_until(lambda: pooler(bench.site.lab).reaches(bench.site.database, DELIVERY), "PgBouncer has logged in")
     return case, *outcome
 
 
 def test_restart(own_site, tally):
-    """PostgreSQL restarts, in order or at once; or it is away from a COMMIT on. One step after the other; then all of
+    """The server restarts, in order or at once; or it is away from a COMMIT on. One step after the other; then all of
     them are repeated."""
     bench = Bench(own_site)
-    found = [step for way in (to_imap, to_pooler) for step in restart_steps(steps(bench, way, inbox_and_sent))]
+    found = [step for way in WAYS[:2] for step in restart_steps(steps(bench, way, inbox_and_sent))]
     found = [(step, False) for step in found]
-    found += [(step, True) for step in steps(bench, to_postgres, inbox_and_sent) if step.unit.kind == "Parse of COMMIT"]
-    both = (signal.SIGQUIT, signal.SIGINT)
+    found += [(step, True) for step in steps(bench, WAYS[-1], inbox_and_sent) if step.unit.kind == BEFORE_COMMIT]
+    both = (signal.SIGQUIT, signal.SIGINT) if engine() == POSTGRES else (signal.SIGKILL, signal.SIGTERM)
     begun, wrong = [], []
     for place, (step, down) in enumerate(found):
         for number in both if ALL else both[place % 2:place % 2 + 1]:
@@ -219,13 +240,17 @@ def test_restart(own_site, tally):
 
 
 class Impatient(Wire):
-    """A connection to the database that ends transactions after being idle for a third of the deadline's seconds."""
+    """A connection to the database that ends transactions after being idle for a third of the deadline's seconds, and with
+    MariaDB sessions that have a lock."""
 
     def __init__(self, seconds, *arguments):
         self.seconds = seconds
         super().__init__(*arguments)
 
     def pass_on(self, connection, unit, piece):
+        if engine() == MARIADB and unit.kind in END_OF_BATCH:
+            ms = str(self.seconds * 1000)
+            piece = piece.replace(f"ceil({ms} / ".encode(), f"ceil({str(self.seconds * 1000 // 3).zfill(len(ms))} / ".encode())
         if unit.kind == "Bind":
             ms = str(self.seconds * 1000)
             third, size = str(self.seconds * 1000 // 3).zfill(len(ms)), b"\0\0\0" + bytes([len(ms)])
@@ -239,6 +264,9 @@ class ImapBeside(Wire):
     def __init__(self, bench, database, *point):
         self.database = database
         super().__init__(bench, "imap", bench.site.lab.dovecot.port, database.proxy.port, *point)
+
+    def database_ports(self):
+        return self.database.database_ports()
 
     def close(self):
         super().close()
@@ -259,6 +287,8 @@ def before_append(found):
 
 def settle(found):
     """The first statement of the last batch with a COMMIT."""
+    if engine() == MARIADB:
+        return last(BEFORE_COMMIT)(found)
     end = found.index(last("Parse of COMMIT")(found))
     return [step for place, step in enumerate(found[:end]) if place and found[place - 1].unit.kind == "Sync"][-1]
 
@@ -275,12 +305,12 @@ Meeting = collections.namedtuple("Meeting", "moment make direct stopped idle who
 
 
 def meetings():
-    makes, ways = (inbox, inbox_and_sent), (False, True)
+    makes, ways = (inbox, inbox_and_sent), (False, True) if engine() == POSTGRES else (True,)
     for make in makes:
         for direct in ways:
             for moment in (BEFORE, GO_AHEAD, STORED, SETTLE):
                 yield Meeting(moment, make, direct, stopped=True, whole=True)
-            for idle in (False, True):
+            for idle in (False, True) if locks.of_environment() != "lease" else (False,):   # with which nothing is idle
                 for moment in (LITERAL, STORED, SETTLE):
                     yield Meeting(moment, make, direct, idle=idle)
                 for moment in (GO_AHEAD, STORED, SETTLE):
@@ -289,8 +319,7 @@ def meetings():
 
 def way_of(meeting, bench, seconds):
     """Makes the wire of a meeting for a point."""
-    lab = bench.site.lab
-    port = lab.postgres.port if meeting.direct else bench.large_pool.port
+    port = bench.site.database_server.port if meeting.direct else bench.large_pool.port
     to_database = functools.partial(Impatient, seconds) if meeting.idle else Wire
     if meeting.moment.server == "imap":
         return lambda bench, *point: ImapBeside(bench, to_database(bench, "database", port, None), *point)
@@ -341,8 +370,8 @@ class Met:
         if self.meeting.stopped:
             self.stop()
         elif self.meeting.idle:
-            wait_until(lambda: not backends(site, wire.name), "the transaction was ended")
-        elif not end_backends(site, wire.name):
+            wait_until(lambda: not backends(site, wire), "the transaction was ended")
+        elif not end_backends(site, wire):
             wait_until(self.has_ended, f"it has ended, having no backend named {wire.name}")
         return not self.has_ended()
 
@@ -385,9 +414,10 @@ def test_beside_another(site, tally):
     """The delivery is stopped past its deadline, or loses its lock, and another one of the same message arrives."""
     bench = Bench(site)
     set_times(site, "6s", "7s")
-    bench.large_pool = site.lab.pgbouncer   # deliveries that are held up keep its connections
-    ways = (("imap", False, to_imap), ("imap", True, to_imap), ("database", False, to_pooler),
-            ("database", True, to_postgres))
+    if engine() == POSTGRES:
+        bench.large_pool = site.lab.pgbouncer   # deliveries that are held up keep its connections
+    ways = (("imap", False, to_imap), ("imap", True, to_imap), ("database", False, WAYS[1]),
+            ("database", True, WAYS[-1]))
     steps_of = {(make, server, direct): steps(bench, way, make)
                 for make in (inbox, inbox_and_sent) for server, direct, way in ways}
     chosen = list(meetings())

@@ -20,6 +20,7 @@ import pytest
 from bench import PATIENT, Bench, Wrong, check_ledger, judge, pooler, repeat, run_points
 from lab.dovecot import MASTER, Dovecot
 from lab.keeping_imap import KeepingImap
+from lab.ledger import POSTGRES, engine
 from lab.messages import message, on_the_wire
 from lab.process import wait_until
 from lab.proxy import SERVER, Proxy
@@ -420,7 +421,8 @@ def look_at(dovecot, case):
 def test_dovecot_killed(site, tally):
     """Either the process that serves the APPEND, or the whole of Dovecot, which is then restarted."""
     private = {}
-    pooler(site.lab)        # started here, like the others: servers end with the thread that started them
+    if engine() == POSTGRES:
+        pooler(site.lab)        # started here, like the others: servers end with the thread that started them
     for place in PLACES:
         private[place] = site.use(Private(site.lab)).start()
 

@@ -23,7 +23,7 @@ import death
 import pytest
 from bench import PATIENT, Bench, Wrong, check_ledger, look, run_spoilt
 from lab import cyrus, locks, site as site_module
-from lab.ledger import SQLITE, engine
+from lab.ledger import MARIADB, POSTGRES, SQLITE, engine
 from lab.process import wait_until
 from lab.proxy import SERVER, Proxy
 
@@ -31,7 +31,7 @@ ALL = os.environ.get("ONCEDROP_FAULTS") == "all"
 CROWD = 16
 POINTS = int(os.environ.get("ONCEDROP_POINTS") or (0 if ALL else 4))    # beside the one behind the literal; 0: every one
 AT_ONCE = 6     # deliveries killed at a time, with each of the methods
-WAYS = ("direct", "PgBouncer") if engine() != SQLITE else ("file",)
+WAYS = {POSTGRES: ("direct", "PgBouncer"), SQLITE: ("file",), MARIADB: ("direct",)}[engine()]
 SERVERS = ("Dovecot", "Cyrus")
 
 

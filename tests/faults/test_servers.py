@@ -8,16 +8,15 @@ Seen to fail with: attempt and claim not compared when settling (ledger_settle.c
 import os
 
 import death
-import pytest
 from bench import PATIENT, Bench, Wrong, check_ledger, look, pooler, repeat, run_points
-from lab import lab as lab_module
+from lab import lab as lab_module, locks
+from lab.ledger import MARIADB, POSTGRES, engine
 from lab.process import wait_until
 from lab.proxy import CLIENT, SERVER, Proxy
 
-pytestmark = pytest.mark.postgres
-
 CASES = 12 if os.environ.get("ONCEDROP_FAULTS") == "all" else 3
 
+SETTLING = b"ROLLBACK" if engine() == POSTGRES else b"UPDATE copy SET state"    # in what is sent on the new connection
 # The other's time limits are shorter: the first one must outlive a second try of it.
 HASTY = ("-o", "delivery.deadline=12s", "-o", "delivery.hold_off=13s")
 
@@ -34,7 +33,8 @@ class Late:
         dovecot = bench.site.lab.dovecot
         dovecot.add_account(self.account, quota=10)
         self.imap = Proxy(dovecot.port, self.watch_imap)
-        self.database = Proxy(pooler(bench.site.lab).port, self.watch_database)
+        database = pooler(bench.site.lab) if engine() == POSTGRES else bench.site.lab.mariadb
+        self.database = Proxy(database.port, self.watch_database)
 
     def watch_imap(self, _connection, side, data):
         if side == SERVER and b"OVERQUOTA" in data:
@@ -54,17 +54,30 @@ class Late:
 
     def is_held(self):
         """The mailbox may refuse what the APPEND announces while the claim is still being committed."""
+        if engine() == MARIADB:     # which gets the hold in one piece with the claim
+            claimed = self.bench.site.sql("SELECT 1 FROM oncedrop.copy WHERE account = %s AND state = 'appending'", (self.account,))
+            return claimed and [command for _, command in self.session()] == ["Sleep"]
         return [row.state for row in self.of_backend("pg_stat_activity.state")] == ["idle in transaction"]
 
     def end_backend(self):
-        self.of_backend("pg_terminate_backend(pg_stat_activity.pid)")
+        if engine() == POSTGRES:
+            self.of_backend("pg_terminate_backend(pg_stat_activity.pid)")
+            return
+        for number, _ in self.session():
+            self.bench.site.lab.mariadb.kill(number)
+
+    def session(self):
+        """Of this delivery with MariaDB: its number and what it does."""
+        client = f"127.0.0.1:{self.database.connections[0].sockets[SERVER].getsockname()[1]}"
+        return self.bench.site.sql("SELECT id, command FROM information_schema.processlist WHERE host = %s", (client,))
 
     def end_hold_off(self):
         """Of the first claim, as for a host with a shorter hold-off; otherwise the first would not live long enough."""
         self.bench.site.ledger.age(hours=1, state="appending", account=self.account)
+        locks.expire(self.bench.site)
 
     def watch_database(self, connection, side, data):
-        if side == CLIENT and connection.number == 2 and b"ROLLBACK" in data and not self.other:
+        if side == CLIENT and connection.number == 2 and SETTLING in data and not self.other:
             self.other = self.case._replace(words=self.bench.with_options(self.case, *HASTY))
             self.end_hold_off()
             self.wrong = repeat(self.other, death.run(self.other.words, self.other.stdin))

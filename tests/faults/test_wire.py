@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: ISC
 """The wire ends or goes silent: between the program and IMAP, between it and a PgBouncer, and between it and PostgreSQL
-itself. It ends by RST or by FIN within and behind the pieces of the dialogue, and goes silent behind each of them, in
-each direction; that befalls one connection, or every new one, too. Then the delivery is run again, with the wire whole,
-until it says 0: every mailbox has the message once, and the ledger nothing unfinished.
+itself; or between it and MariaDB. It ends by RST or by FIN within and behind the pieces of the dialogue, and goes silent
+behind each of them, in each direction; that befalls one connection, or every new one, too. Then the delivery is run again,
+with the wire whole, until it says 0: every mailbox has the message once, and the ledger nothing unfinished.
 
 ONCEDROP_FAULTS=all ends the dialogue with IMAP behind every byte, the long one with the database next to each boundary
 and at some places in between, and around the APPEND's literal and each COMMIT both in both ways behind every byte; it
@@ -12,7 +12,8 @@ APPEND's answer, and from the COMMIT that settles to its answer; it tries an end
 Seen to fail with: doubt not set by a new claim (plan.c: append_or_search); an APPEND taken for stored when the connection
 ends behind its literal (mailbox_append.c: send_message); a settling taken for done though no connection answered
 (ledger_settle.c: ledger_settle); and, only the rolled back COMMITs, with COMMIT's tag not looked at (pg_batch.c:
-pg_committed). A COMMIT whose answer is merely lost does not need pg_committed: the answers before it come with it."""
+pg_committed), or MariaDB's error taken for its OK (maria_batch.c: read_answer; copies stay unfinished). A COMMIT whose answer is
+merely lost does not need pg_committed: the answers before it come with it."""
 
 import concurrent.futures
 import os
@@ -20,11 +21,11 @@ import random
 
 import pytest
 from bench import PATIENT, Bench, Wrong, check_ledger, finish, pooler, run_points
+from lab import locks
+from lab.ledger import MARIADB, POSTGRES, engine
 from lab.process import wait_until
 from lab.proxy import SERVER
-from wire import ALL_SILENT, CLOSE, GONE, RESET, ROLLED_BACK, SILENT, Point, Wire, ends, units
-
-pytestmark = pytest.mark.postgres
+from wire import ALL_SILENT, CLOSE, GONE, LAST_ROLLED_BACK, RESET, ROLLED_BACK, SILENT, Point, Wire, ends, units
 
 ALL = os.environ.get("ONCEDROP_FAULTS") == "all"
 SILENCES_AT_ONCE = 20   # they only wait
@@ -46,14 +47,21 @@ def to_postgres(lab, pool):
     return "database", lab.postgres.port, None
 
 
+def to_mariadb(lab, pool):
+    return "database", lab.mariadb.port, None
+
+
+WAYS = [to_imap, to_pooler, to_postgres] if engine() == POSTGRES else [to_imap, to_mariadb]
 # Most of the first wait for a hold-off; more of the others only wait longer for their further tries (bench.AGAIN).
-CUTS_AT_ONCE = {to_imap: 56, to_pooler: 24, to_postgres: 24}
+CUTS_AT_ONCE = {to_imap: 56, to_pooler: 24, to_postgres: 24, to_mariadb: 24}
 
 
 def open_wire(bench, way, point=None):
     """Deliveries whose connection is silent keep their transaction's connection: with the small pool, the others would
     not reach their point."""
     lab = bench.site.lab
+    if engine() == MARIADB:
+        return Wire(bench, *way(lab, lab.mariadb), point)
     pool = bench.large_pool if point and point.manner in (SILENT, ALL_SILENT) else pooler(lab)
     return Wire(bench, *way(lab, pool), point)
 
@@ -69,8 +77,9 @@ def record(bench, way, case):
 
 def notices(unit):
     """Whether the server can itself end what went silent after this piece: IMAP sessions delay nobody, and transactions
-    are ended while PostgreSQL waits for statements, but not while it waits for the rest of a batch."""
-    return unit.side == SERVER or unit.kind in ("Sync", "end of APPEND")
+    are ended while PostgreSQL waits for statements, but not while it waits for the rest of a batch; MariaDB has all of it,
+    and ends a session that says nothing (lock.sql: while_held)."""
+    return engine() == MARIADB or unit.side == SERVER or unit.kind in ("Sync", "end of APPEND")
 
 
 def try_point(bench, way, make, point):
@@ -114,7 +123,7 @@ def critical(found):
     """What is ended after every byte, in both ways: around the literals and the COMMITs."""
     chosen = []
     for unit in found:
-        if unit.kind == LITERAL[0]:
+        if unit.kind in (LITERAL[0], "Query with COMMIT"):
             chosen += [(unit, end) for end in ends(unit)[-4:]]
         elif unit.kind in LITERAL or COMMIT in unit.kind:
             chosen += [(unit, end) for end in ends(unit)]
@@ -173,7 +182,7 @@ def points(bench, way):
         if ALL:
             cuts += [(make, point) for point in all_cuts(way, found)] if make is not inbox else []
         elif make is inbox:
-            ways = by_turns if way is to_postgres else both_ways
+            ways = by_turns if way in (to_postgres, to_mariadb) else both_ways
             cuts += [(make, point) for point in ways(critical(last_of_each(found)))]
             cuts += [(make, Point(GONE, unit, None)) for unit in last_of_each(found) if COMMIT in unit.kind]
         else:
@@ -185,26 +194,43 @@ def points(bench, way):
     return cuts, silent
 
 
+def commits(bench, make):
+    """What is to be said to each COMMIT of a delivery. MariaDB has several in what is one batch."""
+    if engine() == POSTGRES:
+        return to_pooler, [Point(ROLLED_BACK, unit, None) for unit in record(bench, to_pooler, make(bench))
+                           if unit.kind == "Parse of COMMIT"]
+    return to_mariadb, [Point(manner, unit, None) for unit in record(bench, to_mariadb, make(bench))
+                        if unit.kind == "Query with COMMIT" for manner in (ROLLED_BACK, LAST_ROLLED_BACK)]
+
+
+@pytest.mark.parametrize("method", locks.METHODS if engine() == MARIADB else locks.METHODS[:1], indirect=True)
 @pytest.mark.parametrize("make", [inbox, inbox_and_sent])
-def test_rolled_back(site, make, tally):
-    """Each COMMIT is answered with ROLLBACK."""
+def test_rolled_back(site, make, method, tally):
+    """Each COMMIT is answered with ROLLBACK, or with an error."""
     bench = Bench(site)
-    chosen = [Point(ROLLED_BACK, unit, None) for unit in record(bench, to_pooler, make(bench))
-              if unit.kind == "Parse of COMMIT"]
-    wrong = run_points(lambda point: try_point(bench, to_pooler, make, point), chosen)
+    way, chosen = commits(bench, make)
+    wrong = run_points(lambda point: try_point(bench, way, make, point), chosen)
     tally("COMMITs rolled back", len(chosen), wrong)
     check_ledger(site)
 
 
+def answer_to_hold(bench, way, case):
+    """The last of what is said to the hold of the Sent copy, which follows the COMMIT of the inbox's."""
+    found = record(bench, way, case)
+    if engine() == POSTGRES:
+        return [unit for unit in found if unit.kind == "ReadyForQuery T"][-1]
+    return [unit for unit in found if unit.kind == "OK of COMMIT"][-2]
+
+
 def test_no_sent_copy_without_the_lock(site):
-    """PostgreSQL has said that the Sent copy is held, and ends before it is ready for the next batch.
+    """The server has said that the Sent copy is held, and ends before it is ready for the next batch.
 
     Seen to fail with pg_finish's result ignored (ledger_settle.c: settle_once)."""
     bench = Bench(site)
+    way = WAYS[-1]
+    held = answer_to_hold(bench, way, inbox_and_sent(bench))
     case = inbox_and_sent(bench)
-    held = [unit for unit in record(bench, to_postgres, case) if unit.kind == "ReadyForQuery T"][-1]
-    case = inbox_and_sent(bench)
-    wire = open_wire(bench, to_postgres, Point(CLOSE, held, 0))
+    wire = open_wire(bench, way, Point(CLOSE, held, 0))
     done = wire.run(case._replace(words=bench.with_options(case, *PATIENT)))
     wire.close()
     assert done.returncode == 75 and wire.reached.is_set(), done
@@ -214,10 +240,11 @@ def test_no_sent_copy_without_the_lock(site):
     check_ledger(site)
 
 
-@pytest.mark.parametrize("way", [to_imap, to_pooler, to_postgres])
+@pytest.mark.parametrize("way", WAYS)
 def test_wire(site, way, tally):
     bench = Bench(site)
-    bench.large_pool = site.lab.pgbouncer   # started here: servers end with the thread that started them
+    if engine() == POSTGRES:
+        bench.large_pool = site.lab.pgbouncer   # started here: servers end with the thread that started them
     cuts, silent = points(bench, way)
 
     def run(chosen, at_once):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""The dialogues with IMAP and PostgreSQL, divided into the pieces of their protocols, and a proxy that ends or silences
+"""The dialogues with IMAP, PostgreSQL and MariaDB, divided into the pieces of their protocols, and a proxy that ends or silences
 them within or after a chosen piece.
 
 A point is named by the piece and by the place in it, not by the byte's number in the stream: names and numbers in a
@@ -11,6 +11,7 @@ import struct
 import threading
 
 import death
+from lab.ledger import MARIADB, engine
 from lab.process import wait_until
 from lab.proxy import CLIENT, SERVER, Proxy
 
@@ -18,8 +19,11 @@ RESET, CLOSE = "reset", "close"                                 # by RST; in ord
 GONE = "reset, and new ones, too"                               # every new connection of the same run
 SILENT, ALL_SILENT = "silent", "silent to new ones, too"        # new connections of the same run
 
-ROLLED_BACK = "rolled back"                                     # a COMMIT: ROLLBACK goes in its place
+ROLLED_BACK = "rolled back"                                     # a COMMIT: it comes to nothing, and is answered so
+LAST_ROLLED_BACK = "the last one rolled back"                   # of a query with several; only with MariaDB
 HELD_BACK = "held back"                                         # the piece, while the wire's action is done
+
+ROWS = "rows"       # of a result: what comes next
 
 WRITING = threading.Lock()
 TURNS = threading.Semaphore(6)      # on their way to their point: more would be too slow for the deadline
@@ -121,6 +125,73 @@ class Postgres:
         return BACKEND[letter] + (" of COMMIT" if commit else "")
 
 
+class Maria:
+    """Pieces of MariaDB's protocol: its packets. Of what is sent, those with a COMMIT among their statements are named
+    accordingly; of what is answered, those to a COMMIT."""
+
+    HEADER = 4
+
+    def __init__(self):
+        self.begun = False          # logged in
+        self.running = collections.deque()
+        self.result = None          # the one that is arriving
+
+    def take(self, side, data):
+        size = int.from_bytes(data[:3], "little") + self.HEADER
+        if len(data) < max(size, self.HEADER):
+            return None
+        body = data[self.HEADER:size]
+        return size, self.of_client(body) if side == CLIENT else self.of_server(body)
+
+    def of_client(self, body):
+        if not self.begun:
+            return "Login"
+        if body[:1] != b"\3":
+            return "Quit" if body[:1] == b"\1" else "Command"
+        found = statements(body)
+        self.running.extend(found)
+        return "Query with COMMIT" if b"COMMIT" in found else "Query"
+
+    def of_server(self, body):
+        kind = self.name(body)
+        commit = self.running and self.running[0] == b"COMMIT"
+        if kind in ("OK", "End of rows") and self.running:
+            self.running.popleft()
+        if kind == "Error":
+            self.running.clear()    # the server stops there
+        return kind + (" of COMMIT" if commit else "")
+
+    def name(self, body):
+        """Columns of a result, then their end, rows, and their end."""
+        letter, end = body[0], body[0] == 0xfe and len(body) < 9
+        if not self.begun:
+            self.begun = letter == 0
+            return {0: "OK to Login", 0xff: "Error", 10: "Greeting"}.get(letter, "More of Login")
+        if letter == 0xff:
+            self.result = None
+            return "Error"
+        if self.result is None:
+            self.result = letter or None
+            return "Columns" if letter else "OK"
+        if self.result == ROWS:
+            self.result = None if end else ROWS
+            return "End of rows" if end else "Row"
+        self.result = ROWS if end else self.result
+        return "End of columns" if end else "Column"
+
+
+def statements(query):
+    """The statements of a COM_QUERY, as maria_batch.c puts them together: a compound one has one answer."""
+    found, inside = [], False
+    for part in query[1:].split(b";\n"):
+        if inside:
+            found[-1] += b";\n" + part
+        else:
+            found.append(part)
+        inside = (inside or part.startswith(b"BEGIN NOT ATOMIC\n")) and part != b"END"
+    return found
+
+
 class Wire:
     """Stands in front of a server for one run of a case, and disturbs it at a point, if there is one.
 
@@ -130,15 +201,18 @@ class Wire:
 
     def __init__(self, bench, server, port, database_port, point=None, action=None):
         self.point, self.action, self.failed = point, action, None
-        self.pieces = Imap if server == "imap" else Postgres
+        self.pieces = Imap if server == "imap" else Maria if engine() == MARIADB else Postgres
         self.reached = threading.Event()
         self.units = []
         self.lock = threading.Lock()
         self.of = {}    # connection's number → (pieces, bytes not passed on yet by side, number of pieces by side)
         self.proxy = Proxy(port, self.watch)
         self.name = f"wire {self.proxy.port}"
-        database = database_port if server == "imap" else self.proxy.port
-        changed = {"database.conninfo": f"{bench.conninfo(database)} application_name='{self.name}'"}
+        # MariaDB shows no name, but whence a session comes.
+        self.beside = Proxy(database_port) if server == "imap" and engine() == MARIADB else None
+        database = self.beside.port if self.beside else database_port if server == "imap" else self.proxy.port
+        name = f" application_name='{self.name}'" if engine() != MARIADB else ""
+        changed = {"database.conninfo": bench.conninfo(database) + name}
         if server == "imap":
             changed["imap.port"] = self.proxy.port
         site = bench.site
@@ -169,8 +243,8 @@ class Wire:
         self.units.append(unit)
         point = self.point
         here = point and unit[:4] == point.unit[:4]
-        if here and point.manner == ROLLED_BACK:
-            piece = rolled_back(piece)
+        if here and point.manner in (ROLLED_BACK, LAST_ROLLED_BACK):
+            piece = refused(piece, point.manner) if engine() == MARIADB else rolled_back(piece)
         if here and point.manner == HELD_BACK:
             if self.act() is False:
                 connection.reset()
@@ -183,7 +257,7 @@ class Wire:
         if here:
             self.arrive()
             {RESET: connection.reset, GONE: connection.reset, CLOSE: connection.end, ROLLED_BACK: bool,
-             HELD_BACK: bool}.get(point.manner, connection.fall_silent)()
+             LAST_ROLLED_BACK: bool, HELD_BACK: bool}.get(point.manner, connection.fall_silent)()
 
     def arrive(self):
         if not self.reached.is_set():
@@ -214,14 +288,35 @@ class Wire:
             raise self.failed
         return done
 
+    def database_ports(self):
+        """Of the connections to MariaDB, on our side."""
+        found = []
+        for connection in (self.beside or self.proxy).connections:
+            try:
+                found.append(connection.sockets[SERVER].getsockname()[1])
+            except OSError:
+                pass    # it is closed
+        return found
+
     def close(self):
         self.proxy.close()
+        if self.beside:
+            self.beside.close()
 
 
 def rolled_back(parse):
     """The Parse of a COMMIT as one of ROLLBACK, as the server treats it in a transaction that failed."""
     body = parse[5:].replace(b"\0COMMIT\0", b"\0ROLLBACK\0")
     return b"P" + struct.pack("!I", len(body) + 4) + body
+
+
+def refused(query, manner):
+    """A query whose first, or last, COMMIT is answered with an error, as on a cluster where another node was first."""
+    found = statements(query[Maria.HEADER:])
+    commits = [number for number, one in enumerate(found) if one == b"COMMIT"]
+    found[commits[0 if manner == ROLLED_BACK else -1]] = b"SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213"
+    body = query[Maria.HEADER:Maria.HEADER + 1] + b";\n".join(found)
+    return len(body).to_bytes(3, "little") + query[3:Maria.HEADER] + body
 
 
 def units(wire):

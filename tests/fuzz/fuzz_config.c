@@ -66,7 +66,7 @@ static struct config *read_again(const struct config *config, struct fault *faul
     for (size_t i = 0; config_table[i].group != NULL; i++) {
         char *text OD_CLEANUP(base_free) = config_value_text(config, &config_table[i]);
 
-        if (!config_is_file(config) || !(config_table[i].flags & SETTING_POSTGRES))
+        if (config_in_force(config, &config_table[i]))
             overrides[count++] = base_printf("%s.%s=%s", config_table[i].group, config_table[i].name, text);
     }
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);

@@ -8,7 +8,7 @@ import subprocess
 import expect
 import pytest
 from lab import lab as lab_module
-from lab.ledger import POSTGRES, engine
+from lab.ledger import MARIADB, POSTGRES, SQLITE, engine
 from lab.messages import message, new_id
 
 COMMANDS = ["deliver", "replay", "resume", "schema", "check", "route", "config", "show", "list", "locks", "stats", "purge",
@@ -66,7 +66,8 @@ def test_config(site):
     site.settings["lock.wait"] = "5s"
     everything, changed = settings_of(site.run("config")), settings_of(site.run("config", "-n"))
     defaults = settings_of(site.run("config", "-d"))
-    foreign = {"database.tls", "database.schema", "record.notify"} if engine() != POSTGRES else set()
+    foreign = {POSTGRES: {"database.durability"}, MARIADB: {"database.schema", "record.notify"},
+               SQLITE: {"database.tls", "database.durability", "database.schema", "record.notify"}}[engine()]
     assert everything.keys() == defaults.keys() - foreign
     assert len(everything) > 35
     assert {name: everything[name] for name in changed} == changed
@@ -77,9 +78,10 @@ def test_config(site):
 
 def test_config_shows_no_password(site):
     done = site.run("config")
-    shown = "password=***" if engine() == POSTGRES else f"database.conninfo={site.settings['database.conninfo']}\n"
+    shown = {POSTGRES: "password=***", MARIADB: "database.conninfo=mariadb://mailer:***@127.0.0.1:",
+             SQLITE: f"database.conninfo={site.settings['database.conninfo']}\n"}[engine()]
     assert shown in done.out.replace("'", "").replace(" = ", "="), done
-    assert site.lab.dovecot.password not in done.out and "password=mailer" not in done.out
+    assert site.lab.dovecot.password not in done.out and "password=mailer" not in done.out and ":mailer@" not in done.out
 
 
 def test_override(site):

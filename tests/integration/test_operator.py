@@ -25,7 +25,7 @@ import expect
 import psycopg2
 import pytest
 from lab import lab as lab_module, locks
-from lab.ledger import POSTGRES, engine
+from lab.ledger import MARIADB, POSTGRES, engine
 from lab.messages import message, new_id
 from lab.process import free_port, wait_until
 from lab.site import new_site
@@ -344,7 +344,8 @@ def test_locks_of_a_delivery_under_way(site):
     [row] = rows
     assert row.keys() == {"key", "message_id", "account", "mailbox", "state", "host", "pid", "age", "lock", "session",
                           "ours", "backend", "user", "client", "held", "hidden", "waiting"}
-    assert (row["ours"], row["user"], row["waiting"]) == (True, site.ledger.USER, [])
+    assert (row["ours"], row["waiting"]) == (True, [])
+    assert row["user"] in (site.ledger.USER, None if engine() == MARIADB else site.ledger.USER)  # operators lack PROCESS
     assert (row["key"], row["message_id"], row["account"], row["state"], row["pid"]) == \
         (lock_of(site, id), id, scuba, "appending", run.process.pid)
     assert row["session"].startswith("oncedrop") and 0 <= row["age"] < 80

@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.join(lab_module.REPOSITORY, "tests", "walkthrough"))
 import steps        # noqa: E402
 
 PIECES = {     # way: files of conf/postfix
-    way: ("common", way, "sent_copies") for way in steps.WAYS if way not in steps.BY_COMMAND
+    way: ("common", steps.IN_PLACE_OF.get(way, way), "sent_copies") for way in steps.WAYS if way not in steps.BY_COMMAND
 }
 PROMPTS = re.compile(r"pwprompt|\bread\b|passwd\b(?!=)|\bsudo\b|--interactive|\bvi\b|\$EDITOR")
 
@@ -34,8 +34,9 @@ def file(*name):
 
 
 def blocks():
-    """The text of each block, of README and of the manual."""
-    return [block.text for block in steps.of_markdown(file("README.md")) + steps.of_manual(file(steps.MANUAL))]
+    """The text of each block, of README and of the manuals."""
+    return [block.text for block in
+            steps.of_markdown(file("README.md")) + steps.of_manual(file(steps.MANUAL)) + steps.of_ledger(file(steps.LEDGER))]
 
 
 def settings(text):
@@ -129,9 +130,10 @@ def test_every_block_is_run():
 
 
 @pytest.mark.skipif(not shutil.which("mandoc"), reason="no mandoc")
-def test_a_reader_of_the_manual_sees_what_is_run():
-    page = os.path.join(lab_module.REPOSITORY, steps.MANUAL)
+@pytest.mark.parametrize("name,of_page", [(steps.MANUAL, steps.of_manual), (steps.LEDGER, steps.of_ledger)])
+def test_a_reader_of_the_manual_sees_what_is_run(name, of_page):
+    page = os.path.join(lab_module.REPOSITORY, name)
     done = subprocess.run(["mandoc", "-T", "utf8", "-O", "width=78", page], stdout=subprocess.PIPE, check=True)
     seen = re.sub(".\b", "", done.stdout.decode())
-    for block in steps.of_manual(file(steps.MANUAL)):
+    for block in of_page(file(name)):
         assert "".join(f"     {line}\n" for line in block.text.splitlines()) in seen, block

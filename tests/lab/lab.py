@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: ISC
 """What the tests and the demo share: servers started on first use, stopped together."""
 
+import contextlib
 import functools
 import itertools
 import os
 import shutil
 
-from . import certificates, courier, cyrus, dovecot, pgbouncer, postgres, process
+from . import certificates, courier, cyrus, dovecot, mariadb, pgbouncer, postgres, process
 
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # Roles: the one that installs the schema, the one that deliveries log in as, and the operator's.
@@ -38,7 +39,7 @@ def copy_program(directory, path=None):
     path of the copy."""
     path = path or program()
     copy = os.path.join(directory, "oncedrop")
-    for part in ("", "-main", "-tls.so", "-decode.so", "-postgres.so", "-sqlite.so"):
+    for part in ("", "-main", "-tls.so", "-decode.so", "-postgres.so", "-sqlite.so", "-mariadb.so"):
         if os.path.exists(path + part):
             shutil.copy(path + part, copy + part)
             os.chmod(copy + part, 0o755)
@@ -49,6 +50,18 @@ def is_sanitized():
     """A sanitizer keeps freed memory, so memory sizes mean nothing."""
     with open(program(), "rb") as file:
         return b"__asan_init" in file.read()
+
+
+def with_users(server):
+    """A MariaDB; its administrator has created the lab's users, and the schema's roles, which the owner gives them."""
+    for role in ROLES:
+        server.create_role(role)
+    with contextlib.closing(server.connect(None, OWNER)) as owner, owner.cursor() as cursor:
+        for user, role in ((DELIVERY, "oncedrop_delivery"), (OPERATOR, "oncedrop_operator")):
+            server.admin(f"CREATE ROLE {role} WITH ADMIN {OWNER}")
+            cursor.execute(f"GRANT {role} TO {user}")
+            server.admin(f"SET DEFAULT ROLE {role} FOR {user}")
+    return server
 
 
 class Lab:
@@ -73,6 +86,10 @@ class Lab:
         server.create_role(DELIVERY)
         server.create_role(OPERATOR)
         return server
+
+    @functools.cached_property
+    def mariadb(self):
+        return with_users(self.start(mariadb.MariaDB(self.directory)))
 
     @functools.cached_property
     def authority(self):

@@ -24,7 +24,7 @@ import psycopg2
 from . import lab as lab_module, ledgers
 from .process import free_port, wait_until
 
-POSTGRES, SQLITE = "postgres", "sqlite"
+POSTGRES, SQLITE, MARIADB = ENGINES = "postgres", "sqlite", "mariadb"
 UNITS = ("days", "hours", "minutes", "seconds")
 
 
@@ -110,6 +110,10 @@ class PostgresLedger(Ledger):
     def settings(self, role):
         """With these the program logs in there as one of lab.ROLES."""
         return {"database.conninfo": self.server.conninfo(self.database, role)}
+
+    def login(self, role):
+        """What in a conninfo says that it is this role."""
+        return f"user={role} password={role}"
 
     def out_of_reach(self):
         """Settings for a ledger that nobody can reach, and what a fault then says."""
@@ -234,6 +238,10 @@ class SqliteLedger(Ledger):
         self.database = self.path = path
         self.connection = self.lock_file = None
         self.mutex = threading.RLock()
+
+    def login(self, _role):
+        """What in a conninfo says that it is this role: nothing."""
+        return ""
 
     def settings(self, _role):
         return {"database.conninfo": f"sqlite:{self.path}", "service.user": ""}     # whoever runs the tests

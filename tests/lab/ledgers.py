@@ -97,6 +97,35 @@ FILL_SQLITE = """
     DROP TABLE number
 """
 
+# The same in MariaDB, whose engine SEQUENCE has the numbers as tables.
+FILL_MARIADB = """
+    INSERT INTO oncedrop.message (id, identity, digest, lock_key, message_id, sender, "from", subject, size, in_reply_to,
+                                  "references", received_at)
+    SELECT seq, unhex(sha2(concat('i', seq), 256)), unhex(sha2(concat('d', seq), 256)), seq * 7919,
+           concat('bulk.', seq, '@test.example'), 'lisa@elsewhere.example', 'lisa@elsewhere.example', concat('Number ', seq),
+           1000 + seq %% 5000, CASE WHEN seq %% 5 = 0 THEN concat('bulk.', seq - 1, '@test.example') END, '[]',
+           %(now)s - INTERVAL (%(rows)s - seq) * %(step)s MICROSECOND FROM seq_1_to_ROWS;
+    INSERT INTO oncedrop.address (message, role, "position", address)
+    SELECT seq, 'from', 1, 'lisa@elsewhere.example' FROM seq_1_to_ROWS;
+    INSERT INTO oncedrop.part (message, path, type, size, sha256, text)
+    SELECT id, '1', 'text/plain', 6, digest, concat('Number ', id) FROM oncedrop.message;
+    INSERT INTO oncedrop.raw (message, chunk, data) SELECT id, 0, digest FROM oncedrop.message WHERE id %% 5000 <> 0;
+    INSERT INTO oncedrop.delivery (id, message, recipient, account, mailbox, queue_id, host, outcome, first_at, last_at,
+                                   finished_at, whole)
+    SELECT id, id, concat('user', id %% 1000, '@example.org'), concat('user', id %% 1000, '@example.org'), 'INBOX',
+           concat('Q', id), 'host', 'stored', received_at, received_at, CASE WHEN id %% 5000 <> 0 THEN received_at END, TRUE
+      FROM oncedrop.message;
+    INSERT INTO oncedrop.copy (id, message, account, mailbox, role, state, claim, claimed_by, host, pid, first_at, attempt_at,
+                               stored_at, uidvalidity, uid)
+    SELECT id, id, account, mailbox, 'inbox',
+           CASE WHEN id %% 5000 = 0 THEN 'pending' WHEN id %% 7777 = 0 THEN 'failed' ELSE 'stored' END, 1, id, 'host', 1,
+           first_at, first_at, first_at, 1, id FROM oncedrop.delivery;
+    INSERT INTO oncedrop.try (delivery, claim, started_at, ended_at, queue_id, host, pid, outcome, read_ms, lock_ms,
+                              database_ms, imap_ms)
+    SELECT id, 1, first_at, first_at, queue_id, host, 1, outcome, 1, 1, 1, 1 FROM oncedrop.delivery;
+    ANALYZE TABLE oncedrop.message, oncedrop.delivery, oncedrop.copy, oncedrop.try
+"""
+
 
 def fill(cursor, rows, days):
     """Records this many messages, evenly over the last days, for 1,000 accounts."""

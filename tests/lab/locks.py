@@ -4,26 +4,43 @@
 import contextlib
 import os
 
-from .ledger import SQLITE, engine
+from .ledger import MARIADB, POSTGRES, SQLITE, engine
 from .process import wait_until
 from .proxy import CLIENT, SERVER
 
-OF_TRANSACTIONS = ("advisory", "row")
-METHODS = (*OF_TRANSACTIONS, "lease") if engine() != SQLITE else ("session",)
-CLAIM = b"AS d (message, recipient"     # in what a delivery sends to claim
+# The engine's own first.
+METHODS_OF = {POSTGRES: ("advisory", "row", "lease"), SQLITE: ("session",), MARIADB: ("session", "row", "lease")}
+METHODS = METHODS_OF[engine()]
+OF_TRANSACTIONS = tuple(method for method in METHODS if method in ("advisory", "row"))
 SLOTS = 16384       # LOCK_SLOTS
 
 # By each method: how to take it in the open transaction; what a delivery sends to try it.
-TAKE = {
-    "advisory": "SELECT pg_advisory_xact_lock(%s)",
-    "row": f"SELECT FROM oncedrop.slot WHERE slot = (%s::bigint & {SLOTS - 1}) FOR UPDATE",
-    "lease": "INSERT INTO oncedrop.lease AS l (key, owner, expires_at, host, pid, session)"
-             " VALUES (%s, 1, now() + interval '1 hour', 'stranger', 1, current_setting('application_name'))"
-             " ON CONFLICT (key) DO UPDATE SET owner = 1, expires_at = EXCLUDED.expires_at, host = EXCLUDED.host,"
-             " pid = EXCLUDED.pid, session = EXCLUDED.session",    # whoever has it
+TAKE_IN = {
+    POSTGRES: {
+        "advisory": "SELECT pg_advisory_xact_lock(%s)",
+        "row": f"SELECT FROM oncedrop.slot WHERE slot = (%s::bigint & {SLOTS - 1}) FOR UPDATE",
+        "lease": "INSERT INTO oncedrop.lease AS l (key, owner, expires_at, host, pid, session)"
+                 " VALUES (%s, 1, now() + interval '1 hour', 'stranger', 1, current_setting('application_name'))"
+                 " ON CONFLICT (key) DO UPDATE SET owner = 1, expires_at = EXCLUDED.expires_at, host = EXCLUDED.host,"
+                 " pid = EXCLUDED.pid, session = EXCLUDED.session",    # whoever has it
+    },
+    MARIADB: {
+        "session": "SELECT get_lock(%s, 3600)",
+        "row": f"SELECT slot FROM oncedrop.slot WHERE slot = (%s & {SLOTS - 1}) FOR UPDATE",
+        "lease": "INSERT INTO oncedrop.lease (\"key\", owner, taken_at, expires_at, host, pid, session, \"user\")"
+                 " VALUES (%s, 1, utc_timestamp(6), utc_timestamp(6) + INTERVAL 1 HOUR, 'stranger', 1, '', user())"
+                 " ON DUPLICATE KEY UPDATE owner = 1, expires_at = VALUES(expires_at), host = VALUES(host), pid = VALUES(pid),"
+                 " session = VALUES(session)",
+    },
 }
-TRY = {"advisory": b"pg_try_advisory_xact_lock", "row": b"FOR UPDATE SKIP LOCKED",
-       "lease": b"INSERT INTO \"oncedrop\".lease"}
+TRY_IN = {
+    POSTGRES: {"advisory": b"pg_try_advisory_xact_lock", "row": b"FOR UPDATE SKIP LOCKED",
+               "lease": b"INSERT INTO \"oncedrop\".lease"},
+    MARIADB: {"session": b"GET_LOCK(", "row": b"FOR UPDATE SKIP LOCKED", "lease": b"INSERT INTO lease"},
+}
+TAKE, TRY = TAKE_IN.get(engine()), TRY_IN.get(engine())
+# In what a delivery sends to claim.
+CLAIM = b"INSERT INTO delivery (message, recipient" if engine() == MARIADB else b"AS d (message, recipient"
 
 
 def of_environment():
@@ -45,7 +62,7 @@ def method_of(site):
 
 def take(site, session, key):
     """Takes it in the session's transaction, and waits if somebody has it; or a lease, as if that had expired."""
-    session.cursor().execute(TAKE[method_of(site)], (key,))
+    session.cursor().execute(TAKE[method_of(site)], (site.ledger.lock_name(key) if method_of(site) == "session" else key,))
     if method_of(site) == "lease":
         session.commit()
 
@@ -59,6 +76,8 @@ def expire(site):
 
 def leave(site, session):
     session.rollback()      # after only a close the server would still hold a lock for a moment
+    if method_of(site) == "session":
+        session.cursor().execute("DO release_all_locks()")
     site.sql("DELETE FROM oncedrop.lease WHERE owner = 1")
 
 

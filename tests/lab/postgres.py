@@ -166,6 +166,9 @@ class Postgres(process.Server):
         """Creates a role that may only log in; its password is its name."""
         self.admin(f"CREATE ROLE {name} LOGIN PASSWORD %s", (name if rounds_as_usual else verifier(name),))
 
+    def grant(self, role, user):
+        self.admin(f"GRANT {role} TO {user}")
+
     def new_name(self):
         """All have the same length, so that one can replace another in a packet."""
         return f"db{next(self.counter):06}"

@@ -13,7 +13,8 @@ import threading
 import time
 
 from . import dovecot, lab as lab_module, locks
-from .ledger import POSTGRES, SQLITE, PostgresLedger, SqliteLedger, SqliteLedgers, engine
+from .ledger import MARIADB, SQLITE, PostgresLedger, SqliteLedger, SqliteLedgers, engine
+from .ledger_mariadb import MariaLedger, MariaLedgers
 from .ledgers import Ledgers
 from .proxy import Proxy
 
@@ -137,7 +138,7 @@ class Site:
         """Operators' commands log in as the operator; with this configuration they would log in like deliveries."""
         if not OPERATORS.intersection(command[:1]):
             return self.write("oncedrop.conf", self.configuration())
-        delivery, operator = (f"user={role} password={role}" for role in (lab_module.DELIVERY, lab_module.OPERATOR))
+        delivery, operator = map(self.ledger.login, (lab_module.DELIVERY, lab_module.OPERATOR))
         return self.write("operator-oncedrop.conf", self.configuration().replace(delivery, operator))
 
     def use_server(self, server):
@@ -223,11 +224,19 @@ class Site:
             if self.file is None or self.file.database != path:
                 self.file = SqliteLedger(path)
             return self.file
-        return PostgresLedger(self.lab.postgres, self.database)
+        return self.ledger_of(self.database)
 
     def ledger_of(self, database):
         """Another, which `ledgers` has lent; to be closed."""
-        return SqliteLedger(database) if engine() == SQLITE else PostgresLedger(self.lab.postgres, database)
+        if engine() == SQLITE:
+            return SqliteLedger(database)
+        of_server = MariaLedger if engine() == MARIADB else PostgresLedger
+        return of_server(self.database_server, database)
+
+    @property
+    def database_server(self):
+        """Of the engine's servers, the lab's."""
+        return self.lab.mariadb if engine() == MARIADB else self.lab.postgres
 
     def sql(self, query, parameters=None):
         return self.ledger.sql(query, parameters)
@@ -244,14 +253,14 @@ class Site:
         return proxy
 
     def database_proxy(self, watch=None):
-        proxy = self.use(Proxy(self.lab.postgres.port, watch))
-        self.settings["database.conninfo"] = self.lab.postgres.conninfo(self.database, lab_module.DELIVERY,
-                                                                        port=proxy.port)
+        server = self.database_server
+        proxy = self.use(Proxy(server.port, watch))
+        self.settings["database.conninfo"] = server.conninfo(self.database, lab_module.DELIVERY, port=proxy.port)
         return proxy
 
     def database_proxy_if_any(self, watch=None):
         """Likewise, or None: nothing can be put between the program and a file."""
-        return self.database_proxy(watch) if engine() == POSTGRES else None
+        return self.database_proxy(watch) if engine() != SQLITE else None
 
     def use(self, thing):
         """Closes it when the test is over."""
@@ -282,6 +291,8 @@ def install_schema(lab):
     """Lets the program itself install the schema in a database, and returns Ledgers that are copied from it."""
     if engine() == SQLITE:
         return install_sqlite(lab)
+    if engine() == MARIADB:
+        return MariaLedgers(lab.mariadb, lambda database: install_mariadb(lab, database))
     database = lab.postgres.create_database(lab_module.OWNER)
     site = Site(lab, database)
     site.settings["database.conninfo"] = lab.postgres.conninfo(database, lab_module.OWNER)
@@ -301,6 +312,16 @@ def install_sqlite(lab):
     if done.exit:
         raise RuntimeError(f"schema install: {done}\n{site.sanitizer_reports()}")
     return SqliteLedgers(lab, path)
+
+
+def install_mariadb(lab, database):
+    """Lets the program install the schema in this database, and gives its roles to the lab's users."""
+    site = Site(lab, database)
+    site.trusting = False   # that table is not there yet
+    site.settings["database.conninfo"] = lab.mariadb.conninfo(database, lab_module.OWNER)
+    done = site.run("schema", "install")
+    if done.exit:
+        raise RuntimeError(f"schema install: {done}\n{site.sanitizer_reports()}")
 
 
 def new_site(lab, ledgers):

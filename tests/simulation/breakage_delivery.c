@@ -30,8 +30,8 @@ void __real_fallback_append(struct delivery_work *work, size_t target);
 void __wrap_fallback_append(struct delivery_work *work, size_t target);
 void __real_answers_sent(struct delivery_work *work, enum outcome outcome, const char *text);
 void __wrap_answers_sent(struct delivery_work *work, enum outcome outcome, const char *text);
-void __real_answers_unrecorded(struct delivery_work *work, const char *text);
-void __wrap_answers_unrecorded(struct delivery_work *work, const char *text);
+void __real_answers_unrecorded(struct delivery_work *work, enum ledger_result result, const char *text);
+void __wrap_answers_unrecorded(struct delivery_work *work, enum ledger_result result, const char *text);
 const struct outcome_row *__real_outcome_row(enum outcome outcome);
 const struct outcome_row *__wrap_outcome_row(enum outcome outcome);
 
@@ -166,14 +166,14 @@ void __wrap_answers_sent(struct delivery_work *work, enum outcome outcome, const
         __real_answers_sent(work, outcome, text);
 }
 
-void __wrap_answers_unrecorded(struct delivery_work *work, const char *text)
+void __wrap_answers_unrecorded(struct delivery_work *work, enum ledger_result result, const char *text)
 {
     size_t owner = work->plan->sent_owner;
     bool forgets = forgets_sent(work) && owner != LEDGER_OTHER;
     struct report report = {.given = false};
     if (forgets)
         report = work->delivery->answers[owner].report;
-    __real_answers_unrecorded(work, text);
+    __real_answers_unrecorded(work, result, text);
     if (report.given)
         work->delivery->answers[owner].report = report;
 }

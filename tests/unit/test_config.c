@@ -326,6 +326,7 @@ static const struct refusal values[] = {
 };
 
 #define POSTGRES "[database]\nconninfo = dbname=x\n"
+#define MARIADB "[database]\nconninfo = mariadb://u@h/x\n"
 
 static const struct refusal together[] = {
     {POSTGRES, "database.schema=Mail", "-o: [database] schema = Mail: must be at most 63 letters"},
@@ -371,9 +372,19 @@ static const struct refusal together[] = {
     {"[lock]\nmethod = advisory\n", NULL, "FILE: [lock] method = advisory: belongs to PostgreSQL, but"},
     {"[lock]\nmethod = row\n", NULL, "FILE: [lock] method = row: belongs to PostgreSQL, but"},
     {"[lock]\nmethod = lease\n", NULL, "FILE: [lock] method = lease: belongs to PostgreSQL, but"},
-    {POSTGRES "[lock]\nmethod = session\n", NULL, "FILE: [lock] method = session: belongs to SQLite; PostgreSQL has"},
+    {POSTGRES "[lock]\nmethod = session\n", NULL,
+     "FILE: [lock] method = session: belongs to SQLite and MariaDB; PostgreSQL"},
     {POSTGRES, "route.account_file=/a.db", "-o: [route] account_file = /a.db: belongs to SQLite; with PostgreSQL"},
     {"", "route.account_file=a.db", "-o: [route] account_file = a.db: must be an absolute path"},
+    {MARIADB "[lock]\nmethod = advisory\n", NULL,
+     "method = advisory: belongs to PostgreSQL; MariaDB has session, row and lease"},
+    {MARIADB "schema = x\n", NULL,
+     "[database] schema = x: belongs to PostgreSQL, but [database] conninfo is one of MariaDB"},
+    {MARIADB, "record.notify=mail", "notify = mail: belongs to PostgreSQL, but [database] conninfo is one of MariaDB"},
+    {MARIADB, "route.account_file=/a.db", "account_file = /a.db: belongs to SQLite; with PostgreSQL and MariaDB"},
+    {POSTGRES, "database.durability=server",
+     "durability = server: belongs to MariaDB, but [database] conninfo is one of PostgreSQL"},
+    {"", "database.durability=server", "durability = server: belongs to MariaDB, but the ledger is the file of"},
 };
 
 static void check_refusals(const struct refusal *refusals, size_t count)
@@ -618,6 +629,13 @@ static void test_method_follows_conninfo(void **state)
     char *text OD_CLEANUP(base_free) = printed(server, CONFIG_PRINT_NON_DEFAULT);
     assert_int_equal(embedded->lock.method, LOCK_METHOD_SESSION);
     assert_int_equal(server->lock.method, LOCK_METHOD_ADVISORY);
+    struct config *mariadb OD_CLEANUP(config_free) =
+        must_load(MARIADB "durability = server\n", "database.tls=verify", NULL);
+    struct config *mysql OD_CLEANUP(config_free) = must_load("", "database.conninfo=mysql://h", "lock.method=row");
+    assert_int_equal(mariadb->lock.method, LOCK_METHOD_SESSION);
+    assert_int_equal(mariadb->database.durability, DATABASE_DURABILITY_SERVER);
+    assert_int_equal(config_engine(mysql), CONFIG_ENGINE_MARIADB);
+    assert_int_equal(mysql->lock.method, LOCK_METHOD_ROW);
     assert_non_null(strstr(text, "database.conninfo = dbname=x\nlock.method = advisory\n"));
 }
 
@@ -668,6 +686,8 @@ static void test_print_hides_passwords(void **state)
         {"postgresql://h/db?password=hunter2&user=u", "postgresql://h/db?password=***&user=u"},
         {"postgresql://h/db?user=u&pass%77ord=hunter2", "postgresql://h/db?user=u&pass%77ord=***"},
         {"postgresql://h/db?password&a=b", "postgresql://h/db?password&a=b"},
+        {"mariadb://u:hunter2@h:3306,i/db?ssl_ca=/ca", "mariadb://u:***@h:3306,i/db?ssl_ca=/ca"},
+        {"mysql://u:hun@ter2@h/db", "mysql://u:***@h/db"},
         {"postgresql:///db?x&sslpassword=hunter2", "postgresql:///db?x&sslpassword=***"},
         {"sqlite:/var/lib/a b/password=x.db", "sqlite:/var/lib/a b/password=x.db"},
     };

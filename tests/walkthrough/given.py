@@ -85,7 +85,12 @@ def make_empty(path):
     os.chmod(path, old.st_mode & 0o7777)
 
 
-def make_packages_new():
+def make_mariadb_new():
+    make_empty("/var/lib/mysql")
+    run("mariadb-install-db", "--user=mysql", "--skip-test-db")
+
+
+def make_packages_new(mariadb):
     """The packages as they are when just installed, whatever has become of them here, and no trace of oncedrop."""
     for name in ("oncedrop", *PEOPLE):
         if exists("getent", "passwd", name):
@@ -97,6 +102,8 @@ def make_packages_new():
     for path in ("/etc/postgresql", "/var/lib/postgresql", "/var/mail"):
         make_empty(path)
     run("pg_createcluster", max(os.listdir("/usr/lib/postgresql"), key=int), "main")
+    if mariadb:
+        make_mariadb_new()
 
 
 def make_virtual_users():
@@ -132,8 +139,8 @@ def prepare(accounts):
     run("install", "-m", "755", SYSTEMCTL, "/usr/bin/systemctl")
 
 
-def start_services():
-    for service in ("postgresql", "dovecot", "postfix"):
+def start_services(services):
+    for service in services:
         if os.path.exists(f"/etc/init.d/{service}") and not exists("service", service, "status"):
             run("service", service, "start")
 

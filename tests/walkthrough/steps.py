@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""The set-up as a shell script: the blocks of README.md or of oncedrop-setup(7), word for word, in their order.
+"""The set-up as a shell script: the blocks of README.md or of oncedrop-setup(7), word for word, in their order; with a ledger in
+MariaDB, those of oncedrop-ledger(7) instead of those for PostgreSQL.
 
 In README a block is ```sh, in the manual `.Bd -literal`; what is only shown is indented. Every such block is somebody's:
 in the manual its section and subsection say whose. A block below "Users of the system" or "If … users of the system" is for
@@ -13,6 +14,7 @@ import re
 DONE = "all of the set-up was done"
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 MANUAL = os.path.join("man", "oncedrop-setup.7")
+LEDGER = os.path.join("man", "oncedrop-ledger.7")
 
 # The sections of the manual, and who of them follows which subsection. "readme" follows README alone. Those who set up by
 # one command follow only the installation and their own subsection.
@@ -27,7 +29,9 @@ SUBSECTIONS = {
     "By LMTP to the service": ("service",),
     "By mailbox_command": ("mailbox_command",),
 }
-WAYS = ("readme", *sorted({way for ways in SUBSECTIONS.values() for way in ways}))
+MARIADB = "mariadb"     # by hand, and by pipe(8)
+IN_PLACE_OF = {MARIADB: "pipe"}
+WAYS = ("readme", MARIADB, *sorted({way for ways in SUBSECTIONS.values() for way in ways}))
 BY_COMMAND = ("readme", "setup_virtual", "setup_postgres")
 PACKAGED = re.compile(r"The Debian package has")
 SYSTEM_USERS = re.compile(r"(If [^.:]*|)users of the system", re.IGNORECASE)
@@ -71,7 +75,7 @@ def shown(line, place):
     return plain.replace("\0", "\\")
 
 
-def of_manual(text, name="oncedrop-setup.7"):
+def of_page(text, name):
     """All blocks of a manual page."""
     found, block = [], None
     section = step = paragraph = ""
@@ -95,10 +99,21 @@ def of_manual(text, name="oncedrop-setup.7"):
             paragraph = f"{paragraph} {words if line.startswith('.') else line}".lstrip()
     if block is not None:
         raise ValueError(f"{block.place}: this block does not end")
+    return found
+
+
+def of_manual(text, name="oncedrop-setup.7"):
+    """All blocks of oncedrop-setup(7)."""
+    found = of_page(text, name)
     for block in found:
         if block.section not in SECTIONS or (block.step and block.step not in SUBSECTIONS):
             raise ValueError(f"{block.place}: it is unknown who runs this block")
     return found
+
+
+def of_ledger(text, name="oncedrop-ledger.7"):
+    """The blocks about MariaDB of oncedrop-ledger(7)."""
+    return [block for block in of_page(text, name) if block.section == "MARIADB"]
 
 
 def read(name):
@@ -110,6 +125,11 @@ def blocks(way):
     """All blocks for a way in, whatever the accounts."""
     if way == "readme":
         return of_markdown(read("README.md"))
+    if way == MARIADB:
+        others = blocks(IN_PLACE_OF[way])
+        place = [block.section for block in others].index("DATABASE")
+        rest = [block for block in others[place:] if block.section != "DATABASE"]
+        return [*others[:place], *of_ledger(read(LEDGER)), *rest]
     manual = [block for block in of_manual(read(MANUAL)) if not block.step or way in SUBSECTIONS[block.step]]
     return [block for block in manual if way not in BY_COMMAND or block.section in (INSTALLATION, COMMAND)]
 

@@ -15,37 +15,37 @@ pg_catalog.clock_timestamp() + :lasts_ms::bigint * interval '1 millisecond'
 pg_catalog.set_config('synchronous_commit', 'off', true)
 
 -- try_advisory: tries the lock; it ends with its transaction
--- takes: key owner lasts_ms host pid session
+-- takes: key owner lasts_ms host pid session wait_ms
 -- gives: granted:truth
 SELECT pg_catalog.pg_try_advisory_xact_lock(:key)
 
 -- again_advisory: waits for it, up to lock_timeout
--- takes: key owner lasts_ms host pid session
+-- takes: key owner lasts_ms host pid session wait_ms
 -- gives: granted:truth
 SELECT pg_catalog.pg_advisory_xact_lock(:key)
 
 -- holder_advisory: who has it
--- takes: key owner lasts_ms host pid session
+-- takes: key owner lasts_ms host pid session wait_ms
 -- gives: session user process ours:truth
 @holder(l.locktype = 'advisory' AND l.objsubid = 1 AND @key_of(l)@ = :key::bigint AND l.database = @our_database@)@
 
 -- try_row: tries the lock, for which key is the number of a row; SKIP LOCKED returns no row instead of waiting
--- takes: key owner lasts_ms host pid session
+-- takes: key owner lasts_ms host pid session wait_ms
 -- gives: granted:truth
 SELECT true FROM @schema@.slot WHERE slot = :key FOR UPDATE SKIP LOCKED
 
 -- again_row: waits for it, up to lock_timeout
--- takes: key owner lasts_ms host pid session
+-- takes: key owner lasts_ms host pid session wait_ms
 -- gives: granted:truth
 SELECT true FROM @schema@.slot WHERE slot = :key FOR UPDATE
 
 -- holder_row: who has locked a row is its xmax, until others do
--- takes: key owner lasts_ms host pid session
+-- takes: key owner lasts_ms host pid session wait_ms
 -- gives: session user process ours:truth
 @holder(l.locktype = 'transactionid' AND l.transactionid = (SELECT xmax FROM @schema@.slot WHERE slot = :key))@
 
 -- try_lease: takes the lease if it is free, has expired, or is this owner's
--- takes: key owner lasts_ms host pid session
+-- takes: key owner lasts_ms host pid session wait_ms
 -- gives: granted:truth
 INSERT INTO @schema@.lease AS l (key, owner, expires_at, host, pid, session)
 SELECT :key::bigint, :owner::bigint, @expiry@, :host::text, :pid::integer, :session::text FROM @no_flush@
@@ -55,19 +55,19 @@ session = EXCLUDED.session, "user" = EXCLUDED."user"
 WHERE l.expires_at <= @now@ OR l.owner = EXCLUDED.owner RETURNING true
 
 -- again_lease: prolongs it, if nobody else has had it since
--- takes: key owner lasts_ms host pid session
+-- takes: key owner lasts_ms host pid session wait_ms
 -- gives: granted:truth
 UPDATE @schema@.lease l SET expires_at = @expiry@ FROM @no_flush@
 WHERE l.key = :key::bigint AND l.owner = :owner::bigint RETURNING true
 
 -- holder_lease: who has it
--- takes: key owner lasts_ms host pid session
+-- takes: key owner lasts_ms host pid session wait_ms
 -- gives: session user process ours:truth
 SELECT session, "user", pid || ' on ' || host, session LIKE 'oncedrop %' FROM @schema@.lease
 WHERE key = :key::bigint AND expires_at > @now@
 
 -- release_lease: gives it back, unless it is another's by now
--- takes: key owner lasts_ms host pid session
+-- takes: key owner lasts_ms host pid session wait_ms
 DELETE FROM @schema@.lease WHERE key = :key::bigint AND owner = :owner::bigint
 
 -- release_leases: the same for all of this owner's

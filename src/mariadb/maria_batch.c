@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * A batch: steps are collected as one text. Their answers come in their order, and are kept by mark until they are taken.
+ * What is longer than a packet should be is sent before, and its answers are read. */
+#include <string.h>
+
+#include "mariadb/maria.h"
+
+#define FLUSH_BYTES ((size_t)256 * 1024)
+#define GROUP_BYTES ((size_t)16 * 1024) /* the server copies the text of a compound statement */
+
+static void expect_answer(struct sql_session *maria, enum maria_answer_kind kind, const char *gives)
+{
+    struct maria_answer answer = {.kind = kind, .gives = gives};
+    g_array_append_val(maria->answers, answer);
+}
+
+/* Once, before all else. */
+static void add_set_up(struct sql_session *maria)
+{
+    if (maria->set_up || maria->text->len > 0)
+        return;
+    char *set_up OD_CLEANUP(base_free) = maria_set_up(maria);
+    g_string_append(maria->text, set_up);
+    for (size_t i = 1; i < maria_statements(set_up); i++)
+        expect_answer(maria, MARIA_ANSWER_PART, "");
+    expect_answer(maria, MARIA_ANSWER_SET_UP, "");
+}
+
+static bool send_text(struct sql_session *maria)
+{
+    bool sent = maria_send_text(maria, maria->text->str, maria->text->len, &maria->fault);
+    g_string_truncate(maria->text, 0);
+    maria->asked = maria->answers->len;
+    maria->set_up = true;
+    maria->begun = false;
+    maria->failed = !sent;
+    return sent;
+}
+
+/* A transaction of which a statement has failed cannot go on: what its other statements did must not be committed. Whether
+ * one is open is not known, for an error does not say so. */
+static void undo_transaction(struct sql_session *maria)
+{
+    struct fault ignored;
+    bool sent = maria_send_text(maria, "ROLLBACK", strlen("ROLLBACK"), &ignored);
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = sent ? maria_read(maria, true, "", &ignored) : NULL;
+    maria->lost = maria->lost || rows == NULL;
+}
+
+/* The server does not execute what follows, and does not answer to it. */
+static void stop_batch(struct sql_session *maria, enum maria_answer_kind kind)
+{
+    maria->failed = true;
+    maria->lost = maria->lost || (kind == MARIA_ANSWER_COMMIT && maria_failure(&maria->fault) != SQL_FAILURE_CONFLICT);
+    g_string_truncate(maria->released, 0);
+    g_string_truncate(maria->settings, 0);
+    undo_transaction(maria);
+}
+
+/* Reads the next answer of what was sent; false if it is that of a failure, or was. */
+static bool read_answer(struct sql_session *maria)
+{
+    const struct maria_answer *answer = &g_array_index(maria->answers, struct maria_answer, maria->answered);
+    bool nothing = answer->kind == MARIA_ANSWER_NOTHING;
+    struct sql_rows *rows = nothing ? sql_rows_new(0, 0)
+                                    : maria_read(maria, !maria->begun, answer->gives, &maria->fault);
+    if (rows != NULL && nothing)
+        rows->changed = maria->changed;
+    else if (rows != NULL)
+        maria->changed = rows->changed;
+    maria->begun = maria->begun || !nothing;
+    maria->answered++;
+    if (rows != NULL && answer->kind == MARIA_ANSWER_SET_UP && !maria->any_durability &&
+        !maria_is_durable(rows, &maria->fault)) {
+        sql_rows_free(&rows);
+        maria->lost = true;
+    }
+    if (rows == NULL) {
+        stop_batch(maria, answer->kind);
+        return false;
+    }
+    if (answer->kind == MARIA_ANSWER_PART || answer->kind == MARIA_ANSWER_SET_UP)
+        sql_rows_free(&rows);
+    else
+        g_ptr_array_add(maria->results, rows);
+    return true;
+}
+
+/* Reads answers until this step's is there. */
+static bool read_until(struct sql_session *maria, size_t mark)
+{
+    while (!maria->failed && maria->results->len <= mark && maria->answered < maria->asked)
+        if (!read_answer(maria))
+            return false;
+    return maria->results->len > mark;
+}
+
+static void read_all(struct sql_session *maria)
+{
+    while (!maria->failed && maria->answered < maria->asked)
+        (void)read_answer(maria);
+}
+
+static void flush_if_long(struct sql_session *maria)
+{
+    if (maria->text->len >= FLUSH_BYTES && send_text(maria))
+        read_all(maria);
+}
+
+/* Goes on with the batch; false if nothing more of it is executed. */
+static bool count_step(struct sql_session *maria)
+{
+    maria->added++;
+    return !maria->failed;
+}
+
+static void append_statement(struct sql_session *maria, const char *text)
+{
+    add_set_up(maria);
+    if (maria->text->len > 0)
+        g_string_append(maria->text, ";\n");
+    g_string_append(maria->text, text);
+}
+
+static void end_group(struct sql_session *maria)
+{
+    if (maria->grouped == 0)
+        return;
+    if (maria->grouped > 1) {
+        g_string_prepend(maria->group, "BEGIN NOT ATOMIC\n");
+        g_string_append(maria->group, ";\nEND");
+    }
+    append_statement(maria, maria->group->str);
+    g_string_truncate(maria->group, 0);
+    maria->grouped = 0;
+}
+
+void maria_add(struct sql_session *maria, const char *text, size_t statements, const char *gives)
+{
+    if (!count_step(maria))
+        return;
+    if (strcmp(text, MARIA_NOTHING) == 0) {
+        expect_answer(maria, MARIA_ANSWER_NOTHING, "");
+        return;
+    }
+    end_group(maria);
+    append_statement(maria, text);
+    for (size_t i = 1; i < statements; i++)
+        expect_answer(maria, MARIA_ANSWER_PART, "");
+    expect_answer(maria, MARIA_ANSWER_STEP, gives);
+    flush_if_long(maria);
+}
+
+void maria_add_write(struct sql_session *maria, const char *text, bool counted)
+{
+    if (!count_step(maria))
+        return;
+    add_set_up(maria);
+    expect_answer(maria, maria->grouped == 0 ? MARIA_ANSWER_STEP : MARIA_ANSWER_NOTHING, "");
+    g_string_append_printf(maria->group, "%s%s", maria->grouped > 0 ? ";\n" : "", text);
+    maria->grouped += maria_statements(text);
+    if (counted || maria->group->len >= GROUP_BYTES)
+        end_group(maria);
+    flush_if_long(maria);
+}
+
+void maria_add_released(struct sql_session *maria, const char *text)
+{
+    g_string_append_printf(maria->released, ";\n%s", text);
+    maria_add(maria, MARIA_NOTHING, 1, "");
+}
+
+void maria_add_commit(struct sql_session *maria)
+{
+    if (!count_step(maria))
+        return;
+    end_group(maria);
+    append_statement(maria, "COMMIT");
+    expect_answer(maria, MARIA_ANSWER_COMMIT, "");
+    for (size_t i = 1; i < maria_statements(maria->released->str); i++)
+        expect_answer(maria, MARIA_ANSWER_PART, "");
+    g_string_append(maria->text, maria->released->str);
+    g_string_truncate(maria->released, 0);
+}
+
+/* What fails is said when it is taken. */
+bool maria_send(struct sql_session *maria, struct fault *fault)
+{
+    (void)fault;
+    end_group(maria);
+    if (maria->text->len == 0 || maria->failed)
+        maria->asked = maria->answers->len;
+    else
+        (void)send_text(maria);
+    return true;
+}
+
+size_t maria_mark(const struct sql_session *maria)
+{
+    return maria->added;
+}
+
+bool maria_passed(struct sql_session *maria, size_t mark, struct fault *fault)
+{
+    if (mark == 0 || read_until(maria, mark - 1))
+        return true;
+    if (!maria->told)
+        *fault = maria->fault;
+    maria->told = true;
+    return false;
+}
+
+struct sql_rows *maria_take(struct sql_session *maria, size_t mark, struct fault *fault)
+{
+    if (!maria_passed(maria, mark + 1, fault))
+        return NULL;
+    for (size_t i = 0; i < mark; i++)
+        sql_rows_free((struct sql_rows **)&maria->results->pdata[i]);
+    return g_steal_pointer(&maria->results->pdata[mark]);
+}
+
+bool maria_finish(struct sql_session *maria)
+{
+    if (maria->text->len + maria->group->len > 0) /* it was not sent */
+        g_string_truncate(maria->settings, 0);
+    g_string_truncate(maria->text, 0);
+    g_string_truncate(maria->group, 0);
+    g_string_truncate(maria->released, 0);
+    maria->grouped = 0;
+    read_all(maria);
+    g_ptr_array_set_size(maria->results, 0);
+    g_array_set_size(maria->answers, 0);
+    maria->asked = maria->answered = maria->added = 0;
+    maria->failed = maria->told = maria->named = false;
+    maria->timeout_ms = SQL_TIMEOUT_MS;
+    maria->receive_max = MARIA_RECEIVE_MAX;
+    maria->received = 0;
+    return !maria->lost;
+}
+
+/* How many statements it has, is not known. */
+bool maria_script(struct sql_session *maria, const char *text, struct fault *fault)
+{
+    g_autoptr(GString) all = g_string_new(NULL);
+    char *set_up OD_CLEANUP(base_free) = maria_set_up(maria);
+    bool done = true;
+    if (!maria->set_up)
+        g_string_append_printf(all, "%s;\n", set_up);
+    maria->set_up = true;
+    g_string_append(all, text);
+    maria->received = 0;
+    if (!maria_send_text(maria, all->str, all->len, fault))
+        return false;
+    for (bool first = true; done && (first || mysql_more_results(maria->mysql)); first = false) {
+        struct sql_rows *rows OD_CLEANUP(sql_rows_free) = maria_read(maria, first, "", fault);
+        done = rows != NULL;
+    }
+    if (!done)
+        undo_transaction(maria);
+    return done;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Connecting to the first of several hosts that answers. */
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/private.h"
+#include "mariadb/maria.h"
+
+#define FLAGS (CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS)
+
+/* A lost connection is closed without a word: the server may read no more. */
+static void end_connection(struct sql_session *maria)
+{
+    if (maria->mysql == NULL)
+        return;
+    if (maria->lost)
+        maria_hang_up(maria);
+    mysql_close(maria->mysql);
+    maria->mysql = NULL;
+}
+
+void maria_close(struct sql_session *maria)
+{
+    if (maria == NULL)
+        return;
+    end_connection(maria);
+    maria_session_free(maria);
+}
+
+/* The connector verifies nothing by itself before version 3.4, and from then on it also insists on TLS where there is none. A
+ * certificate authority of the site's own is in ssl_ca; else the system's count. */
+static void set_tls(MYSQL *mysql, const struct maria_conninfo *conninfo, bool verify)
+{
+    const my_bool on = verify;
+    mysql_options(mysql, MYSQL_OPT_SSL_ENFORCE, &on);
+    mysql_options(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &on);
+    if (verify && conninfo->ssl_ca == NULL)
+        mysql_options(mysql, MYSQL_OPT_SSL_CAPATH, "/etc/ssl/certs");
+}
+
+static void set_options(struct sql_session *maria, const struct maria_conninfo *conninfo, const char *application,
+                        bool verify)
+{
+    const unsigned protocol = maria->on_socket ? MYSQL_PROTOCOL_SOCKET : MYSQL_PROTOCOL_TCP;
+    const my_bool off = 0;
+    maria->mysql = mysql_init(NULL);
+    if (maria->mysql == NULL)
+        abort(); /* no memory: death by signal defers */
+    mysql_options(maria->mysql, MYSQL_OPT_NONBLOCK, 0);
+    mysql_options(maria->mysql, MYSQL_OPT_PROTOCOL, &protocol);
+    mysql_options(maria->mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+    mysql_options(maria->mysql, MYSQL_OPT_LOCAL_INFILE, NULL);
+    mysql_options(maria->mysql, MYSQL_OPT_RECONNECT, &off);
+    mysql_options4(maria->mysql, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", application);
+    set_tls(maria->mysql, conninfo, verify);
+    if (conninfo->ssl_ca != NULL)
+        mysql_options(maria->mysql, MYSQL_OPT_SSL_CA, conninfo->ssl_ca);
+    if (conninfo->ssl_cert != NULL)
+        mysql_options(maria->mysql, MYSQL_OPT_SSL_CERT, conninfo->ssl_cert);
+    if (conninfo->ssl_key != NULL)
+        mysql_options(maria->mysql, MYSQL_OPT_SSL_KEY, conninfo->ssl_key);
+}
+
+static bool connect_host(struct sql_session *maria, const struct maria_conninfo *conninfo,
+                         const struct maria_host *host, const char *user, int64_t until, struct fault *fault)
+{
+    MYSQL *done = NULL;
+    int status = mysql_real_connect_start(&done, maria->mysql, host->name, user,
+                                          conninfo->password != NULL ? conninfo->password : "", conninfo->database,
+                                          host->port, maria->on_socket ? conninfo->socket : NULL, FLAGS);
+    while (status != 0) {
+        int ready = maria_wait(maria, status, until);
+        if (ready == 0)
+            return fault_set(fault, "no answer in time");
+        status = mysql_real_connect_cont(&done, maria->mysql, ready);
+    }
+    if (done != NULL)
+        return true;
+    fault_set(fault, "%s", mysql_error(maria->mysql));
+    (void)snprintf(fault->code, sizeof(fault->code), "%u", mysql_errno(maria->mysql));
+    return false;
+}
+
+/* Of several hosts one may let us in and yet take nothing: a replica, or a node that has lost its cluster, which refuses
+ * whatever concerns a table. Whoever installs has none yet. */
+static bool takes_writes(struct sql_session *maria, int64_t until, struct fault *fault)
+{
+    static const char question[] =
+        "SELECT 0 * (SELECT count(*) FROM agreed) + (concat(@@GLOBAL.read_only) NOT IN ('0', 'OFF'))";
+    maria->timeout_ms = MAX(until - base_now_ms(), 1);
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
+        maria_send_text(maria, question, strlen(question), fault) ? maria_read(maria, true, "", fault) : NULL;
+    maria->timeout_ms = SQL_TIMEOUT_MS;
+    if (rows == NULL)
+        return !maria->lost;
+    return sql_number(rows, 0, 0) == 0 || fault_set(fault, "it is read-only");
+}
+
+/* MySQL has no RETURNING, other names of collations, and was not tested. */
+static bool check_kind(const struct sql_session *maria, struct fault *fault)
+{
+    const char *version = mysql_get_server_info(maria->mysql);
+    if (!mariadb_connection(maria->mysql))
+        return fault_set(fault, "database: the server is %s, and not MariaDB: MySQL is not supported", version);
+    return mysql_get_server_version(maria->mysql) >= MARIA_OLDEST ||
+           fault_set(fault, "database: the server is %s; MariaDB 10.11 or newer is needed", version);
+}
+
+/* Adds what was wrong with a host to what was said of those before. */
+static void add_host_reason(const struct maria_host *host, const struct fault *reason, struct fault *fault)
+{
+    const struct fault was = *fault;
+    const char *name = host->name != NULL ? host->name : "localhost";
+    fault_set(fault, "%s%s%s: %s",
+              was.text[0] != '\0' ? was.text : "database: no connection: ", was.text[0] != '\0' ? "; " : "", name,
+              reason->text);
+    memcpy(fault->code, reason->code, sizeof(reason->code));
+}
+
+/* Every host answers the same to a name, a password and a database; some lock out who is refused often. */
+static bool is_refusal(const struct fault *reason)
+{
+    static const char *const codes[] = {
+        "1044", /* ER_DBACCESS_DENIED_ERROR */
+        "1045", /* ER_ACCESS_DENIED_ERROR */
+        "1049", /* ER_BAD_DB_ERROR */
+        "1698", /* ER_ACCESS_DENIED_NO_PASSWORD_ERROR */
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(codes); i++)
+        if (strcmp(reason->code, codes[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool connect_to_any(struct sql_session *maria, const struct config *config,
+                           const struct maria_conninfo *conninfo, const char *user, const char *application,
+                           struct fault *fault)
+{
+    struct fault reason = {.text = ""};
+    int64_t until = base_now_ms() + SQL_TIMEOUT_MS;
+    fault->text[0] = '\0';
+    for (guint i = 0; i < conninfo->hosts->len && !is_refusal(&reason); i++) {
+        const struct maria_host *host = &g_array_index(conninfo->hosts, struct maria_host, i);
+        int64_t share = (until - base_now_ms()) / (conninfo->hosts->len - i);
+        int64_t own = base_now_ms() + MAX(share, 1);
+        maria->on_socket = host->name == NULL;
+        maria->remote = !maria_is_local(host);
+        maria->lost = false;
+        maria->secured = maria->remote && config->database.tls == DATABASE_TLS_VERIFY;
+        set_options(maria, conninfo, application, maria->secured);
+        if (connect_host(maria, conninfo, host, user, own, &reason) &&
+            (conninfo->hosts->len == 1 || takes_writes(maria, own, &reason)))
+            return true;
+        add_host_reason(host, &reason, fault);
+        maria->lost = true;
+        end_connection(maria);
+    }
+    return false;
+}
+
+struct sql_session *maria_open(const struct config *config, const char *application, struct fault *fault)
+{
+    struct maria_conninfo *conninfo OD_CLEANUP(maria_conninfo_free) =
+        maria_conninfo_new(config->database.conninfo, fault);
+    const struct passwd *passwd = getpwuid(geteuid());
+    if (conninfo == NULL)
+        return NULL;
+    const char *user = conninfo->user != NULL ? conninfo->user : passwd != NULL ? passwd->pw_name : "";
+    if (conninfo->password_file != NULL) {
+        base_free_secret(&conninfo->password);
+        conninfo->password = private_line(conninfo->password_file, fault);
+        if (conninfo->password == NULL) {
+            fault_prefix(fault, "[database] conninfo: password_file");
+            return NULL;
+        }
+    }
+    struct sql_session *maria = maria_session_new(config);
+    if (connect_to_any(maria, config, conninfo, user, application, fault) && check_kind(maria, fault))
+        return maria;
+    maria_close(maria);
+    return NULL;
+}
+
+const char *maria_secured(const struct sql_session *maria, bool *ret_good)
+{
+    *ret_good = maria->on_socket || maria->secured;
+    if (maria->on_socket)
+        return "unix socket";
+    if (maria->secured)
+        return "TLS, certificate and name verified";
+    if (!maria->remote)
+        return "TCP on this machine: any local user can take the port while MariaDB is down, and gets password and mail; use"
+               " the unix socket (no host)";
+    return mysql_get_ssl_cipher(maria->mysql) != NULL
+               ? "TLS, but not verified (database.tls): anybody in between can read password and mail"
+               : "in the clear (database.tls): anybody in between can read password and mail";
+}

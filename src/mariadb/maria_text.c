@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Values as literals. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "mariadb/maria.h"
+#include "sql/sql_text.h"
+
+#define ROW "VALUES ("
+#define ROW_OF_MESSAGE "VALUES (@message, "
+#define PLAIN "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 @.,:<>()[]+-_/="
+
+static void append_hex(GString *sql, const void *bytes, size_t size)
+{
+    gsize at = sql->len;
+    g_string_append(sql, "X'");
+    g_string_set_size(sql, at + 2 + 2 * size);
+    base_hex(bytes, size, sql->str + at + 2); /* and a NUL, where GString has one */
+    g_string_append_c(sql, '\'');
+}
+
+/* hex: in any case. */
+static void append_text(GString *sql, const char *text, size_t most, bool hex)
+{
+    char *fit OD_CLEANUP(base_free) = sql_value_fit(text, most);
+    const char *good = fit != NULL ? fit : text;
+    size_t size = strlen(good);
+    if (hex || strspn(good, PLAIN) < size) {
+        g_string_append(sql, "_utf8mb4 ");
+        append_hex(sql, good, size);
+    } else {
+        g_string_append_printf(sql, "'%s'", good);
+    }
+}
+
+static void append_item(GString *sql, const struct sql_value *list, size_t item)
+{
+    if (list->kind == SQL_KIND_NUMBERS)
+        g_string_append_printf(sql, "%" G_GINT64_FORMAT, list->numbers[item]);
+    else if (list->texts[item] == NULL)
+        g_string_append(sql, "NULL");
+    else
+        append_text(sql, list->texts[item], SQL_TEXT_MAX, false);
+}
+
+static void append_items(GString *sql, const struct sql_value *list)
+{
+    for (size_t i = 0; i < list->size; i++) {
+        g_string_append(sql, i > 0 ? ", " : "");
+        append_item(sql, list, i);
+    }
+    if (list->size == 0)
+        g_string_append(sql, "NULL"); /* is in no list */
+}
+
+static void append_as_json(GString *sql, const struct sql_value *list)
+{
+    char *json OD_CLEANUP(base_free) = sql_value_json(list);
+    append_text(sql, json, SIZE_MAX, false);
+}
+
+static void append_value(GString *sql, const struct sql_value *value)
+{
+    switch (value->kind) {
+    case SQL_KIND_FORGOTTEN:
+        abort(); /* sql_add has seen to it */
+    case SQL_KIND_NONE:
+        g_string_append(sql, "NULL");
+        break;
+    case SQL_KIND_TEXT:
+        append_text(sql, value->text, value->size, false);
+        break;
+    case SQL_KIND_TRUTH:
+        g_string_append(sql, value->truth ? "TRUE" : "FALSE");
+        break;
+    case SQL_KIND_NUMBER:
+        g_string_append_printf(sql, "%" G_GINT64_FORMAT, value->number);
+        break;
+    case SQL_KIND_BYTES:
+        append_hex(sql, value->bytes, value->size);
+        break;
+    case SQL_KIND_TEXTS:
+    case SQL_KIND_NUMBERS:
+        if (g_str_has_suffix(sql->str, "IN ("))
+            append_items(sql, value);
+        else
+            append_as_json(sql, value);
+        break;
+    }
+}
+
+static size_t number_at(const char *digits)
+{
+    int index = (digits[0] - '0') * 10 + (digits[1] - '0');
+    return (size_t)index;
+}
+
+/* Behind the beginning of a row: a row for each item of the lists, up to the closing parenthesis, which is returned. */
+static const char *append_rows(GString *sql, const char *text, const struct sql_value *values)
+{
+    const char *begin = g_str_has_suffix(sql->str, ROW) ? ROW : ROW_OF_MESSAGE;
+    const struct sql_value *lists[SQL_VALUES_MAX];
+    size_t count = 0;
+    for (; *text != ')'; text++)
+        if (*text == SQL_TEXT_VALUE && count < SQL_VALUES_MAX)
+            lists[count++] = &values[number_at(text + 1)];
+    for (size_t row = 0; count > 0 && row < lists[0]->size; row++) {
+        if (row > 0)
+            g_string_append_printf(sql, "), %s", begin + strlen("VALUES "));
+        for (size_t i = 0; i < count; i++) {
+            g_string_append(sql, i > 0 ? ", " : "");
+            append_item(sql, lists[i], row);
+        }
+    }
+    return text;
+}
+
+static bool begins_row(const GString *sql)
+{
+    return g_str_has_suffix(sql->str, ROW) || g_str_has_suffix(sql->str, ROW_OF_MESSAGE);
+}
+
+static bool is_list(const struct sql_value *value)
+{
+    return value->kind == SQL_KIND_TEXTS || value->kind == SQL_KIND_NUMBERS;
+}
+
+char *maria_text(const char *text, const struct sql_value *values)
+{
+    GString *sql = g_string_sized_new(2 * strlen(text));
+    while (*text != '\0') {
+        if (*text == SQL_TEXT_IF) {
+            text += values[number_at(text + 1)].kind == SQL_KIND_NONE ? strcspn(text, "\n") : 3;
+        } else if (*text == SQL_TEXT_VALUE && is_list(&values[number_at(text + 1)]) && begins_row(sql)) {
+            text = append_rows(sql, text, values);
+        } else if (*text == SQL_TEXT_VALUE) {
+            append_value(sql, &values[number_at(text + 1)]);
+            text += 3;
+        } else {
+            size_t plain = strcspn(text, (const char[]){SQL_TEXT_VALUE, SQL_TEXT_IF, '\0'});
+            g_string_append_len(sql, text, (gssize)plain);
+            text += plain;
+        }
+    }
+    while (sql->len > 0 && strchr(";\n", sql->str[sql->len - 1]) != NULL) /* all of the last statement was left out */
+        g_string_truncate(sql, sql->len - 1);
+    return g_string_free(sql, FALSE);
+}
+
+size_t maria_statements(const char *text)
+{
+    size_t count = 1;
+    while ((text = strstr(text, ";\n")) != NULL) { /* as steps.awk writes it between two */
+        text += 2;
+        count++;
+    }
+    return count;
+}
+
+/* The end of what begins here, if it is quoted or a comment; else text itself. A backslash may take the meaning of a quote
+ * away. */
+static const char *end_of_quoted(const char *text)
+{
+    if (strchr("'\"`", *text) != NULL) {
+        const char *end = text + 1;
+        while (*end != '\0' && *end != *text)
+            end += *end == '\\' && end[1] != '\0' ? 2 : 1;
+        return *end != '\0' ? end + 1 : end;
+    }
+    if (*text == '#' || g_str_has_prefix(text, "-- "))
+        return text + strcspn(text, "\n");
+    const char *end = g_str_has_prefix(text, "/*") ? strstr(text, "*/") : NULL;
+    return end != NULL ? end + 2 : text;
+}
+
+/* With ? for each $1: how many there are. */
+static size_t replace_values(const char *text, GString *sql)
+{
+    size_t count = 0;
+    while (*text != '\0') {
+        const char *end = end_of_quoted(text);
+        if (end > text) {
+            g_string_append_len(sql, text, end - text);
+            text = end;
+        } else if (g_str_has_prefix(text, "$1") && !g_ascii_isdigit(text[2])) {
+            g_string_append_c(sql, '?');
+            count++;
+            text += 2;
+        } else {
+            g_string_append_c(sql, *text++);
+        }
+    }
+    return count;
+}
+
+char *maria_site_text(const char *text, const struct sql_value *value)
+{
+    g_autoptr(GString) query = g_string_new(NULL);
+    size_t count = replace_values(text, query);
+    GString *sql = g_string_new("EXECUTE IMMEDIATE ");
+    append_text(sql, query->str, SIZE_MAX, true);
+    for (size_t i = 0; i < count; i++) {
+        g_string_append(sql, i == 0 ? " USING " : ", ");
+        if (value->kind == SQL_KIND_TEXT)
+            append_text(sql, value->text, value->size, true);
+        else
+            append_value(sql, value);
+    }
+    return g_string_free(sql, FALSE);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The connection's socket, with a time limit for each wait, and what is known of a failure. */
+#include <errmsg.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "mariadb/maria.h"
+
+/* Whatever the connector still wants to read or to say ends at once. */
+void maria_hang_up(struct sql_session *maria)
+{
+    my_socket socket = mysql_get_socket(maria->mysql);
+    maria->lost = true;
+    if (socket >= 0)
+        (void)shutdown(socket, SHUT_RDWR);
+}
+
+int maria_wait(struct sql_session *maria, int status, int64_t until)
+{
+    struct pollfd socket = {.fd = mysql_get_socket(maria->mysql)};
+    socket.events = (short)((status & MYSQL_WAIT_READ ? POLLIN : 0) | (status & MYSQL_WAIT_WRITE ? POLLOUT : 0) |
+                            (status & MYSQL_WAIT_EXCEPT ? POLLPRI : 0));
+    int ready = base_poll(&socket, 1, until);
+    if (ready > 0)
+        return (socket.revents & (POLLIN | POLLHUP | POLLERR) ? MYSQL_WAIT_READ : 0) |
+               (socket.revents & (POLLOUT | POLLERR) ? MYSQL_WAIT_WRITE : 0) |
+               (socket.revents & POLLPRI ? MYSQL_WAIT_EXCEPT : 0);
+    maria_hang_up(maria);
+    return 0;
+}
+
+bool maria_lose(struct sql_session *maria, struct fault *fault, const char *what)
+{
+    const char *reason = mysql_error(maria->mysql);
+    fault_set(fault, "database: %s%s%s", what, *reason != '\0' ? ": " : "", reason);
+    maria_hang_up(maria);
+    return false;
+}
+
+/* Whether the session is of no more use after this error of the server's: the next transaction connects anew. */
+static bool is_of_no_use(unsigned error)
+{
+    static const unsigned errors[] = {
+        1053, /* ER_SERVER_SHUTDOWN */
+        1077, /* ER_NORMAL_SHUTDOWN */
+        1927, /* ER_CONNECTION_KILLED */
+        1290, /* ER_OPTION_PREVENTS_STATEMENT, --read-only: by now another server may have this one's name or address */
+        1792, /* ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION */
+        1836, /* ER_READ_ONLY_MODE */
+        1047, /* ER_UNKNOWN_COM_ERROR: this node of a cluster has lost the others */
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(errors); i++)
+        if (error == errors[i])
+            return true;
+    return false;
+}
+
+/* Whether it is the connector's: it has no connection any more, or has not understood the answer. */
+static bool is_connectors(unsigned error)
+{
+    return error == 0 || (error >= CR_MIN_ERROR && error <= CR_MAX_ERROR) || error >= CER_MIN_ERROR;
+}
+
+bool maria_statement_failed(struct sql_session *maria, struct fault *fault)
+{
+    unsigned error = mysql_errno(maria->mysql);
+    if (is_connectors(error))
+        return maria_lose(maria, fault, "connection lost");
+    fault_set(fault, "database: %s (error %u)", mysql_error(maria->mysql), error);
+    (void)snprintf(fault->code, sizeof(fault->code), "%u", error);
+    maria->lost = maria->lost || is_of_no_use(error);
+    return false;
+}
+
+bool maria_send_text(struct sql_session *maria, const char *text, size_t size, struct fault *fault)
+{
+    int64_t until = base_now_ms() + maria->timeout_ms;
+    int failed = 0, status = 0;
+    if (maria->lost)
+        return maria_lose(maria, fault, "connection lost");
+    status = mysql_send_query_start(&failed, maria->mysql, text, size);
+    while (status != 0) {
+        int ready = maria_wait(maria, status, until);
+        if (ready == 0)
+            return maria_lose(maria, fault, "no answer in time");
+        status = mysql_send_query_cont(&failed, maria->mysql, ready);
+    }
+    return failed == 0 || maria_lose(maria, fault, "connection lost");
+}
+
+bool maria_usable(const struct sql_session *maria)
+{
+    return !maria->lost;
+}
+
+bool maria_in_transaction(const struct sql_session *maria)
+{
+    unsigned status = 0;
+    if (maria->lost || mariadb_get_infov(maria->mysql, MARIADB_CONNECTION_SERVER_STATUS, &status) != 0)
+        return false;
+    return (status & SERVER_STATUS_IN_TRANS) != 0;
+}
+
+/* The server says nothing unless it was asked, but when it closes the connection. */
+void maria_look(struct sql_session *maria)
+{
+    struct pollfd socket = {.fd = mysql_get_socket(maria->mysql), .events = POLLIN};
+    maria->lost = maria->lost || socket.fd < 0 || base_poll(&socket, 1, base_now_ms()) != 0;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The engine: its steps, and what it has of sql.h. */
+#include <string.h>
+
+#include "mariadb/maria.h"
+#include "mariadb_steps.h"
+#include "module_build.h"
+
+/* Both are read by module_load. */
+extern const struct sql_engine mariadb_engine;
+extern const char mariadb_engine_build[];
+const char mariadb_engine_build[] = MODULE_BUILD;
+
+static struct sql_session *maria_engine_open(const struct config *config, const char *application, struct fault *fault)
+{
+    struct sql_session *maria = maria_open(config, application, fault);
+    if (maria == NULL)
+        maria_add_remedy(config, SQL_DELIVERY, fault);
+    return maria;
+}
+
+static void maria_engine_set_timeout(struct sql_session *maria, int64_t ms)
+{
+    maria->timeout_ms = ms;
+}
+
+static void maria_engine_receive_any(struct sql_session *maria)
+{
+    maria->receive_max = INT64_MAX;
+}
+
+/* WRITES: it is part of what a delivery writes, of which nobody takes rows. COUNTED: but asks how many it has changed.
+ * OF_MESSAGE: its text has @message, the number of the message with the identity and digest that are its first values. */
+enum { WRITES = 1, COUNTED = 2, OF_MESSAGE = 4 };
+static const unsigned char kinds[SQL_STEPS] = {
+    [SQL_STEP_begin] = WRITES,
+    [SQL_STEP_record_message] = WRITES, /* which sets it */
+    [SQL_STEP_record_addresses] = WRITES | OF_MESSAGE,
+    [SQL_STEP_record_part] = WRITES | OF_MESSAGE,
+    [SQL_STEP_record_raw] = WRITES | OF_MESSAGE,
+    [SQL_STEP_answer] = WRITES | OF_MESSAGE,
+    [SQL_STEP_claim_copy] = WRITES | OF_MESSAGE,
+    [SQL_STEP_hold_copies] = OF_MESSAGE,
+    [SQL_STEP_settle_copy] = WRITES | COUNTED | OF_MESSAGE,
+    [SQL_STEP_settle_variants] = WRITES,
+    [SQL_STEP_settle_answer] = WRITES | OF_MESSAGE,
+    [SQL_STEP_event] = WRITES,
+};
+
+/* Whether @message is this message's number already; from now on it is. */
+static bool note_message(struct sql_session *maria, const struct sql_value *values)
+{
+    unsigned char message[sizeof(maria->message)] = {0};
+    memcpy(message, values[0].bytes, MIN(values[0].size, sizeof(message) / 2));
+    memcpy(message + sizeof(message) / 2, values[1].bytes, MIN(values[1].size, sizeof(message) / 2));
+    bool same = maria->named && memcmp(maria->message, message, sizeof(message)) == 0;
+    memcpy(maria->message, message, sizeof(message));
+    maria->named = true;
+    return same;
+}
+
+/* The statements of a step, a new string. */
+static char *text_of(struct sql_session *maria, enum sql_step step, const struct sql_value *values)
+{
+    static const char name_message[] =
+        "SET @message = (SELECT id FROM message WHERE identity = \00100 AND digest = \00101)";
+    char *text = maria_text(steps[step].text, values);
+    bool named = step == SQL_STEP_record_message || (kinds[step] & OF_MESSAGE) != 0;
+    if (!named || note_message(maria, values) || step == SQL_STEP_record_message)
+        return text;
+    char *own OD_CLEANUP(base_free) = text, *name OD_CLEANUP(base_free) = maria_text(name_message, values);
+    return base_printf("%s;\n%s", name, own);
+}
+
+static void add_one(struct sql_session *maria, enum sql_step step, const struct sql_value *values)
+{
+    char *text OD_CLEANUP(base_free) = text_of(maria, step, values);
+    if (kinds[step] & WRITES)
+        maria_add_write(maria, text, (kinds[step] & COUNTED) != 0);
+    else
+        maria_add(maria, text, maria_statements(text), steps[step].gives);
+}
+
+/* The session keeps its settings, and so they are sent again only if they are others. For that the limits of the transactions
+ * of a delivery are all the same: a statement that is to wait for less says so itself (lock.sql). */
+static void add_settings(struct sql_session *maria, const struct sql_value *values)
+{
+    const struct sql_value least[] = {
+        values[0],
+        SQL_NUMBER(MAX(values[1].number, INT64_C(2) * SQL_TIMEOUT_MS)),
+        SQL_NUMBER(MAX(values[2].number, SQL_TIMEOUT_MS)),
+    };
+    char *text OD_CLEANUP(base_free) = maria_text(steps[SQL_STEP_settings].text, least);
+    bool same = strcmp(maria->settings->str, text) == 0;
+    if (!maria->failed)
+        g_string_assign(maria->settings, text);
+    if (same)
+        maria_add(maria, MARIA_NOTHING, 1, "");
+    else
+        maria_add_write(maria, text, false);
+}
+
+static void add_release(struct sql_session *maria, const struct sql_step_text *it, const struct sql_value *values)
+{
+    char *text OD_CLEANUP(base_free) = maria_text(it->text, values);
+    maria_add_released(maria, text);
+}
+
+static void maria_engine_add(struct sql_session *maria, enum sql_step step, const struct sql_value *values)
+{
+    bool begins = step == SQL_STEP_begin || step == SQL_STEP_begin_look || step == SQL_STEP_settings_as_is;
+    if (begins)
+        maria->without = step == SQL_STEP_begin_look && maria->named_locks;
+    if ((step == SQL_STEP_begin_look || step == SQL_STEP_commit) && maria->without)
+        maria_add(maria, MARIA_NOTHING, 1, "");
+    else if (step == SQL_STEP_settings)
+        add_settings(maria, values);
+    else if (step == SQL_STEP_commit)
+        maria_add_commit(maria);
+    else if (step == SQL_STEP_release_session || step == SQL_STEP_release_sessions)
+        add_release(maria, &steps[step], values);
+    else
+        add_one(maria, step, values);
+}
+
+static void maria_engine_add_text(struct sql_session *maria, const char *text, struct sql_value value)
+{
+    char *site OD_CLEANUP(base_free) = maria_site_text(text, &value);
+    maria_add(maria, site, 1, "");
+}
+
+static bool maria_engine_committed(struct sql_session *maria, size_t mark, struct fault *fault)
+{
+    return maria_passed(maria, mark + 1, fault);
+}
+
+/* A database is created by its administrator. */
+static bool maria_engine_create(const struct config *config, struct fault *fault)
+{
+    (void)config;
+    (void)fault;
+    return true;
+}
+
+static char *maria_engine_show_holders(const struct config *config)
+{
+    (void)config;
+    return base_strdup(
+        "MariaDB does not show this database user the sessions of others that hold a lock; to see them:"
+        " GRANT PROCESS ON *.* TO the user");
+}
+
+const struct sql_engine mariadb_engine = {
+    .name = "MariaDB",
+    .steps = steps,
+    .pool_hint = "",
+    .open = maria_engine_open,
+    .close = maria_close,
+    .usable = maria_usable,
+    .in_transaction = maria_in_transaction,
+    .look = maria_look,
+    .set_timeout = maria_engine_set_timeout,
+    .receive_any = maria_engine_receive_any,
+    .secured = maria_secured,
+    .add = maria_engine_add,
+    .add_text = maria_engine_add_text,
+    .send = maria_send,
+    .mark = maria_mark,
+    .take = maria_take,
+    .passed = maria_passed,
+    .committed = maria_engine_committed,
+    .finish = maria_finish,
+    .script = maria_script,
+    .create = maria_engine_create,
+    .nth_host = maria_nth_host,
+    .prove = maria_prove,
+    .login_is_service = maria_login_is_service,
+    .add_remedy = maria_add_remedy,
+    .failure = maria_failure,
+    .show_holders = maria_engine_show_holders,
+    .schema_needed = maria_schema_needed,
+    .schema_sql = maria_schema_sql,
+    .schema_begin = maria_schema_begin,
+    .schema_end = "DO RELEASE_LOCK(concat('oncedrop.schema.', DATABASE()))",
+};

@@ -1,0 +1,101 @@
+-- word first_try: when the delivery of a copy c received the message, or began: from Postfix's receipt or, where that is not
+-- known, from the first attempt
+least(c.first_at, coalesce((SELECT min(q.queued_at) FROM try q
+WHERE q.delivery = c.claimed_by AND q.queued_at < c.first_at - INTERVAL 1 SECOND), c.first_at))
+
+-- word end: when it was stored or given up, or now
+CASE WHEN c.state IN ('pending', 'appending') THEN @now@ ELSE coalesce(c.stored_at, c.attempt_at) END
+
+-- word delay: in microseconds. What Postfix tried in vain before there was an attempt, without the lock or a database, was late
+-- all the same
+TIMESTAMPDIFF(MICROSECOND, @first_try@, @end@)
+
+-- word late: whether that was so long, without looking up more than that takes
+(TIMESTAMPDIFF(MICROSECOND, c.first_at, @end@) >= {} OR EXISTS (SELECT 1 FROM try q
+WHERE q.delivery = c.claimed_by AND q.queued_at < c.first_at - INTERVAL 1 SECOND
+AND TIMESTAMPDIFF(MICROSECOND, q.queued_at, @end@) >= {}))
+
+-- word find_before: sets @before to a copy that began before the moment in @since, as did all those before it; 0 if there is no
+-- such moment. No index has these times: ids are given in their order, so that halving finds it. A clock may have been wrong
+-- then, by up to a day
+BEGIN NOT ATOMIC
+DECLARE low, middle BIGINT DEFAULT 0;
+DECLARE high BIGINT DEFAULT (SELECT coalesce(max(id), 0) FROM copy);
+DECLARE at DATETIME(6);
+WHILE high - low > 1 DO
+SET middle = (low + high) DIV 2;
+SELECT id, first_at INTO middle, at FROM copy WHERE id >= middle ORDER BY id LIMIT 1;
+IF at < CAST(@since AS DATETIME(6)) - INTERVAL 1 DAY THEN SET low = middle;
+ELSE SET high = (low + high) DIV 2; END IF;
+END WHILE;
+SET @before = low;
+END
+
+-- list: copies, newest first. Each value is a filter, and its condition stands there only if it is asked for, so that an
+-- index can be used; what is shown of a copy is looked up for those that are. Postfix's time has whole seconds
+-- takes: state unfinished since_ms since recipient sender queue_id delay_ms limit
+-- gives: at state queue_id account delay:number mailbox subject from sender message_id uid role recipients attempt error
+SET @since = coalesce(@ago(:since_ms)@, @moment(CAST(CAST(substr(:since, 2) AS DOUBLE) * 1000000 AS INTEGER))@)
+-- then
+@find_before@
+-- then
+SELECT @utc(@first_try@)@ AS at, c.state, coalesce(t.queue_id, o.queue_id) AS queue_id, c.account,
+round(@delay@ / 1000000, 3) AS delay, c.mailbox, m.subject, m."from", m.sender, m.message_id, c.uid,
+c.role, (SELECT group_concat(d.recipient ORDER BY d.id SEPARATOR ', ') FROM delivery d
+WHERE d.message = c.message AND d.account = c.account AND d.mailbox = c.mailbox) AS recipients, c.attempt, c.error
+FROM (SELECT c.id FROM copy c
+JOIN message m ON m.id = c.message -- if sender
+JOIN (SELECT id FROM copy WHERE account = :recipient UNION SELECT k.id FROM delivery d -- if recipient
+JOIN copy k ON k.message = d.message AND k.account = d.account AND k.mailbox = d.mailbox -- if recipient
+WHERE d.recipient = :recipient) r ON r.id = c.id -- if recipient
+JOIN (SELECT DISTINCT d.message FROM try t JOIN delivery d ON d.id = t.delivery -- if queue_id
+WHERE t.queue_id = :queue_id) q ON q.message = c.message -- if queue_id
+WHERE TRUE
+AND c.state = :state -- if state
+AND c.state IN ('pending', 'appending') -- if unfinished
+AND c.id > @before AND c.first_at >= CAST(@since AS DATETIME(6)) -- if since_ms
+AND c.id > @before AND c.first_at >= CAST(@since AS DATETIME(6)) -- if since
+AND lower(:sender) IN (lower(m.sender), lower(m."from")) -- if sender
+AND @late(:delay_ms * 1000)@ -- if delay_ms
+ORDER BY c.id DESC LIMIT :limit) f
+JOIN copy c ON c.id = f.id JOIN message m ON m.id = c.message JOIN delivery o ON o.id = c.claimed_by
+LEFT JOIN try t ON t.delivery = c.claimed_by AND t.claim = c.claim ORDER BY c.id DESC
+
+-- totals: in one row. The server reads a row of which it has the key first, and then only what is behind it
+-- gives: messages bytes stored pending appending failed abandoned unfinished oldest_unfinished duplicates
+SELECT t.messages + (SELECT count(*) FROM message WHERE id > t.last_message) AS messages,
+t.bytes + (SELECT coalesce(sum(size), 0) FROM message WHERE id > t.last_message) AS bytes,
+t.copies + (SELECT count(*) FROM copy WHERE id > t.last_copy) - c."every" AS stored,
+c.pending, c.appending, c.failed, c.abandoned,
+(SELECT count(*) FROM delivery WHERE finished_at IS NULL) AS unfinished,
+(SELECT coalesce(round(@age_us(min(first_at))@ / 1000000), 0) FROM delivery
+WHERE finished_at IS NULL) AS oldest_unfinished,
+(SELECT count(*) FROM delivery WHERE duplicate = TRUE) AS duplicates
+FROM tally t CROSS JOIN (SELECT coalesce(sum(state = 'pending'), 0) AS pending,
+coalesce(sum(state = 'appending'), 0) AS appending, coalesce(sum(state = 'failed'), 0) AS failed,
+coalesce(sum(state = 'abandoned'), 0) AS abandoned, count(*) AS "every"
+FROM copy WHERE state IN ('pending', 'appending', 'failed', 'abandoned')) c WHERE t.one = 1
+
+-- word utc_of_hour: the beginning of an hour, which is a number
+@utc(TIMESTAMPADD(HOUR, hour, '1970-01-01'))@
+
+-- word percentile: of the seconds in an hour
+round(max({}), 3)
+
+-- hours: a row for each recent hour in which something was stored in a recipient's mailbox
+-- takes: hours
+-- gives: hour stored bytes retried p50:number p95:number p99:number
+SET @since = @ago(:hours * 3600000)@
+-- then
+@find_before@
+-- then
+WITH copies AS (SELECT @us(c.stored_at)@ DIV 3600000000 AS hour, m.size, c.attempt > 1 AS retried,
+TIMESTAMPDIFF(MICROSECOND, c.first_at, c.stored_at) / 1000000.0 AS seconds
+FROM copy c JOIN message m ON m.id = c.message
+WHERE c.state = 'stored' AND c.role = 'inbox' AND c.id > @before AND c.first_at >= CAST(@since AS DATETIME(6))),
+ranked AS (SELECT hour, size, retried, percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) OVER (PARTITION BY hour) AS p50,
+percentile_cont(0.95) WITHIN GROUP (ORDER BY seconds) OVER (PARTITION BY hour) AS p95,
+percentile_cont(0.99) WITHIN GROUP (ORDER BY seconds) OVER (PARTITION BY hour) AS p99 FROM copies)
+SELECT @utc_of_hour@ AS hour, count(*) AS stored, sum(size) AS bytes, sum(retried) AS retried,
+@percentile(p50)@ AS p50, @percentile(p95)@ AS p95, @percentile(p99)@ AS p99
+FROM ranked GROUP BY ranked.hour ORDER BY ranked.hour

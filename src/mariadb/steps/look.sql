@@ -1,0 +1,21 @@
+-- look_message: the agreed method of locking, and since when the message is known
+-- takes: identity digest
+-- gives: method received_at
+SELECT a.lock_method, @us(m.received_at)@ DIV 1000000 FROM agreed a
+LEFT JOIN message m ON m.identity = :identity AND m.digest = :digest WHERE a.one = 1
+
+-- look_variants: a row if other content with this identity has a Sent copy in this mailbox, or one that may still be
+-- stored. That includes one that was given up while its APPEND was in doubt
+-- takes: identity digest account mailbox hold_off_ms
+SELECT 1 FROM message m CROSS JOIN copy c ON c.message = m.id
+WHERE m.identity = :identity AND m.digest <> :digest AND c.account = :account AND c.mailbox = :mailbox AND c.role = 'sent'
+AND (c.state = 'stored' OR (c.state = 'appending' OR c.state = 'failed' AND c.doubt)
+AND c.attempt_at > @ago(:hold_off_ms)@) LIMIT 1
+
+-- look_copies: the message's copies in all mailboxes of these accounts
+-- takes: identity digest accounts
+-- gives: account mailbox state doubt:truth attempt attempt_age_ms first_age_ms owner owner_finished:truth uidvalidity uid role
+SELECT c.account, c.mailbox, c.state, c.doubt, c.attempt, @age_ms(c.attempt_at)@, @age_ms(c.first_at)@,
+d.recipient, d.finished_at IS NOT NULL, c.uidvalidity, c.uid, c.role
+FROM message m CROSS JOIN copy c ON c.message = m.id CROSS JOIN delivery d ON d.id = c.claimed_by
+WHERE m.identity = :identity AND m.digest = :digest AND c.account IN (:accounts)

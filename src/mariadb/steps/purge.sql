@@ -1,0 +1,105 @@
+-- word expired: of messages m that are to be abandoned. :older_ms: minimum milliseconds since the last try; :appending_ms:
+-- since an APPEND that may still be in progress; :upto: the last message
+m.id <= :upto AND (EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND d.finished_at IS NULL)
+OR EXISTS (SELECT 1 FROM copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')))
+AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND d.finished_at IS NULL
+AND d.last_at >= @ago(:older_ms)@)
+AND NOT EXISTS (SELECT 1 FROM copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')
+AND c.attempt_at >= @ago(CASE c.state WHEN 'appending' THEN :appending_ms ELSE :older_ms END)@)
+
+-- word unfinished: the messages of which something is not finished, by indexes
+(SELECT message AS id FROM delivery WHERE finished_at IS NULL
+UNION SELECT message FROM copy WHERE state IN ('pending', 'appending')) u JOIN message m ON m.id = u.id
+
+-- word old: of messages m that arrived long enough ago, and have nothing unfinished. last_at is checked because replayed
+-- messages arrived long ago but may have been recorded today
+m.received_at < @ago(:older_ms)@
+AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id
+AND (d.last_at >= @ago(:older_ms)@ OR d.finished_at IS NULL))
+AND NOT EXISTS (SELECT 1 FROM copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending'))
+
+-- word report: of messages m; a condition of those of their deliveries o that count is to follow
+SELECT coalesce(max(@utc(o.last_at)@), max((SELECT @utc(max(c.attempt_at))@ FROM copy c WHERE c.message = m.id))) AS last_at,
+group_concat(DISTINCT o.queue_id ORDER BY o.queue_id SEPARATOR ', ') AS queue_id,
+group_concat(o.recipient ORDER BY o.id SEPARATOR ', ') AS recipients, m.message_id,
+group_concat(DISTINCT o.reason ORDER BY o.reason SEPARATOR '; ') AS reason
+FROM message m LEFT JOIN delivery o ON o.message = m.id AND
+
+-- read_agreed: on which method of locking the hosts have agreed
+-- gives: lock_method
+SELECT lock_method FROM agreed
+
+-- find_expired: the next messages to be abandoned, not locked yet
+-- takes: older_ms appending_ms upto after most
+-- gives: id lock_key
+SELECT m.id, m.lock_key FROM @unfinished@ WHERE m.id > :after AND @expired@
+ORDER BY m.id LIMIT :most
+
+-- find_old: the next messages to be deleted, not locked yet
+-- takes: older_ms after most
+-- gives: id lock_key
+SELECT m.id, m.lock_key FROM message m WHERE m.id > :after AND @old@
+ORDER BY m.id LIMIT :most
+
+-- lock_messages: locks the rows of these messages, but those that somebody else has locked
+-- takes: ids
+-- gives: id
+SELECT id FROM message WHERE id IN (:ids) FOR UPDATE SKIP LOCKED
+
+-- preview_expired: what abandon_expired would abandon, for people
+-- takes: older_ms appending_ms upto after
+-- gives: last_at queue_id recipients message_id reason
+@report@ o.finished_at IS NULL WHERE m.id IN (SELECT id FROM (SELECT m.id FROM @unfinished@
+WHERE m.id > :after AND @expired@) due) GROUP BY m.id, m.message_id ORDER BY m.id
+
+-- abandon_expired: abandons those of these messages that are still to be abandoned, and lists them for people: their
+-- deliveries are known by the moment at which they were
+-- takes: older_ms appending_ms upto ids
+-- gives: last_at queue_id recipients message_id reason
+SET @due = (SELECT group_concat(m.id) FROM message m WHERE m.id IN (:ids) AND @expired@), @abandoned_at = @now@
+-- then
+UPDATE delivery SET outcome = 'abandoned', finished_at = @abandoned_at
+WHERE message IN (:ids) AND find_in_set(message, @due) AND finished_at IS NULL
+-- then
+UPDATE copy SET doubt = doubt OR state = 'appending', state = 'abandoned'
+WHERE message IN (:ids) AND find_in_set(message, @due) AND state IN ('pending', 'appending')
+-- then
+@report@ o.outcome = 'abandoned' AND o.finished_at = @abandoned_at
+WHERE m.id IN (:ids) AND find_in_set(m.id, @due) GROUP BY m.id, m.message_id ORDER BY m.id
+
+-- message_is_open: whether a message has anything unfinished
+-- takes: message
+-- gives: open:truth
+SELECT EXISTS (SELECT 1 FROM delivery WHERE message = :message AND finished_at IS NULL)
+OR EXISTS (SELECT 1 FROM copy WHERE message = :message AND state IN ('pending', 'appending'))
+
+-- count_old: how many messages would be deleted once unfinished ones are abandoned
+-- takes: older_ms abandon_ms
+-- gives: messages
+SELECT count(*) FROM message m WHERE m.received_at < @ago(:older_ms)@
+AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id
+AND (d.last_at >= @ago(:older_ms)@ OR d.finished_at IS NULL AND d.last_at >= @ago(:abandon_ms)@))
+AND NOT EXISTS (SELECT 1 FROM copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')
+AND c.attempt_at >= @ago(:abandon_ms)@)
+
+-- delete_leases: of deliveries that died, of messages that nobody has delivered since
+DELETE FROM lease WHERE expires_at < @now@ - INTERVAL 1 DAY
+
+-- delete_old: deletes those of these messages that are still to be deleted, and subtracts them from what was counted. What
+-- they have in other tables goes with them, by foreign keys; the trigger of the schema is told that it need not count anew
+-- takes: older_ms ids
+-- gives: deleted
+SET @gone = (SELECT group_concat(m.id) FROM message m WHERE m.id IN (:ids) AND @old@), @subtracts = TRUE
+-- then
+UPDATE tally t SET t.messages = t.messages
+- (SELECT count(*) FROM message WHERE id IN (:ids) AND find_in_set(id, @gone) AND id <= t.last_message),
+t.bytes = t.bytes
+- (SELECT coalesce(sum(size), 0) FROM message WHERE id IN (:ids) AND find_in_set(id, @gone) AND id <= t.last_message),
+t.copies = t.copies
+- (SELECT count(*) FROM copy WHERE message IN (:ids) AND find_in_set(message, @gone) AND id <= t.last_copy)
+-- then
+DELETE FROM message WHERE id IN (:ids) AND find_in_set(id, @gone)
+-- then
+SET @deleted = ROW_COUNT(), @subtracts = NULL
+-- then
+SELECT @deleted

@@ -1,0 +1,25 @@
+-- What is there already stays as it is: IGNORE would also ignore that something does not fit.
+
+-- record_message: records a message, unless another delivery has
+-- takes: identity digest lock_key message_id sender from subject date size in_reply_to references received_at
+INSERT INTO message (identity, digest, lock_key, message_id, sender, "from", subject, date,
+size, in_reply_to, "references", received_at)
+VALUES (:identity, :digest, :lock_key, :message_id, :sender, :from, :subject, @of_seconds(:date)@,
+:size, :in_reply_to, :references, @of_seconds(:received_at)@) ON DUPLICATE KEY UPDATE id = LAST_INSERT_ID(message.id)
+-- then
+SET @message = LAST_INSERT_ID()
+
+-- record_addresses: the addresses of its header; the lists are columns of the table
+-- takes: identity digest roles positions groups names addresses
+INSERT INTO address (message, role, "position", "group", name, address)
+VALUES (@message, :roles, :positions, :groups, :names, :addresses)
+ON DUPLICATE KEY UPDATE "group" = address."group"
+
+-- record_part: one of its parts
+-- takes: identity digest path type charset disposition filename size sha256 content
+INSERT INTO part (message, path, type, charset, disposition, filename, size, sha256, text)
+VALUES (@message, :path, :type, :charset, :disposition, :filename, :size, :sha256, :content) ON DUPLICATE KEY UPDATE charset = part.charset
+
+-- record_raw: a piece of its bytes
+-- takes: identity digest chunk data
+INSERT INTO raw (message, chunk, data) VALUES (@message, :chunk, :data) ON DUPLICATE KEY UPDATE chunk = raw.chunk

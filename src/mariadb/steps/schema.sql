@@ -1,0 +1,32 @@
+-- schema_installed: whether the database has a table of versions
+-- takes: schema
+-- gives: tables
+SELECT count(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'schema_version'
+AND :schema IS NOT NULL
+
+-- schema_version: the newest that was installed
+-- gives: version
+SELECT max(version) FROM schema_version
+
+-- schema_unfit: says that this server cannot have the schema, and what to do; no row: it can
+-- gives: reason
+SELECT 'its binary log has the format STATEMENT, with which a transaction cannot be READ COMMITTED: set binlog_format'
+|| ' = MIXED or ROW' AS reason FROM DUAL WHERE @@log_bin AND @@binlog_format = 'STATEMENT'
+
+-- word cluster: whether the server is a node of a Galera cluster, each of which has locks of its own
+((SELECT count(*) FROM information_schema.SESSION_VARIABLES WHERE VARIABLE_NAME = 'WSREP_ON' AND VARIABLE_VALUE = 'ON'
+OR VARIABLE_NAME = 'WSREP_PROVIDER' AND VARIABLE_VALUE <> 'none') = 2)
+
+-- schema_agree: records the method of locking of all hosts, and returns the one before
+-- takes: method
+-- gives: previous
+SET @refuse = CASE WHEN :method <> 'lease' AND @cluster@ THEN 'SIGNAL SQLSTATE ''45000'' SET MESSAGE_TEXT ='
+' ''on a Galera cluster only lock.method = lease excludes''' ELSE 'DO 0' END
+-- then
+EXECUTE IMMEDIATE @refuse
+-- then
+SET @previous = (SELECT lock_method FROM agreed FOR UPDATE)
+-- then
+UPDATE agreed SET lock_method = :method
+-- then
+SELECT @previous FROM DUAL WHERE @previous IS NOT NULL

@@ -1,0 +1,18 @@
+-- server_read: what is known about an IMAP server, and whether it is time to look again. What was found good is valid for
+-- honoured_ms, what was not for refused_ms
+-- takes: server honoured_ms refused_ms
+-- gives: honoured:truth look:truth
+SELECT honoured,
+(honoured AND checked_at < @ago(:honoured_ms)@ OR NOT honoured AND checked_at < @ago(:refused_ms)@) AND
+tried_at < @ago(:refused_ms)@ FROM server WHERE server = :server
+
+-- server_set_out: claims that look; a row, if nobody else did first
+-- takes: server refused_ms
+UPDATE server SET tried_at = @now@ WHERE server = :server AND tried_at < @ago(:refused_ms)@
+-- then
+SELECT 1 FROM DUAL WHERE ROW_COUNT() > 0
+
+-- server_record: what was found
+-- takes: server honoured
+INSERT INTO server (server, honoured, checked_at, tried_at) VALUES (:server, :honoured, @now@, @now@)
+ON DUPLICATE KEY UPDATE honoured = VALUES(honoured), checked_at = VALUES(checked_at), tried_at = VALUES(tried_at)

@@ -1,0 +1,31 @@
+-- settle_copy: records the result of a copy, if it is still this attempt's; otherwise it changes no row
+-- takes: identity digest account mailbox attempt claim state doubt uidvalidity uid error
+UPDATE copy SET state = :state, doubt = :doubt, uidvalidity = :uidvalidity, uid = :uid,
+error = :error, stored_at = CASE WHEN :state = 'stored' THEN @now@ END
+WHERE message = @message AND account = :account AND mailbox = :mailbox AND attempt = :attempt AND claim = :claim
+
+-- word variants: other content with this identity. The subquery of an IN is executed for each row of a range that its result
+-- does not limit
+identity = :identity AND digest <> :digest
+
+-- settle_variants: the Sent copies that were claimed for other content with this identity, but never stored
+-- takes: identity digest account mailbox uidvalidity uid
+UPDATE copy SET state = 'stored', doubt = FALSE, uidvalidity = :uidvalidity, uid = :uid, error = NULL,
+stored_at = @now@
+WHERE message IN (SELECT id FROM message WHERE @variants@)
+AND message BETWEEN (SELECT min(id) FROM message WHERE @variants@) AND (SELECT max(id) FROM message WHERE @variants@)
+AND account = :account AND mailbox = :mailbox AND role = 'sent' AND state IN ('pending', 'appending')
+
+-- settle_answer: updates the delivery and our own try; a delivery that has taken over has a row of its own
+-- takes: identity digest recipient outcome reason is_finished is_whole claim read_ms lock_ms database_ms imap_ms
+UPDATE delivery SET outcome = :outcome, reason = :reason, last_at = @now@,
+finished_at = CASE WHEN :is_finished THEN coalesce(finished_at, @now@) ELSE finished_at END, whole = whole OR :is_whole
+WHERE message = @message AND recipient = :recipient
+-- then
+UPDATE try SET outcome = :outcome, reason = :reason, ended_at = CASE WHEN :outcome <> 'claimed' THEN @now@ END,
+read_ms = :read_ms, lock_ms = :lock_ms, database_ms = :database_ms, imap_ms = :imap_ms
+WHERE delivery = @this_delivery@ AND claim = :claim
+
+-- notify: tells nobody: MariaDB has no channels, and record.notify is refused
+-- takes: identity digest channel
+DO 0

@@ -1,0 +1,182 @@
+-- A copy of the ledger (ledger_transfer.c): rows by their keys, which are the first columns, and with their numbers.
+
+-- dump_message: the next messages
+-- takes: id most
+-- gives: id:number identity:bytes digest:bytes lock_key:number message_id sender from subject date:number size:number
+-- gives: in_reply_to references received_at:number
+SELECT id, identity, digest, lock_key, message_id, sender, "from", subject, @us(date)@, size, in_reply_to,
+JSON_COMPACT("references"), @us(received_at)@
+FROM message WHERE id > :id
+ORDER BY id LIMIT :most
+
+-- load_message: one of them
+-- takes: id identity digest lock_key message_id sender from subject date size in_reply_to references received_at
+INSERT INTO message (id, identity, digest, lock_key, message_id, sender, "from", subject, date, size,
+in_reply_to, "references", received_at)
+VALUES (:id, :identity, :digest, :lock_key, :message_id, :sender, :from, :subject, @moment(:date)@, :size, :in_reply_to,
+:references, @moment(:received_at)@)
+
+-- dump_address: the next addresses
+-- takes: message role position most
+-- gives: message:number role position:number group name address
+SELECT message, role, "position", "group", name, address
+FROM address WHERE message >= :message AND (message, role, "position") > (:message, :role, :position)
+ORDER BY message, role, "position" LIMIT :most
+
+-- load_address: one of them
+-- takes: message role position group name address
+INSERT INTO address (message, role, "position", "group", name, address)
+VALUES (:message, :role, :position, :group, :name, :address)
+
+-- dump_part: the next parts
+-- takes: message path most
+-- gives: message:number path type charset disposition filename size:number sha256:bytes text
+SELECT message, path, type, charset, disposition, filename, size, sha256, text
+FROM part WHERE message >= :message AND (message, path) > (:message, :path)
+ORDER BY message, path LIMIT :most
+
+-- load_part: one of them
+-- takes: message path type charset disposition filename size sha256 text
+INSERT INTO part (message, path, type, charset, disposition, filename, size, sha256, text)
+VALUES (:message, :path, :type, :charset, :disposition, :filename, :size, :sha256, :text)
+
+-- dump_raw: the next recorded bytes
+-- takes: message chunk most
+-- gives: message:number chunk:number data:bytes
+SELECT message, chunk, data
+FROM raw WHERE message >= :message AND (message, chunk) > (:message, :chunk)
+ORDER BY message, chunk LIMIT :most
+
+-- load_raw: one of them
+-- takes: message chunk data
+INSERT INTO raw (message, chunk, data)
+VALUES (:message, :chunk, :data)
+
+-- dump_delivery: the next deliveries
+-- takes: id most
+-- gives: id:number message:number recipient original_recipient account mailbox queue_id host outcome reason
+-- gives: tries:number first_at:number last_at:number finished_at:number whole:truth
+SELECT id, message, recipient, original_recipient, account, mailbox, queue_id, host, outcome, reason, tries,
+@us(first_at)@, @us(last_at)@, @us(finished_at)@, whole
+FROM delivery WHERE id > :id
+ORDER BY id LIMIT :most
+
+-- load_delivery: one of them
+-- takes: id message recipient original_recipient account mailbox queue_id host outcome reason tries first_at last_at
+-- takes: finished_at whole
+INSERT INTO delivery (id, message, recipient, original_recipient, account, mailbox, queue_id, host, outcome,
+reason, tries, first_at, last_at, finished_at, whole)
+VALUES (:id, :message, :recipient, :original_recipient, :account, :mailbox, :queue_id, :host, :outcome, :reason,
+:tries, @moment(:first_at)@, @moment(:last_at)@, @moment(:finished_at)@, :whole)
+
+-- dump_try: the next tries
+-- takes: delivery claim most
+-- gives: delivery:number claim:number started_at:number ended_at:number queue_id queued_at:number host pid:number
+-- gives: outcome reason read_ms:number lock_ms:number database_ms:number imap_ms:number trace_id:bytes span_id:bytes
+SELECT delivery, claim, @us(started_at)@, @us(ended_at)@, queue_id, @us(queued_at)@, host, pid, outcome, reason,
+read_ms, lock_ms, database_ms, imap_ms, trace_id, span_id
+FROM try WHERE delivery >= :delivery AND (delivery, claim) > (:delivery, :claim)
+ORDER BY delivery, claim LIMIT :most
+
+-- load_try: one of them
+-- takes: delivery claim started_at ended_at queue_id queued_at host pid outcome reason read_ms lock_ms database_ms
+-- takes: imap_ms trace_id span_id
+INSERT INTO try (delivery, claim, started_at, ended_at, queue_id, queued_at, host, pid, outcome, reason,
+read_ms, lock_ms, database_ms, imap_ms, trace_id, span_id)
+VALUES (:delivery, :claim, @moment(:started_at)@, @moment(:ended_at)@, :queue_id, @moment(:queued_at)@, :host, :pid, :outcome, :reason, :read_ms,
+:lock_ms, :database_ms, :imap_ms, :trace_id, :span_id)
+
+-- dump_copy: the next copies
+-- takes: id most
+-- gives: id:number message:number account mailbox role state doubt:truth attempt:number attempt_at:number
+-- gives: claim:number claimed_by:number host pid:number first_at:number stored_at:number uidvalidity:number
+-- gives: uid:number error repeated:number
+SELECT id, message, account, mailbox, role, state, doubt, attempt, @us(attempt_at)@, claim, claimed_by, host, pid,
+@us(first_at)@, @us(stored_at)@, uidvalidity, uid, error, repeated
+FROM copy WHERE id > :id
+ORDER BY id LIMIT :most
+
+-- load_copy: one of them
+-- takes: id message account mailbox role state doubt attempt attempt_at claim claimed_by host pid first_at stored_at
+-- takes: uidvalidity uid error repeated
+INSERT INTO copy (id, message, account, mailbox, role, state, doubt, attempt, attempt_at, claim, claimed_by,
+host, pid, first_at, stored_at, uidvalidity, uid, error, repeated)
+VALUES (:id, :message, :account, :mailbox, :role, :state, :doubt, :attempt, @moment(:attempt_at)@, :claim, :claimed_by, :host,
+:pid, @moment(:first_at)@, @moment(:stored_at)@, :uidvalidity, :uid, :error, :repeated)
+
+-- dump_event: the next events
+-- takes: id most
+-- gives: id:number at:number name host count:number
+SELECT id, @us(at)@, name, host, "count"
+FROM event WHERE id > :id
+ORDER BY id LIMIT :most
+
+-- load_event: one of them
+-- takes: id at name host count
+INSERT INTO event (id, at, name, host, "count")
+VALUES (:id, @moment(:at)@, :name, :host, :count)
+
+-- dump_total: the next totals
+-- takes: name label le most
+-- gives: name label le:number value:number
+SELECT name, label, le, value
+FROM total WHERE (name, label, le) > (:name, :label, :le)
+ORDER BY name, label, le LIMIT :most
+
+-- load_total: one of them
+-- takes: name label le value
+INSERT INTO total (name, label, le, value)
+VALUES (:name, :label, :le, :value)
+
+-- dump_server: the next servers
+-- takes: server most
+-- gives: server honoured:truth checked_at:number tried_at:number
+SELECT server, honoured, @us(checked_at)@, @us(tried_at)@
+FROM server WHERE server > :server
+ORDER BY server LIMIT :most
+
+-- load_server: one of them
+-- takes: server honoured checked_at tried_at
+INSERT INTO server (server, honoured, checked_at, tried_at)
+VALUES (:server, :honoured, @moment(:checked_at)@, @moment(:tried_at)@)
+
+-- dump_tally: what was counted
+-- gives: last_message:number messages:number bytes:number last_copy:number copies:number
+SELECT last_message, messages, bytes, last_copy, copies FROM tally
+
+-- load_tally: the same
+-- takes: last_message messages bytes last_copy copies
+UPDATE tally SET last_message = :last_message, messages = :messages, bytes = :bytes, last_copy = :last_copy,
+copies = :copies
+
+-- word last: the highest number that a table gave
+(SELECT coalesce(AUTO_INCREMENT, 1) - 1 FROM information_schema.TABLES
+WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '{}')
+
+-- dump_numbers: the highest numbers given so far, also to rows that are gone
+-- gives: message:number delivery:number copy:number
+SELECT @last(message)@, @last(delivery)@, @last(copy)@
+
+-- load_numbers: new rows get higher ones
+-- takes: message delivery copy
+EXECUTE IMMEDIATE concat('ALTER TABLE message AUTO_INCREMENT = ', :message + 1)
+-- then
+EXECUTE IMMEDIATE concat('ALTER TABLE delivery AUTO_INCREMENT = ', :delivery + 1)
+-- then
+EXECUTE IMMEDIATE concat('ALTER TABLE copy AUTO_INCREMENT = ', :copy + 1)
+
+-- begin_hold: nothing: locked tables and transactions exclude each other
+DO 0
+
+-- hold_patience: how long hold_writers waits, in seconds
+SET SESSION lock_wait_timeout = 10
+
+-- hold_writers: until the session ends, nobody else may write, and it sees only these tables
+LOCK TABLES message READ, address READ, part READ, raw READ, delivery READ, try READ, copy READ, event READ, total READ,
+server READ, tally READ
+
+-- under_way: who is storing copies, or was until less than the hold-off ago
+-- takes: hold_off_ms
+-- gives: host pid
+SELECT host, pid FROM copy WHERE state = 'appending' AND attempt_at > @ago(:hold_off_ms)@
+ORDER BY attempt_at DESC LIMIT 1

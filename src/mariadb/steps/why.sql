@@ -1,0 +1,31 @@
+-- why_copies: a message's copies; when others may try them
+-- takes: message hold_off_ms
+-- gives: id account mailbox state doubt:truth claim host pid attempt_at free_at is_free:truth stored_at stored_us error repeated
+SELECT c.id, c.account, c.mailbox, c.state, c.doubt, c.claim, c.host, c.pid, @utc(c.attempt_at)@,
+@utc(c.attempt_at + INTERVAL :hold_off_ms * 1000 MICROSECOND)@,
+c.attempt_at + INTERVAL :hold_off_ms * 1000 MICROSECOND <= @now@,
+@utc(c.stored_at)@, @us(c.stored_at)@, c.error, c.repeated
+FROM copy c WHERE c.message = :message ORDER BY c.id
+
+-- why_tries: its tries, those of a delivery together, in the order of time
+-- takes: message
+-- gives: delivery recipient account mailbox queue_id claim at at_us has_ended:truth outcome reason queued_ms read_ms lock_ms
+-- gives: database_ms imap_ms
+SELECT t.delivery, d.recipient, d.account, d.mailbox, t.queue_id, t.claim, @utc(t.started_at)@, @us(t.started_at)@,
+t.ended_at IS NOT NULL, t.outcome, t.reason, TIMESTAMPDIFF(MICROSECOND, t.queued_at, t.started_at) DIV 1000,
+t.read_ms, t.lock_ms, t.database_ms, t.imap_ms
+FROM delivery d CROSS JOIN try t ON t.delivery = d.id
+WHERE d.message = :message ORDER BY t.delivery, t.started_at, t.claim
+
+-- why_deliveries: its deliveries
+-- takes: message
+-- gives: id recipient outcome reason last_at last_us is_finished:truth finished_at finished_us is_whole:truth has_tries:truth
+SELECT d.id, d.recipient, d.outcome, d.reason, @utc(d.last_at)@, @us(d.last_at)@, d.finished_at IS NOT NULL,
+@utc(d.finished_at)@, @us(d.finished_at)@, d.whole, EXISTS (SELECT 1 FROM try t WHERE t.delivery = d.id)
+FROM delivery d WHERE d.message = :message ORDER BY d.id
+
+-- why_others: the other messages with its identity
+-- takes: message
+-- gives: count first_at
+SELECT count(*), min(@utc(o.received_at)@) FROM message m
+CROSS JOIN message o ON o.identity = m.identity AND o.id <> m.id WHERE m.id = :message

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: ISC
+"""Another transaction was first (error 1213: a deadlock, or the nodes of a Galera cluster), and ours is certainly undone: the
+delivery is deferred as for a held lock, and the next one makes one copy; a result is recorded all the same.
+
+Seen to fail with: a COMMIT that conflicts taken for one whose end is not known, or for trouble (ledger_claim.c, ledger_look.c)."""
+
+import expect
+import pytest
+from lab import locks
+from lab.messages import message
+from lab.proxy import CLIENT
+
+pytestmark = pytest.mark.mariadb
+
+SIGNAL = b"SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213, MESSAGE_TEXT = 'Deadlock found'"
+
+
+class Conflict:
+    """In the first packet with this word, the statement that begins with the other one, and what follows, conflicts. The packet
+    stays as long as it is."""
+
+    def __init__(self, site, word, statement):
+        self.word, self.statement, self.met = word, statement, False
+        site.database_proxy(self)
+
+    def __call__(self, _connection, side, data):
+        at = data.find(self.statement)
+        if self.met or side != CLIENT or self.word not in data or at < 0:
+            return data
+        self.met = True
+        assert len(data) - at >= len(SIGNAL), data
+        return data[:at] + SIGNAL.ljust(len(data) - at)
+
+
+@pytest.fixture(params=["session", "row", "lease"])
+def method(site, request):
+    locks.agree(site, request.param)
+    return request.param
+
+
+def finish(site, conflict, mail, scuba, text):
+    """The delivery is deferred, and its retry stores the message."""
+    done = site.deliver(mail, scuba)
+    expect.held(done)
+    assert conflict.met and text in done.out
+    assert site.value("SELECT sum(count) FROM oncedrop.event WHERE name = 'held'") == 1
+    assert site.count(scuba) == 0
+    expect.stored(site.deliver(mail, scuba))
+    assert site.count(scuba) == 1
+
+
+def test_in_the_look(site, method):
+    scuba = site.account()
+    conflict = Conflict(site, b"FROM agreed", b"SELECT a.lock_method")
+    finish(site, conflict, message(), scuba, "")
+
+
+@pytest.mark.usefixtures("method")
+def test_in_the_commit_of_the_claim(site):
+    scuba = site.account()
+    conflict = Conflict(site, b"INSERT INTO copy", b"\nCOMMIT;")
+    finish(site, conflict, message(), scuba, "Deadlock found")
+    assert site.value("SELECT max(attempt) FROM oncedrop.copy") == 1
+
+
+@pytest.mark.usefixtures("method")
+def test_in_the_claim(site):
+    scuba = site.account()
+    site.sql("CREATE TRIGGER oncedrop.conflicts BEFORE INSERT ON oncedrop.try FOR EACH ROW " + SIGNAL.decode())
+    mail = message()
+    expect.held(site.deliver(mail, scuba))
+    site.sql("DROP TRIGGER oncedrop.conflicts")
+    assert site.value("SELECT count(*) FROM oncedrop.message") == 0
+    expect.stored(site.deliver(mail, scuba))
+    assert site.count(scuba) == 1
+
+
+@pytest.mark.usefixtures("method")
+def test_in_the_recording_of_the_result(site):
+    """It is recorded by a second transaction."""
+    scuba = site.account()
+    conflict = Conflict(site, b"UPDATE copy SET state", b"BEGIN NOT ATOMIC\nUPDATE delivery")
+    expect.stored(site.deliver(message(), scuba))
+    assert conflict.met
+    assert site.value("SELECT state FROM oncedrop.copy") == "stored"
+    assert site.value("SELECT count(*) FROM oncedrop.lease") == 0
+
+
+@pytest.mark.usefixtures("method")
+def test_where_only_an_answer_is_recorded(site):
+    scuba = site.account()
+    mail = message()
+    expect.stored(site.deliver(mail, scuba))
+    conflict = Conflict(site, b"INSERT INTO try", b"BEGIN NOT ATOMIC")
+    expect.held(site.deliver(mail, scuba))
+    assert conflict.met
+    expect.duplicate(site.deliver(mail, scuba))
