@@ -90,13 +90,11 @@ static void begin_appends(struct delivery_work *work)
  * a server whose session is open is told before. */
 static void claim(struct delivery_work *work)
 {
-    bool told = ledger_works_here(work->delivery->ledger) && inboxes_open(work);
-    if (told)
+    if (ledger_works_here(work->delivery->ledger) && inboxes_open(work))
         begin_appends(work);
     claim_copies(work);
     delivery_spent(work->delivery, PHASE_DATABASE);
-    if (!told)
-        begin_appends(work);
+    begin_appends(work);
 }
 
 static size_t count_busy(const struct delivery *delivery)

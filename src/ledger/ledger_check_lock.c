@@ -28,9 +28,12 @@ static bool begin_try(struct ledger *ledger, int64_t key, bool *ret, struct faul
     ledger_add_begin_look(ledger, CHECK_MS);
     size_t mark = sql_mark(ledger->sql);
     ledger_add_acquire(ledger, key, 0);
+    size_t end = sql_mark(ledger->sql);
     ledger_add_end(ledger);
     struct sql_rows *result OD_CLEANUP(sql_rows_free) =
         sql_send(ledger->sql, fault) ? sql_take(ledger->sql, mark, fault) : NULL;
+    if (result != NULL && !ledger_ended(ledger, end, fault))
+        sql_rows_free(&result);
     bool kept = sql_finish(ledger->sql);
     if (result == NULL)
         ledger_add_remedy(ledger, SQL_DELIVERY, fault);

@@ -76,7 +76,7 @@ enum ledger_result ledger_take_hold(struct ledger *ledger, size_t mark, size_t c
 {
     struct sql_rows *lock OD_CLEANUP(sql_rows_free) = sql_take(ledger->sql, mark, fault);
     struct sql_rows *ours OD_CLEANUP(sql_rows_free) = lock != NULL ? sql_take(ledger->sql, mark + 1, fault) : NULL;
-    if (ours == NULL || (ledger_leases(ledger) && !sql_committed(ledger->sql, mark + 2, fault)))
+    if (ours == NULL || !ledger_ended(ledger, mark + 2, fault))
         return ledger_lock_timed_out(ledger, fault) ? LEDGER_BUSY : LEDGER_TROUBLE;
     ledger_note_lock(ledger, true);
     if (!lock_reasserted(lock)) {

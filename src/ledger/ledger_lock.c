@@ -132,6 +132,11 @@ void ledger_add_end(struct ledger *ledger)
         sql_add(ledger->sql, SQL_STEP(commit));
 }
 
+bool ledger_ended(struct ledger *ledger, size_t mark, struct fault *fault)
+{
+    return !ledger_leases(ledger) || sql_committed(ledger->sql, mark, fault);
+}
+
 void ledger_add_begin_under(struct ledger *ledger)
 {
     if (ledger_leases(ledger))

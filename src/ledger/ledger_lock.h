@@ -37,6 +37,10 @@ bool lock_granted(const struct sql_rows *rows) OD_MUST;
 void ledger_add_reassert(struct ledger *ledger);
 bool lock_reasserted(const struct sql_rows *rows) OD_MUST;
 
+/* Whether what ledger_add_end added at this mark was done: a lease counts only once it is committed. False with the fault
+ * set. */
+bool ledger_ended(struct ledger *ledger, size_t mark, struct fault *fault) OD_MUST;
+
 /* Whether another transaction was first, so that the one of the step that failed with this fault is undone. */
 bool ledger_conflicted(const struct ledger *ledger, const struct fault *fault) OD_MUST;
 

@@ -173,7 +173,7 @@ static struct ledger_found *read_found(struct ledger *ledger, const struct ledge
     struct ledger_found *found = take_found(ledger, message, marks->lock + 1, fault);
     bool asked = ledger->knew;
     bool good = found != NULL && (!asked || take_copies(ledger, message, marks->end - 1, found, fault)) &&
-                (!ledger_leases(ledger) || sql_committed(ledger->sql, marks->end, fault));
+                ledger_ended(ledger, marks->end, fault);
     good = end_batch(ledger, good, fault);
     if (good && found->known && !asked)
         good = end_batch(ledger, read_copies(ledger, message, found, fault), fault);

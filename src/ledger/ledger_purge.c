@@ -69,6 +69,7 @@ static bool lock_messages(struct ledger *ledger, const struct candidates *candid
     size_t mark = sql_mark(ledger->sql);
     for (size_t i = 0; i < candidates->count; i++)
         ledger_add_acquire(ledger, candidates->keys[i], 0);
+    size_t end = sql_mark(ledger->sql);
     ledger_add_end(ledger);
     if (!sql_send(ledger->sql, fault))
         return false;
@@ -78,6 +79,7 @@ static bool lock_messages(struct ledger *ledger, const struct candidates *candid
             ret->ids[ret->count++] = candidates->ids[i];
         good = good && rows != NULL;
     }
+    good = good && ledger_ended(ledger, end, fault);
     sql_finish(ledger->sql);
     return good;
 }

@@ -31,6 +31,7 @@ struct maria_answer {
         MARIA_ANSWER_PART,    /* of a statement that is not its step's last, or of no step */
         MARIA_ANSWER_STEP,    /* the step's result */
         MARIA_ANSWER_COMMIT,  /* the same, of a COMMIT */
+        MARIA_ANSWER_SITE,    /* the same, of the site's own statement */
         MARIA_ANSWER_SET_UP,  /* what the session is */
         MARIA_ANSWER_NOTHING, /* none: the step was not sent, or is answered with the one before */
     } kind;
@@ -42,16 +43,18 @@ struct sql_session {
     bool secured, remote; /* by TLS, certificate and name verified; on another machine */
     bool on_socket;       /* a unix socket */
     bool set_up;          /* the session's settings were sent */
-    bool cluster;         /* the server may be one of several */
-    bool named_locks;     /* lock.method = session: no transaction holds a lock */
-    bool named;           /* in this batch @message is the number of the message with this identity and digest */
+    bool ready;           /* and have taken effect: else the session is of no use */
+    enum lock_method method;
+    bool named; /* @message is the number of the message with this identity and digest */
     unsigned char message[64];
     bool without;           /* since the last begin_look there is no transaction to commit */
     GString *group;         /* of the batch: statements that are to be answered as one, not yet part of text */
     size_t grouped;         /* how many */
+    guint group_answer;     /* which one */
     GString *settings;      /* the text that has set what transactions need; "": not known */
     bool any_durability;    /* database.durability = server */
     GString *text;          /* of the batch, what is not sent yet */
+    size_t sent;            /* bytes of what was sent last */
     GString *released;      /* of the transaction: what is to follow its COMMIT */
     GArray *answers;        /* of the batch: struct maria_answer, in their order */
     size_t asked, answered; /* how many of these belong to what was sent, and were read */
@@ -69,7 +72,8 @@ struct sql_session {
 
 /* maria_conninfo.c: mariadb://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE?OPTION=VALUE&..., with % as in URIs; mysql:// is the
  * same. All is optional: the user is that of the process; without a host, or with "localhost", the server is reached by its
- * unix socket; the database is "oncedrop". Options: socket, password_file, ssl_ca, ssl_cert, ssl_key. */
+ * unix socket; the database is "oncedrop". Options: socket, password_file, ssl_ca, ssl_cert, ssl_key. A server named by an
+ * address is verified if ssl_ca is given, wherever it is. */
 struct maria_host {
     char *name;    /* NULL: the unix socket */
     unsigned port; /* 0: the default */
@@ -81,7 +85,7 @@ struct maria_conninfo {
     GArray *hosts;                                              /* struct maria_host, at least one; tried in turn */
 };
 
-/* NULL with the fault set, which does not have the password in it. */
+/* NULL with the fault set. It shows nothing of the conninfo, for a password that was not escaped may be anywhere. */
 struct maria_conninfo *maria_conninfo_new(const char *conninfo, struct fault *fault) OD_MUST;
 void maria_conninfo_free(struct maria_conninfo **conninfo);
 
@@ -99,10 +103,13 @@ struct sql_session *maria_session_new(const struct config *config) OD_MUST;
 void maria_session_free(struct sql_session *maria);
 
 /* What the session's first batch begins with, a new string: statements, of which the last gives a row for
- * maria_is_durable. */
+ * maria_is_fit. */
 char *maria_set_up(const struct sql_session *maria) OD_MUST;
 
-/* Whether a COMMIT is on the disk when it is answered; else the fault says what to do. */
+/* Whether mail may be delivered with this server, by the row that the set-up gives; else the fault says what to do. */
+bool maria_is_fit(const struct sql_session *maria, const struct sql_rows *rows, struct fault *fault) OD_MUST;
+
+/* Whether a COMMIT is on the disk when it is answered; likewise, by its first two columns. */
 bool maria_is_durable(const struct sql_rows *rows, struct fault *fault) OD_MUST;
 
 /* maria_connect.c */
@@ -151,12 +158,15 @@ void maria_add(struct sql_session *maria, const char *text, size_t statements, c
  * most the beginning of the transaction. */
 void maria_add_write(struct sql_session *maria, const char *text, bool counted);
 
+/* The site's own statement, with as many results as it likes: the first is its step's. */
+void maria_add_site(struct sql_session *maria, const char *text);
+
 /* What is to be executed once the transaction is committed: to release a lock before that would let others see what was
  * before it. */
 void maria_add_released(struct sql_session *maria, const char *text);
 
-/* A COMMIT, and what was added for it. If it fails, the session is lost, for what is committed is not known; but not if it
- * conflicts with another transaction: that is certain. */
+/* A COMMIT, and what was added for it, answered with what was written before. If that fails, the session is lost, for what is
+ * committed is not known; but not if it conflicts with another transaction: that is certain. */
 void maria_add_commit(struct sql_session *maria);
 
 bool maria_send(struct sql_session *maria, struct fault *fault) OD_MUST;

@@ -35,6 +35,7 @@ static bool send_text(struct sql_session *maria)
     maria->set_up = true;
     maria->begun = false;
     maria->failed = !sent;
+    maria->named = maria->named && sent;
     return sent;
 }
 
@@ -52,10 +53,24 @@ static void undo_transaction(struct sql_session *maria)
 static void stop_batch(struct sql_session *maria, enum maria_answer_kind kind)
 {
     maria->failed = true;
-    maria->lost = maria->lost || (kind == MARIA_ANSWER_COMMIT && maria_failure(&maria->fault) != SQL_FAILURE_CONFLICT);
+    maria->named = false;
+    maria->lost = maria->lost || !maria->ready ||
+                  (kind == MARIA_ANSWER_COMMIT && maria_failure(&maria->fault) != SQL_FAILURE_CONFLICT);
     g_string_truncate(maria->released, 0);
     g_string_truncate(maria->settings, 0);
     undo_transaction(maria);
+}
+
+/* The site's own statement may answer with any number of results, of which the first counts, and then without one. */
+static struct sql_rows *read_rest(struct sql_session *maria, struct sql_rows *first)
+{
+    struct sql_rows *own = first;
+    while (own != NULL && mysql_field_count(maria->mysql) > 0) {
+        struct sql_rows *next OD_CLEANUP(sql_rows_free) = maria_read(maria, false, "", &maria->fault);
+        if (next == NULL)
+            sql_rows_free(&own);
+    }
+    return own;
 }
 
 /* Reads the next answer of what was sent; false if it is that of a failure, or was. */
@@ -65,16 +80,18 @@ static bool read_answer(struct sql_session *maria)
     bool nothing = answer->kind == MARIA_ANSWER_NOTHING;
     struct sql_rows *rows = nothing ? sql_rows_new(0, 0)
                                     : maria_read(maria, !maria->begun, answer->gives, &maria->fault);
+    if (rows != NULL && answer->kind == MARIA_ANSWER_SITE)
+        rows = read_rest(maria, rows);
     if (rows != NULL && nothing)
         rows->changed = maria->changed;
     else if (rows != NULL)
         maria->changed = rows->changed;
     maria->begun = maria->begun || !nothing;
     maria->answered++;
-    if (rows != NULL && answer->kind == MARIA_ANSWER_SET_UP && !maria->any_durability &&
-        !maria_is_durable(rows, &maria->fault)) {
-        sql_rows_free(&rows);
-        maria->lost = true;
+    if (rows != NULL && answer->kind == MARIA_ANSWER_SET_UP) {
+        maria->ready = maria_is_fit(maria, rows, &maria->fault);
+        if (!maria->ready)
+            sql_rows_free(&rows);
     }
     if (rows == NULL) {
         stop_batch(maria, answer->kind);
@@ -100,6 +117,8 @@ static void read_all(struct sql_session *maria)
 {
     while (!maria->failed && maria->answered < maria->asked)
         (void)read_answer(maria);
+    if (!maria->lost && mysql_more_results(maria->mysql)) /* which answer was whose is not known */
+        maria_hang_up(maria);
 }
 
 static void flush_if_long(struct sql_session *maria)
@@ -152,16 +171,37 @@ void maria_add(struct sql_session *maria, const char *text, size_t statements, c
     flush_if_long(maria);
 }
 
+/* The answer to a step of the group: the first one's is that of all. */
+static void expect_of_group(struct sql_session *maria)
+{
+    if (maria->grouped == 0)
+        maria->group_answer = maria->answers->len;
+    expect_answer(maria, maria->grouped == 0 ? MARIA_ANSWER_STEP : MARIA_ANSWER_NOTHING, "");
+}
+
 void maria_add_write(struct sql_session *maria, const char *text, bool counted)
 {
     if (!count_step(maria))
         return;
     add_set_up(maria);
-    expect_answer(maria, maria->grouped == 0 ? MARIA_ANSWER_STEP : MARIA_ANSWER_NOTHING, "");
+    expect_of_group(maria);
     g_string_append_printf(maria->group, "%s%s", maria->grouped > 0 ? ";\n" : "", text);
     maria->grouped += maria_statements(text);
     if (counted || maria->group->len >= GROUP_BYTES)
         end_group(maria);
+    flush_if_long(maria);
+}
+
+void maria_add_site(struct sql_session *maria, const char *text)
+{
+    if (!count_step(maria))
+        return;
+    end_group(maria);
+    add_set_up(maria);
+    expect_answer(maria, MARIA_ANSWER_SITE, "");
+    g_string_append_printf(maria->group, "BEGIN NOT ATOMIC\n%s;\nEND", text);
+    maria->grouped = 1;
+    end_group(maria);
     flush_if_long(maria);
 }
 
@@ -175,13 +215,13 @@ void maria_add_commit(struct sql_session *maria)
 {
     if (!count_step(maria))
         return;
-    end_group(maria);
-    append_statement(maria, "COMMIT");
-    expect_answer(maria, MARIA_ANSWER_COMMIT, "");
-    for (size_t i = 1; i < maria_statements(maria->released->str); i++)
-        expect_answer(maria, MARIA_ANSWER_PART, "");
-    g_string_append(maria->text, maria->released->str);
+    add_set_up(maria);
+    expect_of_group(maria);
+    g_array_index(maria->answers, struct maria_answer, maria->group_answer).kind = MARIA_ANSWER_COMMIT;
+    g_string_append_printf(maria->group, "%sCOMMIT%s", maria->grouped > 0 ? ";\n" : "", maria->released->str);
+    maria->grouped += maria_statements(maria->released->str);
     g_string_truncate(maria->released, 0);
+    end_group(maria);
 }
 
 /* What fails is said when it is taken. */
@@ -222,8 +262,10 @@ struct sql_rows *maria_take(struct sql_session *maria, size_t mark, struct fault
 
 bool maria_finish(struct sql_session *maria)
 {
-    if (maria->text->len + maria->group->len > 0) /* it was not sent */
+    if (maria->text->len + maria->group->len > 0) { /* it was not sent */
         g_string_truncate(maria->settings, 0);
+        maria->named = false;
+    }
     g_string_truncate(maria->text, 0);
     g_string_truncate(maria->group, 0);
     g_string_truncate(maria->released, 0);
@@ -232,25 +274,29 @@ bool maria_finish(struct sql_session *maria)
     g_ptr_array_set_size(maria->results, 0);
     g_array_set_size(maria->answers, 0);
     maria->asked = maria->answered = maria->added = 0;
-    maria->failed = maria->told = maria->named = false;
+    maria->failed = maria->told = false;
     maria->timeout_ms = SQL_TIMEOUT_MS;
     maria->receive_max = MARIA_RECEIVE_MAX;
     maria->received = 0;
     return !maria->lost;
 }
 
+static bool set_up_alone(struct sql_session *maria, struct fault *fault)
+{
+    add_set_up(maria);
+    if (maria->text->len > 0 && send_text(maria))
+        read_all(maria);
+    bool done = !maria->failed;
+    if (!done)
+        *fault = maria->fault;
+    return maria_finish(maria) && done;
+}
+
 /* How many statements it has, is not known. */
 bool maria_script(struct sql_session *maria, const char *text, struct fault *fault)
 {
-    g_autoptr(GString) all = g_string_new(NULL);
-    char *set_up OD_CLEANUP(base_free) = maria_set_up(maria);
-    bool done = true;
-    if (!maria->set_up)
-        g_string_append_printf(all, "%s;\n", set_up);
-    maria->set_up = true;
-    g_string_append(all, text);
-    maria->received = 0;
-    if (!maria_send_text(maria, all->str, all->len, fault))
+    bool done = set_up_alone(maria, fault);
+    if (!done || !maria_send_text(maria, text, strlen(text), fault))
         return false;
     for (bool first = true; done && (first || mysql_more_results(maria->mysql)); first = false) {
         struct sql_rows *rows OD_CLEANUP(sql_rows_free) = maria_read(maria, first, "", fault);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
  * Connecting to the first of several hosts that answers. */
+#include <fcntl.h>
+#include <poll.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +12,19 @@
 #include "mariadb/maria.h"
 
 #define FLAGS (CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS)
+#define STACK_BYTES \
+    ((size_t)256 * 1024) /* of the connector's coroutine, in which names are looked up and certificates verified */
+
+/* Until when the connection under way must be there: base_now_ms(). */
+static int64_t connect_until;
+
+/* Called instead of poll(2) in a TLS handshake, which the connector does not leave before it has ended. */
+static int wait_in_handshake(my_socket handle, my_bool is_read, int timeout)
+{
+    struct pollfd socket = {.fd = handle, .events = is_read ? POLLIN : POLLOUT};
+    (void)timeout;
+    return base_poll(&socket, 1, connect_until);
+}
 
 /* A lost connection is closed without a word: the server may read no more. */
 static void end_connection(struct sql_session *maria)
@@ -45,14 +60,17 @@ static void set_options(struct sql_session *maria, const struct maria_conninfo *
                         bool verify)
 {
     const unsigned protocol = maria->on_socket ? MYSQL_PROTOCOL_SOCKET : MYSQL_PROTOCOL_TCP;
+    const size_t stack = STACK_BYTES;
+    const unsigned no_files = 0; /* NULL would allow them */
     const my_bool off = 0;
     maria->mysql = mysql_init(NULL);
     if (maria->mysql == NULL)
         abort(); /* no memory: death by signal defers */
-    mysql_options(maria->mysql, MYSQL_OPT_NONBLOCK, 0);
+    mysql_options(maria->mysql, MYSQL_OPT_NONBLOCK, &stack);
+    mysql_options(maria->mysql, MARIADB_OPT_IO_WAIT, (const void *)wait_in_handshake);
     mysql_options(maria->mysql, MYSQL_OPT_PROTOCOL, &protocol);
     mysql_options(maria->mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
-    mysql_options(maria->mysql, MYSQL_OPT_LOCAL_INFILE, NULL);
+    mysql_options(maria->mysql, MYSQL_OPT_LOCAL_INFILE, &no_files);
     mysql_options(maria->mysql, MYSQL_OPT_RECONNECT, &off);
     mysql_options4(maria->mysql, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", application);
     set_tls(maria->mysql, conninfo, verify);
@@ -64,10 +82,23 @@ static void set_options(struct sql_session *maria, const struct maria_conninfo *
         mysql_options(maria->mysql, MYSQL_OPT_SSL_KEY, conninfo->ssl_key);
 }
 
+/* The connector leaves its socket blocking, and OpenSSL waits in read(2) then, however long the server says nothing. */
+static void set_nonblocking(MYSQL *mysql)
+{
+    my_socket socket = mysql_get_socket(mysql);
+    int flags = socket >= 0 ? fcntl(socket, F_GETFL) : -1;
+    if (flags >= 0)
+        (void)fcntl(socket, F_SETFL, flags | O_NONBLOCK);
+}
+
 static bool connect_host(struct sql_session *maria, const struct maria_conninfo *conninfo,
                          const struct maria_host *host, const char *user, int64_t until, struct fault *fault)
 {
+    /* of a read(2) in a handshake that comes before the socket was made non-blocking */
+    const unsigned seconds = (unsigned)(MAX(until - base_now_ms(), 0) / 1000 + 1);
     MYSQL *done = NULL;
+    connect_until = until;
+    mysql_options(maria->mysql, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
     int status = mysql_real_connect_start(&done, maria->mysql, host->name, user,
                                           conninfo->password != NULL ? conninfo->password : "", conninfo->database,
                                           host->port, maria->on_socket ? conninfo->socket : NULL, FLAGS);
@@ -75,10 +106,14 @@ static bool connect_host(struct sql_session *maria, const struct maria_conninfo 
         int ready = maria_wait(maria, status, until);
         if (ready == 0)
             return fault_set(fault, "no answer in time");
+        set_nonblocking(maria->mysql);
         status = mysql_real_connect_cont(&done, maria->mysql, ready);
     }
+    set_nonblocking(maria->mysql);
     if (done != NULL)
         return true;
+    if (base_now_ms() >= until)
+        return fault_set(fault, "no answer in time");
     fault_set(fault, "%s", mysql_error(maria->mysql));
     (void)snprintf(fault->code, sizeof(fault->code), "%u", mysql_errno(maria->mysql));
     return false;
@@ -149,7 +184,8 @@ static bool connect_to_any(struct sql_session *maria, const struct config *confi
         maria->on_socket = host->name == NULL;
         maria->remote = !maria_is_local(host);
         maria->lost = false;
-        maria->secured = maria->remote && config->database.tls == DATABASE_TLS_VERIFY;
+        maria->secured = !maria->on_socket &&
+                         (conninfo->ssl_ca != NULL || (maria->remote && config->database.tls == DATABASE_TLS_VERIFY));
         set_options(maria, conninfo, application, maria->secured);
         if (connect_host(maria, conninfo, host, user, own, &reason) &&
             (conninfo->hosts->len == 1 || takes_writes(maria, own, &reason)))

@@ -61,7 +61,9 @@ static bool take_port(const char *text, size_t length, unsigned *ret, struct fau
     char *digits OD_CLEANUP(base_free) = base_strndup(text, length);
     guint64 port = 0;
     if (!g_ascii_string_to_unsigned(digits, 10, 1, PORT_MAX, &port, NULL))
-        return fault_set(fault, "[database] conninfo: %.20s is no port", digits);
+        return fault_set(fault,
+                         "[database] conninfo: a port is wrong; in a password, : / ? @ and %% are written as %%3A"
+                         " %%2F %%3F %%40 and %%25");
     *ret = (unsigned)port;
     return true;
 }
@@ -122,9 +124,8 @@ static bool take_one_option(struct maria_conninfo *it, const char *text, size_t 
             return (take_part(options[i].value, equals + 1, length - name - 1) && **options[i].value == '/') ||
                    fault_set(fault, "[database] conninfo: %s must be an absolute path", options[i].name);
     return fault_set(fault,
-                     "[database] conninfo: there is no option %.*s: socket, password_file, ssl_ca, ssl_cert and"
-                     " ssl_key are those of MariaDB",
-                     (int)MIN(name, 40), text);
+                     "[database] conninfo: an option is none of MariaDB's, which are socket, password_file, ssl_ca,"
+                     " ssl_cert and ssl_key; in a password, ? is written as %%3F");
 }
 
 static bool take_options(struct maria_conninfo *it, const char *text, struct fault *fault)

@@ -31,36 +31,30 @@ static enum sql_proof prove_durability(const struct config *config, struct fault
     return SQL_PROOF_GOOD;
 }
 
-/* A text of a part may have 1 MiB, and so may a piece of a message; in hexadecimal digits they have two. */
+/* The longest statement has a header field References of 1 MiB: as JSON, and then as hexadecimal digits, 12 MiB. */
 static enum sql_proof prove_packet(const struct config *config, struct fault *ret)
 {
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) = ask_row(config, "SELECT @@max_allowed_packet", ret);
     if (rows == NULL)
         return SQL_PROOF_BAD;
     int64_t most = sql_number(rows, 0, 0);
-    bool good = most >= INT64_C(4) << 20;
+    bool good = most >= INT64_C(16) << 20;
     fault_set(ret, "max_allowed_packet = %lld%s", (long long)most,
-              good ? "" : ": some messages cannot be recorded; set it to 16M");
+              good ? "" : ": some messages cannot be recorded, and are deferred; set it to 16M");
     return good ? SQL_PROOF_GOOD : SQL_PROOF_BAD;
 }
 
 /* On a cluster GET_LOCK and locked rows are each node's own. */
 static enum sql_proof prove_cluster(const struct config *config, struct fault *ret)
 {
-    struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
-        ask_row(config,
-                "SELECT count(*) FROM information_schema.SESSION_VARIABLES WHERE VARIABLE_NAME = 'WSREP_ON' AND"
-                " VARIABLE_VALUE = 'ON' OR VARIABLE_NAME = 'WSREP_PROVIDER' AND VARIABLE_VALUE <> 'none'",
-                ret);
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = ask_row(config, "SELECT @cluster", ret);
     if (rows == NULL)
-        return SQL_PROOF_BAD;
-    bool cluster = sql_number(rows, 0, 0) == 2, good = !cluster || config->lock.method == LOCK_METHOD_LEASE;
+        return SQL_PROOF_BAD; /* the same fault with which deliveries are refused, if the method is another */
     fault_set(ret, "%s",
-              !cluster ? "the server is no node of a Galera cluster"
-              : good   ? "the server is a node of a Galera cluster, whose nodes exclude each other by leases"
-                     : "the server is a node of a Galera cluster, whose nodes do not exclude each other by this method;"
-                       " set lock.method = lease on all hosts, then run: oncedrop schema method");
-    return good ? SQL_PROOF_GOOD : SQL_PROOF_BAD;
+              sql_number(rows, 0, 0) == 0
+                  ? "the server is no node of a Galera cluster"
+                  : "the server is a node of a Galera cluster, whose nodes exclude each other by leases");
+    return SQL_PROOF_GOOD;
 }
 
 /* A proxy that hands one session's statements to several of the server's would lose locks and transactions. */

@@ -17,8 +17,11 @@ int maria_schema_needed(void)
 const char *maria_schema_begin(bool alone)
 {
     (void)alone; /* every server has the lock */
-    return "SET SESSION sql_mode = 'ANSI,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION';\nDO GET_LOCK(" INSTALLER_LOCK
-           ", 60);\n";
+    return "SET SESSION sql_mode = 'ANSI,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION';\n"
+           "SET @refuse = CASE WHEN GET_LOCK(" INSTALLER_LOCK
+           ", 20) THEN 'DO 0' ELSE 'SIGNAL SQLSTATE ''45000'' SET"
+           " MESSAGE_TEXT = ''another process is installing or upgrading the ledger''' END;\n"
+           "EXECUTE IMMEDIATE @refuse;\n";
 }
 
 char *maria_schema_sql(const struct config *config, int from)

@@ -3,29 +3,30 @@
  * What a session is, and must be. */
 #include "mariadb/maria.h"
 
-/* Whatever the server's defaults are, or init_connect has set. The last statement gives what maria_is_durable reads. */
+/* Whatever the server's defaults are, or init_connect has set. @cluster: whether the server is a node of a Galera cluster, each
+ * of which has locks of its own; a server that was built without does not have these variables (error 1193). */
 static const char settings[] =
-    "SET SESSION autocommit = 1, completion_type = 'NO_CHAIN', sql_mode ="
-    " 'ANSI,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', character_set_client = utf8mb4, character_set_results = utf8mb4,"
-    " collation_connection = utf8mb4_nopad_bin, time_zone = '+00:00', foreign_key_checks = 1, unique_checks = 1, sql_select_limit = DEFAULT, group_concat_max_len = 1048576;\n"
-    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;\n"
-    "SELECT @@innodb_flush_log_at_trx_commit, @@log_bin AND @@sync_binlog <> 1";
+    "SET SESSION sql_mode = 'ANSI,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', autocommit = 1, completion_type ="
+    " 'NO_CHAIN', character_set_client = utf8mb4, character_set_results = utf8mb4, collation_connection ="
+    " utf8mb4_nopad_bin, time_zone = '+00:00', foreign_key_checks = 1, unique_checks = 1, check_constraint_checks = 1,"
+    " sql_safe_updates = 0, sql_big_selects = 1, sql_auto_is_null = 0, sql_select_limit = DEFAULT,"
+    " group_concat_max_len = 1048576, @cluster = FALSE;\n"
+    "BEGIN NOT ATOMIC DECLARE CONTINUE HANDLER FOR 1193 BEGIN END;"
+    " SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;"
+    " EXECUTE IMMEDIATE 'SET @cluster = @@wsrep_on AND @@wsrep_provider <> ''none'''; %sEND;\n"
+    "SELECT @@innodb_flush_log_at_trx_commit, @@log_bin AND @@sync_binlog <> 1, @cluster";
 
-/* The same where there may be a cluster: a statement on one node sees what was committed on another before. Not every server
- * has the variable. */
-static const char settings_of_cluster[] =
-    "SET @cluster = CASE WHEN EXISTS (SELECT 1 FROM information_schema.SESSION_VARIABLES WHERE VARIABLE_NAME ="
-    " 'WSREP_SYNC_WAIT') THEN 'SET SESSION wsrep_sync_wait = 7' ELSE 'DO 0' END;\n"
-    "EXECUTE IMMEDIATE @cluster;\n";
+/* A statement on one node sees what was committed on another before. */
+static const char settings_of_cluster[] = "EXECUTE IMMEDIATE 'SET SESSION wsrep_sync_wait = 7'; ";
 
 char *maria_set_up(const struct sql_session *maria)
 {
-    return base_printf("%s%s", maria->cluster ? settings_of_cluster : "", settings);
+    return base_printf(settings, maria->method == LOCK_METHOD_LEASE ? settings_of_cluster : "");
 }
 
 bool maria_is_durable(const struct sql_rows *rows, struct fault *fault)
 {
-    int64_t flush = rows->count == 1 && rows->columns == 2 ? sql_number(rows, 0, 0) : 0;
+    int64_t flush = rows->count == 1 && rows->columns >= 2 ? sql_number(rows, 0, 0) : 0;
     const char *remedy =
         "mail could be lost in a power cut after it was reported as delivered. Set it on the server, or, if"
         " you know better, [database] durability = server";
@@ -40,6 +41,18 @@ bool maria_is_durable(const struct sql_rows *rows, struct fault *fault)
                      remedy);
 }
 
+bool maria_is_fit(const struct sql_session *maria, const struct sql_rows *rows, struct fault *fault)
+{
+    if (rows->count != 1 || rows->columns != 3)
+        return fault_set(fault, "database: the server does not say how it is set up");
+    if (sql_number(rows, 0, 2) != 0 && maria->method != LOCK_METHOD_LEASE)
+        return fault_set(fault,
+                         "database: the server is a node of a Galera cluster, whose nodes do not exclude each other by"
+                         " lock.method = %s: set lock.method = lease on all hosts, then run: oncedrop schema method",
+                         maria->method == LOCK_METHOD_ROW ? "row" : "session");
+    return maria->any_durability || maria_is_durable(rows, fault);
+}
+
 static void free_rows(gpointer rows)
 {
     struct sql_rows *it = rows;
@@ -50,8 +63,7 @@ struct sql_session *maria_session_new(const struct config *config)
 {
     struct sql_session *maria = base_alloc(sizeof(*maria));
     maria->any_durability = config->database.durability == DATABASE_DURABILITY_SERVER;
-    maria->cluster = config->lock.method == LOCK_METHOD_LEASE; /* no other is possible there */
-    maria->named_locks = config->lock.method == LOCK_METHOD_SESSION;
+    maria->method = config->lock.method;
     maria->timeout_ms = SQL_TIMEOUT_MS;
     maria->receive_max = MARIA_RECEIVE_MAX;
     maria->text = g_string_new(NULL);

@@ -9,6 +9,8 @@
 
 #include "mariadb/maria.h"
 
+#define PACKET_LEAST ((size_t)1 << 20) /* every server takes as much; it hangs up on a text that is too long */
+
 /* Whatever the connector still wants to read or to say ends at once. */
 void maria_hang_up(struct sql_session *maria)
 {
@@ -35,7 +37,8 @@ int maria_wait(struct sql_session *maria, int status, int64_t until)
 bool maria_lose(struct sql_session *maria, struct fault *fault, const char *what)
 {
     const char *reason = mysql_error(maria->mysql);
-    fault_set(fault, "database: %s%s%s", what, *reason != '\0' ? ": " : "", reason);
+    fault_set(fault, "database: %s%s%s%s", what, *reason != '\0' ? ": " : "", reason,
+              maria->sent > PACKET_LEAST ? " (is max_allowed_packet at least 16M on the server?)" : "");
     maria_hang_up(maria);
     return false;
 }
@@ -81,6 +84,7 @@ bool maria_send_text(struct sql_session *maria, const char *text, size_t size, s
     int failed = 0, status = 0;
     if (maria->lost)
         return maria_lose(maria, fault, "connection lost");
+    maria->sent = size;
     status = mysql_send_query_start(&failed, maria->mysql, text, size);
     while (status != 0) {
         int ready = maria_wait(maria, status, until);

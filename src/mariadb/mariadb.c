@@ -109,9 +109,11 @@ static void add_release(struct sql_session *maria, const struct sql_step_text *i
 
 static void maria_engine_add(struct sql_session *maria, enum sql_step step, const struct sql_value *values)
 {
+    if (step == SQL_STEP_rollback)
+        maria->named = false; /* the message may be gone again */
     bool begins = step == SQL_STEP_begin || step == SQL_STEP_begin_look || step == SQL_STEP_settings_as_is;
     if (begins)
-        maria->without = step == SQL_STEP_begin_look && maria->named_locks;
+        maria->without = step == SQL_STEP_begin_look && maria->method == LOCK_METHOD_SESSION;
     if ((step == SQL_STEP_begin_look || step == SQL_STEP_commit) && maria->without)
         maria_add(maria, MARIA_NOTHING, 1, "");
     else if (step == SQL_STEP_settings)
@@ -127,7 +129,7 @@ static void maria_engine_add(struct sql_session *maria, enum sql_step step, cons
 static void maria_engine_add_text(struct sql_session *maria, const char *text, struct sql_value value)
 {
     char *site OD_CLEANUP(base_free) = maria_site_text(text, &value);
-    maria_add(maria, site, 1, "");
+    maria_add_site(maria, site);
 }
 
 static bool maria_engine_committed(struct sql_session *maria, size_t mark, struct fault *fault)

@@ -13,6 +13,7 @@ from lab.proxy import CLIENT
 pytestmark = pytest.mark.mariadb
 
 SIGNAL = b"SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213, MESSAGE_TEXT = 'Deadlock found'"
+COMMIT = b"COMMIT;\nEND"     # at the end of a compound statement
 
 
 class Conflict:
@@ -28,8 +29,9 @@ class Conflict:
         if self.met or side != CLIENT or self.word not in data or at < 0:
             return data
         self.met = True
-        assert len(data) - at >= len(SIGNAL), data
-        return data[:at] + SIGNAL.ljust(len(data) - at)
+        instead = SIGNAL + (b";\nEND" if self.statement == COMMIT else b"")
+        assert len(data) - at >= len(instead), data
+        return data[:at] + instead.ljust(len(data) - at)
 
 
 @pytest.fixture(params=["session", "row", "lease"])
@@ -58,7 +60,7 @@ def test_in_the_look(site, method):
 @pytest.mark.usefixtures("method")
 def test_in_the_commit_of_the_claim(site):
     scuba = site.account()
-    conflict = Conflict(site, b"INSERT INTO copy", b"\nCOMMIT;")
+    conflict = Conflict(site, b"INSERT INTO copy", COMMIT)
     finish(site, conflict, message(), scuba, "Deadlock found")
     assert site.value("SELECT max(attempt) FROM oncedrop.copy") == 1
 

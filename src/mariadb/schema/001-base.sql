@@ -43,7 +43,7 @@ CREATE TABLE IF NOT EXISTS address (
 
 CREATE TABLE IF NOT EXISTS part (
     message     BIGINT NOT NULL,
-    path        VARCHAR(500) NOT NULL COMMENT 'Section number as in IMAP',
+    path        VARCHAR(512) NOT NULL COMMENT 'Section number as in IMAP',
     type        TEXT NOT NULL,
     charset     TEXT,
     disposition TEXT,

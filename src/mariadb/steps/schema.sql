@@ -13,18 +13,9 @@ SELECT max(version) FROM schema_version
 SELECT 'its binary log has the format STATEMENT, with which a transaction cannot be READ COMMITTED: set binlog_format'
 || ' = MIXED or ROW' AS reason FROM DUAL WHERE @@log_bin AND @@binlog_format = 'STATEMENT'
 
--- word cluster: whether the server is a node of a Galera cluster, each of which has locks of its own
-((SELECT count(*) FROM information_schema.SESSION_VARIABLES WHERE VARIABLE_NAME = 'WSREP_ON' AND VARIABLE_VALUE = 'ON'
-OR VARIABLE_NAME = 'WSREP_PROVIDER' AND VARIABLE_VALUE <> 'none') = 2)
-
 -- schema_agree: records the method of locking of all hosts, and returns the one before
 -- takes: method
 -- gives: previous
-SET @refuse = CASE WHEN :method <> 'lease' AND @cluster@ THEN 'SIGNAL SQLSTATE ''45000'' SET MESSAGE_TEXT ='
-' ''on a Galera cluster only lock.method = lease excludes''' ELSE 'DO 0' END
--- then
-EXECUTE IMMEDIATE @refuse
--- then
 SET @previous = (SELECT lock_method FROM agreed FOR UPDATE)
 -- then
 UPDATE agreed SET lock_method = :method

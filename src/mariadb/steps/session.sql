@@ -1,7 +1,8 @@
 -- begin: begins a transaction; READ COMMITTED, as the session is set up
 START TRANSACTION READ WRITE
 
--- begin_look: the same; not sent if no transaction has a lock
+-- begin_look: the same; not sent if no transaction has a lock. A replica would refuse it: without, a look may find there what
+-- is true, that a copy is stored, but a claim finds nothing to write to
 START TRANSACTION READ WRITE
 
 -- begin_snapshot: begins one that only reads, all of its steps in the same state

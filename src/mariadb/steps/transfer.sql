@@ -171,7 +171,13 @@ DO 0
 -- hold_patience: how long hold_writers waits, in seconds
 SET SESSION lock_wait_timeout = 10
 
--- hold_writers: until the session ends, nobody else may write, and it sees only these tables
+-- hold_writers: until the session ends, nobody else may write, and it sees only these tables. Other nodes of a cluster may
+SET @refuse = CASE WHEN @cluster AND (SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME
+= 'WSREP_CLUSTER_SIZE') > 1 THEN 'SIGNAL SQLSTATE ''45000'' SET MESSAGE_TEXT = ''other nodes of the Galera cluster could go'
+' on writing meanwhile: stop them first, all but this one''' ELSE 'DO 0' END
+-- then
+EXECUTE IMMEDIATE @refuse
+-- then
 LOCK TABLES message READ, address READ, part READ, raw READ, delivery READ, try READ, copy READ, event READ, total READ,
 server READ, tally READ
 
