@@ -12,9 +12,9 @@ bool ledger_works_here(const struct ledger *ledger)
     return ledger->engine->works_here;
 }
 
-/* The recipient's delivery and this try of it, in one statement. */
+/* The recipient's delivery and this try of it, in one statement. known: the message was recorded before. */
 static void add_answer(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_answer *answer,
-                       const struct ledger_times *times)
+                       bool known, const struct ledger_times *times)
 {
     const struct ledger_message *message = claim->message;
     const struct ledger_recipient *recipient = &message->recipients[answer->recipient];
@@ -26,7 +26,8 @@ static void add_answer(struct ledger *ledger, const struct ledger_claim *claim, 
                                   .is_finished = SQL_TRUTH(answer->finished), .is_whole = SQL_TRUTH(answer->whole),
                                   .claim = SQL_NUMBER(claim->token), .pid = SQL_NUMBER(getpid()),
                                   .queued_at = SQL_NUMBER_IF(message->queued_at != 0, message->queued_at),
-                                  .trace = SQL_TRUE_IF(ledger->config->record.trace), LEDGER_SPENT(times)));
+                                  .trace = SQL_TRUE_IF(ledger->config->record.trace), .known = SQL_TRUE_IF(known),
+                                  LEDGER_SPENT(times)));
 }
 
 static void add_copy(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_claimed *claimed)
@@ -95,7 +96,7 @@ void ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, c
     if (!found->known)
         ledger_add_record(ledger, claim->message, found->received_at, decoded);
     for (size_t i = 0; i < answers.count; i++)
-        add_answer(ledger, claim, &answers.answers[i], &answers.times);
+        add_answer(ledger, claim, &answers.answers[i], found->known, &answers.times);
     size_t searches = 0;
     for (size_t i = 0; i < claim->copy_count; i++) {
         add_copy(ledger, claim, &claim->copies[i]);

@@ -1,20 +1,14 @@
 -- What ON DUPLICATE KEY UPDATE assigns takes the server as long as the rest of the statement, even if there is no such row.
 
--- answer: records the recipient's delivery, and this try of it. The first statement counts the tries, so that the second
--- concerns only a delivery that was there before
+-- answer: records the recipient's delivery, and this try of it. The first statement counts the tries, so that the last
+-- concerns only a delivery that was there before, as it may be if the message was known
 -- takes: identity digest recipient original account mailbox queue_id host outcome reason is_finished is_whole claim pid
--- takes: queued_at trace read_ms lock_ms database_ms imap_ms
+-- takes: queued_at trace known read_ms lock_ms database_ms imap_ms
 INSERT INTO delivery (message, recipient, original_recipient, account, mailbox,
 queue_id, host, outcome, reason, first_at, last_at, finished_at, whole)
 VALUES (@message, :recipient, :original, :account, :mailbox, :queue_id, :host,
 :outcome, :reason, @now@, @now@, CASE WHEN :is_finished THEN @now@ END, :is_whole)
 ON DUPLICATE KEY UPDATE id = LAST_INSERT_ID(delivery.id), tries = delivery.tries + 1
--- then
-UPDATE delivery SET
-finished_at = coalesce(CASE WHEN outcome <> 'abandoned' THEN finished_at END, CASE WHEN :is_finished THEN @now@ END),
-original_recipient = coalesce(:original, original_recipient), account = :account, mailbox = :mailbox,
-queue_id = coalesce(:queue_id, queue_id), host = :host, outcome = :outcome, reason = :reason,
-last_at = @now@, whole = whole OR :is_whole WHERE id = LAST_INSERT_ID() AND tries > 1
 -- then
 INSERT INTO try (delivery, claim, started_at, ended_at, queue_id, queued_at, host, pid, outcome, reason,
 read_ms, lock_ms, database_ms, imap_ms
@@ -25,6 +19,12 @@ CASE WHEN :outcome <> 'claimed' THEN @now@ END, :queue_id, @of_seconds(:queued_a
 , substr(unhex(sha2(concat(:identity, :digest), 256)), 1, 16), -- if trace
 substr(unhex(sha2(concat(:claim, :recipient), 256)), 1, 8) -- if trace
 ) ON DUPLICATE KEY UPDATE outcome = try.outcome
+-- then
+UPDATE delivery SET -- if known
+finished_at = coalesce(CASE WHEN outcome <> 'abandoned' THEN finished_at END, CASE WHEN :is_finished THEN @now@ END), -- if known
+original_recipient = coalesce(:original, original_recipient), account = :account, mailbox = :mailbox, -- if known
+queue_id = coalesce(:queue_id, queue_id), host = :host, outcome = :outcome, reason = :reason, -- if known
+last_at = @now@, whole = whole OR :is_whole WHERE id = LAST_INSERT_ID() AND tries > 1 -- if known
 
 -- claim_copy: claims a copy, if nobody claimed it since it was looked at
 -- takes: identity digest account mailbox role doubt claim host pid recipient attempt_before again

@@ -1,6 +1,6 @@
 -- answer: records the recipient's delivery, and this try of it
 -- takes: identity digest recipient original account mailbox queue_id host outcome reason is_finished is_whole claim pid
--- takes: queued_at trace read_ms lock_ms database_ms imap_ms
+-- takes: queued_at trace known read_ms lock_ms database_ms imap_ms
 INSERT INTO @schema@.delivery AS d (message, recipient, original_recipient, account, mailbox,
 queue_id, host, outcome, reason, first_at, last_at, finished_at, whole)
 SELECT id, :recipient, :original, :account, :mailbox, :queue_id, :host,
