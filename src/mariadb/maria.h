@@ -47,6 +47,7 @@ struct sql_session {
     enum lock_method method;
     bool named; /* @message is the number of the message with this identity and digest */
     unsigned char message[64];
+    GString *recipient;     /* then @delivery is that of its delivery to this one; "": it is not */
     bool without;           /* since the last begin_look there is no transaction to commit */
     GString *group;         /* of the batch: statements that are to be answered as one, not yet part of text */
     size_t grouped;         /* how many */

@@ -69,6 +69,7 @@ struct sql_session *maria_session_new(const struct config *config)
     maria->text = g_string_new(NULL);
     maria->group = g_string_new(NULL);
     maria->settings = g_string_new(NULL);
+    maria->recipient = g_string_new(NULL);
     maria->released = g_string_new(NULL);
     maria->answers = g_array_new(FALSE, FALSE, sizeof(struct maria_answer));
     maria->results = g_ptr_array_new_with_free_func(free_rows);
@@ -80,6 +81,7 @@ void maria_session_free(struct sql_session *maria)
     g_string_free(maria->text, TRUE);
     g_string_free(maria->group, TRUE);
     g_string_free(maria->settings, TRUE);
+    g_string_free(maria->recipient, TRUE);
     g_string_free(maria->released, TRUE);
     g_array_unref(maria->answers);
     g_ptr_array_unref(maria->results);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * The engine: its steps, and what it has of sql.h. */
+#include <stddef.h>
 #include <string.h>
 
 #include "mariadb/maria.h"
@@ -31,22 +32,31 @@ static void maria_engine_receive_any(struct sql_session *maria)
 }
 
 /* WRITES: it is part of what a delivery writes, of which nobody takes rows. COUNTED: but asks how many it has changed.
- * OF_MESSAGE: its text has @message, the number of the message with the identity and digest that are its first values. */
-enum { WRITES = 1, COUNTED = 2, OF_MESSAGE = 4 };
+ * OF_MESSAGE: its text has @message, the number of the message with the identity and digest that are its first values.
+ * OF_DELIVERY: and @delivery, that of the message's delivery to its recipient. */
+enum { WRITES = 1, COUNTED = 2, OF_MESSAGE = 4, OF_DELIVERY = 8 };
 static const unsigned char kinds[SQL_STEPS] = {
     [SQL_STEP_begin] = WRITES,
     [SQL_STEP_record_message] = WRITES, /* which sets it */
     [SQL_STEP_record_addresses] = WRITES | OF_MESSAGE,
     [SQL_STEP_record_part] = WRITES | OF_MESSAGE,
     [SQL_STEP_record_raw] = WRITES | OF_MESSAGE,
-    [SQL_STEP_answer] = WRITES | OF_MESSAGE,
-    [SQL_STEP_claim_copy] = WRITES | OF_MESSAGE,
+    [SQL_STEP_answer] = WRITES | OF_MESSAGE | OF_DELIVERY, /* which sets it */
+    [SQL_STEP_claim_copy] = WRITES | OF_MESSAGE | OF_DELIVERY,
     [SQL_STEP_hold_copies] = OF_MESSAGE,
     [SQL_STEP_settle_copy] = WRITES | COUNTED | OF_MESSAGE,
     [SQL_STEP_settle_variants] = WRITES,
-    [SQL_STEP_settle_answer] = WRITES | OF_MESSAGE,
+    [SQL_STEP_settle_answer] = WRITES | OF_MESSAGE | OF_DELIVERY,
     [SQL_STEP_event] = WRITES,
 };
+
+static const struct sql_value *recipient_of(enum sql_step step, const struct sql_value *values)
+{
+    const size_t size = sizeof(struct sql_value);
+    return &values[step == SQL_STEP_answer       ? offsetof(struct sql_takes_answer, recipient) / size
+                   : step == SQL_STEP_claim_copy ? offsetof(struct sql_takes_claim_copy, recipient) / size
+                                                 : offsetof(struct sql_takes_settle_answer, recipient) / size];
+}
 
 /* Whether @message is this message's number already; from now on it is. */
 static bool note_message(struct sql_session *maria, const struct sql_value *values)
@@ -57,7 +67,23 @@ static bool note_message(struct sql_session *maria, const struct sql_value *valu
     bool same = maria->named && memcmp(maria->message, message, sizeof(message)) == 0;
     memcpy(maria->message, message, sizeof(message));
     maria->named = true;
+    if (!same)
+        g_string_truncate(maria->recipient, 0);
     return same;
+}
+
+/* The same for @delivery, of this message. */
+static bool note_delivery(struct sql_session *maria, const struct sql_value *recipient)
+{
+    bool same = strcmp(maria->recipient->str, recipient->text) == 0;
+    g_string_assign(maria->recipient, recipient->text);
+    return same;
+}
+
+static void append_own(GString *all, char *text)
+{
+    g_string_append_printf(all, "%s%s", all->len > 0 ? ";\n" : "", text);
+    base_free(&text);
 }
 
 /* The statements of a step, a new string. */
@@ -65,12 +91,17 @@ static char *text_of(struct sql_session *maria, enum sql_step step, const struct
 {
     static const char name_message[] =
         "SET @message = (SELECT id FROM message WHERE identity = \00100 AND digest = \00101)";
-    char *text = maria_text(steps[step].text, values);
-    bool named = step == SQL_STEP_record_message || (kinds[step] & OF_MESSAGE) != 0;
-    if (!named || note_message(maria, values) || step == SQL_STEP_record_message)
-        return text;
-    char *own OD_CLEANUP(base_free) = text, *name OD_CLEANUP(base_free) = maria_text(name_message, values);
-    return base_printf("%s;\n%s", name, own);
+    static const char name_delivery[] =
+        "SET @delivery = (SELECT id FROM delivery WHERE message = @message AND recipient = \00100)";
+    GString *all = g_string_new(NULL);
+    bool of_message = step == SQL_STEP_record_message || (kinds[step] & OF_MESSAGE) != 0;
+    if (of_message && !note_message(maria, values) && step != SQL_STEP_record_message)
+        append_own(all, maria_text(name_message, values));
+    const struct sql_value *recipient = kinds[step] & OF_DELIVERY ? recipient_of(step, values) : NULL;
+    if (recipient != NULL && !note_delivery(maria, recipient) && step != SQL_STEP_answer)
+        append_own(all, maria_text(name_delivery, recipient));
+    append_own(all, maria_text(steps[step].text, values));
+    return g_string_free(all, FALSE);
 }
 
 static void add_one(struct sql_session *maria, enum sql_step step, const struct sql_value *values)

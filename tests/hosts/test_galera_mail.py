@@ -97,6 +97,8 @@ def test_other_methods_are_refused(pair, method, known):
     assert done.exit != 0 and "lease" in said and method in said, done
     refused = pair.as_owner("method", nodes=nodes, method=method)
     assert refused.exit != 0 and "lease" in refused.err, refused
+    done = pair.site.deliver(message(), pair.site.account(), options=["-o", f"lock.method={method}"])
+    assert done.exit == 75 and "node of a Galera cluster" in done.out and f"lock.method = {method}" in done.out, done
     assert pair.site.value("SELECT lock_method FROM oncedrop.agreed") == "lease"
 
 
@@ -104,6 +106,16 @@ def test_lease_is_accepted(pair):
     pair.site.settings["database.conninfo"] = pair.conninfo(pair.cluster.nodes)
     done = pair.site.check(pair.site.account())
     assert done.exit == 0 and "\nfailed" not in done.out, done
+
+
+def test_a_copy_is_refused_while_other_nodes_could_write(pair):
+    """But for a rehearsal, which holds up nobody."""
+    target = f"sqlite:{pair.site.path('copy')}/ledger"
+    os.mkdir(pair.site.path("copy"), 0o700)
+    done = pair.as_owner("copy", target)
+    assert done.exit != 0 and "other nodes of the Galera cluster" in done.err, done
+    done = pair.as_owner("copy", "--running", target)
+    assert "other nodes" not in done.err, done
 
 
 def test_a_crowd_on_two_nodes(pair):

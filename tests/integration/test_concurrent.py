@@ -23,13 +23,15 @@ def lock_key(site, id):
 
 
 def count_tries(site):
-    """Returns a list that from now on grows by one with each try to take the lock; None if nobody sees that."""
+    """Returns a list that from now on grows by one with each try to take the lock, or by two if the server waits for it; None
+    if nobody sees that."""
     if engine() == SQLITE:
         return None
     tries = []
 
     def watch(_connection, side, data):
-        tries.extend([True] * (side == CLIENT) * data.count(locks.TRY[locks.method_of(site)]))
+        each = 2 if locks.method_of(site) == "session" and site.settings.get("lock.wait") else 1
+        tries.extend([True] * (side == CLIENT) * each * data.count(locks.TRY[locks.method_of(site)]))
         return data
     site.database_proxy(watch)
     return tries

@@ -4,9 +4,11 @@ delivery is deferred as for a held lock, and the next one makes one copy; a resu
 
 Seen to fail with: a COMMIT that conflicts taken for one whose end is not known, or for trouble (ledger_claim.c, ledger_look.c)."""
 
+import functools
+
 import expect
 import pytest
-from lab import locks
+from lab import lab as lab_module, locks
 from lab.messages import message
 from lab.proxy import CLIENT
 
@@ -17,8 +19,7 @@ COMMIT = b"COMMIT;\nEND"     # at the end of a compound statement
 
 
 class Conflict:
-    """In the first packet with this word, the statement that begins with the other one, and what follows, conflicts. The packet
-    stays as long as it is."""
+    """In the first packet with this word, the statement that begins with the other one, and what follows, conflicts."""
 
     def __init__(self, site, word, statement):
         self.word, self.statement, self.met = word, statement, False
@@ -29,9 +30,9 @@ class Conflict:
         if self.met or side != CLIENT or self.word not in data or at < 0:
             return data
         self.met = True
-        instead = SIGNAL + (b";\nEND" if self.statement == COMMIT else b"")
-        assert len(data) - at >= len(instead), data
-        return data[:at] + instead.ljust(len(data) - at)
+        packet = data[4:at] + SIGNAL + (b";\nEND" if self.statement == COMMIT else b"")
+        assert len(data) == 4 + int.from_bytes(data[:3], "little"), "this is no whole packet"
+        return len(packet).to_bytes(3, "little") + data[3:4] + packet
 
 
 @pytest.fixture(params=["session", "row", "lease"])
@@ -53,7 +54,7 @@ def finish(site, conflict, mail, scuba, text):
 
 def test_in_the_look(site, method):
     scuba = site.account()
-    conflict = Conflict(site, b"FROM agreed", b"SELECT a.lock_method")
+    conflict = Conflict(site, b"FROM agreed", b"SELECT lock_method")
     finish(site, conflict, message(), scuba, "")
 
 
@@ -97,3 +98,28 @@ def test_where_only_an_answer_is_recorded(site):
     expect.held(site.deliver(mail, scuba))
     assert conflict.met
     expect.duplicate(site.deliver(mail, scuba))
+
+
+def test_in_the_leases_of_a_purge(site):
+    """None of them counts: what is delivered elsewhere just now stays."""
+    locks.agree(site, "lease")
+    scuba = site.account()
+    expect.stored(site.deliver(message(), scuba))
+    site.ledger.older("message", "received_at", days=100)
+    site.ledger.older("delivery", "last_at", days=100)
+    conflict = Conflict(site, b"INSERT INTO lease", b"COMMIT")
+    through = site.settings["database.conninfo"].replace(f"{lab_module.DELIVERY}:{lab_module.DELIVERY}", f"{lab_module.OWNER}:{lab_module.OWNER}")
+    purge = functools.partial(site.run, "purge", "--older-than", "30d", options=["-o", f"database.conninfo={through}"])
+    done = purge()
+    assert conflict.met and done.exit != 0 and "Deadlock found" in done.err, done
+    assert site.value("SELECT count(*) FROM oncedrop.message") == 1
+    done = purge()
+    assert done.exit == 0 and site.value("SELECT count(*) FROM oncedrop.message") == 0, done
+
+
+def test_in_the_lease_of_a_check(site):
+    """It says so, and not that the lock is granted twice, or never."""
+    locks.agree(site, "lease")
+    conflict = Conflict(site, b"INSERT INTO lease", b"COMMIT")
+    said = " ".join(site.check().out.split())
+    assert conflict.met and "Deadlock found" in said and "cannot be used here" not in said, said

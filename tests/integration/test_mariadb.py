@@ -20,7 +20,7 @@ from lab import certificates, lab as lab_module, lmtp, mariadb, process
 from lab.fake_mariadb import LOCAL_FILES, SSL, FakeMariaDB
 from lab.fake_postgres import own_address
 from lab.messages import message, on_the_wire
-from lab.proxy import CLIENT, Proxy
+from lab.proxy import CLIENT, SERVER, Proxy
 
 pytestmark = pytest.mark.mariadb
 
@@ -181,7 +181,7 @@ def with_tls(lab):
     if address is None:
         pytest.skip("this machine has no address but its loopback's")
     found = {}
-    for name, names in (("good", f"IP:{address}"), ("other", "DNS:other.example.org,IP:192.0.2.7")):
+    for name, names in (("good", f"IP:{address},IP:127.0.0.1"), ("other", "DNS:other.example.org,IP:192.0.2.7")):
         directory = lab.new_directory("tls", 0o711)
         found[name] = OfTls(lab, directory, address, lab.authority.issue(f"mariadb-{name}", names, common_name="x")).server
         found[name].address = address
@@ -222,6 +222,34 @@ def test_another_one_is_not(site, far, server, trusted):
     far(server, "", tls="conninfo")
     expect.stored(site.deliver(message(), account))
     assert re.search("not verified|in the clear", " ".join(site.check().out.split()))
+
+
+def test_an_authority_that_is_named_counts(site, far):
+    """Also where TLS is left to conninfo, or the server is on this machine."""
+    other = certificates.Authority(site.directory).certificate
+    server = far("good", f"?ssl_ca={other}", tls="conninfo")
+    expect.deferred(site.deliver(message(), site.account()), r"4\.3\.\d", "certificate")
+    site.settings["database.conninfo"] = site.settings["database.conninfo"].replace(server.address, "127.0.0.1")
+    site.settings["database.tls"] = None
+    expect.deferred(site.deliver(message(), site.account()), r"4\.3\.\d", "certificate")
+
+
+def test_a_server_that_falls_silent_later_is_given_up(site, far):
+    """By the time limits of a statement and of a new connection, also within TLS, and not by the deadline."""
+    account, silent = site.account(), threading.Event()
+    server = far("good", f"?ssl_ca={site.lab.authority.certificate}")
+
+    def watch(_connection, side, data):
+        return b"" if side == SERVER and silent.is_set() else data
+    proxy = site.use(Proxy(server.port, watch))
+    site.settings["delivery.deadline"], site.settings["delivery.hold_off"] = "100s", "110s"
+    site.settings["database.conninfo"] = site.settings["database.conninfo"].replace(
+        f"{server.address}:{server.port}", f"127.0.0.1:{proxy.port}")
+    session = lmtp.start(site)
+    lmtp.stored(session.deliver(message(), account)[0])
+    silent.set()
+    [reply] = session.deliver(message(), account)
+    assert reply.code == 451 and "deadline" not in reply.text, reply
 
 
 def test_a_server_without_tls_gets_nothing(site, address):

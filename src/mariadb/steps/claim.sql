@@ -10,10 +10,12 @@ VALUES (@message, :recipient, :original, :account, :mailbox, :queue_id, :host,
 :outcome, :reason, @now@, @now@, CASE WHEN :is_finished THEN @now@ END, :is_whole)
 ON DUPLICATE KEY UPDATE id = LAST_INSERT_ID(delivery.id), tries = delivery.tries + 1
 -- then
+SET @delivery = LAST_INSERT_ID()
+-- then
 INSERT INTO try (delivery, claim, started_at, ended_at, queue_id, queued_at, host, pid, outcome, reason,
 read_ms, lock_ms, database_ms, imap_ms
 , trace_id, span_id -- if trace
-) VALUES (LAST_INSERT_ID(), :claim, @ago(:read_ms + :lock_ms + :database_ms + :imap_ms)@,
+) VALUES (@delivery, :claim, @ago(:read_ms + :lock_ms + :database_ms + :imap_ms)@,
 CASE WHEN :outcome <> 'claimed' THEN @now@ END, :queue_id, @of_seconds(:queued_at)@, :host, :pid, :outcome, :reason,
 :read_ms, :lock_ms, :database_ms, :imap_ms
 , substr(unhex(sha2(concat(:identity, :digest), 256)), 1, 16), -- if trace
@@ -24,18 +26,18 @@ UPDATE delivery SET -- if known
 finished_at = coalesce(CASE WHEN outcome <> 'abandoned' THEN finished_at END, CASE WHEN :is_finished THEN @now@ END), -- if known
 original_recipient = coalesce(:original, original_recipient), account = :account, mailbox = :mailbox, -- if known
 queue_id = coalesce(:queue_id, queue_id), host = :host, outcome = :outcome, reason = :reason, -- if known
-last_at = @now@, whole = whole OR :is_whole WHERE id = LAST_INSERT_ID() AND tries > 1 -- if known
+last_at = @now@, whole = whole OR :is_whole WHERE id = @delivery AND tries > 1 -- if known
 
 -- claim_copy: claims a copy, if nobody claimed it since it was looked at
 -- takes: identity digest account mailbox role doubt claim host pid recipient attempt_before again
 INSERT INTO copy (message, account, mailbox, role, state, doubt, claim, claimed_by, host, pid, first_at, attempt_at)
-SELECT @message, :account, :mailbox, :role, 'appending', :doubt, :claim, id, :host, :pid, @now@, @now@
-FROM delivery WHERE message = @message AND recipient = :recipient ON DUPLICATE KEY UPDATE message = copy.message
+VALUES (@message, :account, :mailbox, :role, 'appending', :doubt, :claim, @delivery, :host, :pid, @now@, @now@)
+ON DUPLICATE KEY UPDATE message = copy.message
 -- then
 UPDATE copy SET repeated = repeated + :again, state = 'appending', doubt = :doubt, attempt = attempt + 1, -- if attempt_before
-attempt_at = @now@, claim = :claim, claimed_by = @this_delivery@, host = :host, pid = :pid, error = NULL -- if attempt_before
+attempt_at = @now@, claim = :claim, claimed_by = @delivery, host = :host, pid = :pid, error = NULL -- if attempt_before
 WHERE message = @message AND account = :account AND mailbox = :mailbox AND attempt = :attempt_before -- if attempt_before
-AND (state = 'stored') = :again AND @this_delivery@ IS NOT NULL -- if attempt_before
+AND (state = 'stored') = :again AND @delivery IS NOT NULL -- if attempt_before
 
 -- hold_copies: the states of the copies in these mailboxes of these accounts that are still the claim's
 -- takes: identity digest accounts mailboxes claim

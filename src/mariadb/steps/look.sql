@@ -1,8 +1,8 @@
 -- look_message: the agreed method of locking, and since when the message is known
 -- takes: identity digest
 -- gives: method received_at
-SELECT a.lock_method, @us(m.received_at)@ DIV 1000000 FROM agreed a
-LEFT JOIN message m ON m.identity = :identity AND m.digest = :digest WHERE a.one = 1
+SELECT lock_method, (SELECT @us(received_at)@ DIV 1000000 FROM message WHERE identity = :identity AND digest = :digest)
+FROM agreed WHERE one = 1
 
 -- look_variants: a row if other content with this identity has a Sent copy in this mailbox, or one that may still be
 -- stored. That includes one that was given up while its APPEND was in doubt

@@ -20,11 +20,11 @@ AND account = :account AND mailbox = :mailbox AND role = 'sent' AND state IN ('p
 -- takes: identity digest recipient outcome reason is_finished is_whole claim read_ms lock_ms database_ms imap_ms
 UPDATE delivery SET outcome = :outcome, reason = :reason, last_at = @now@,
 finished_at = CASE WHEN :is_finished THEN coalesce(finished_at, @now@) ELSE finished_at END, whole = whole OR :is_whole
-WHERE message = @message AND recipient = :recipient
+WHERE id = @delivery
 -- then
 UPDATE try SET outcome = :outcome, reason = :reason, ended_at = CASE WHEN :outcome <> 'claimed' THEN @now@ END,
 read_ms = :read_ms, lock_ms = :lock_ms, database_ms = :database_ms, imap_ms = :imap_ms
-WHERE delivery = @this_delivery@ AND claim = :claim
+WHERE delivery = @delivery AND claim = :claim
 
 -- notify: tells nobody: MariaDB has no channels, and record.notify is refused
 -- takes: identity digest channel

@@ -21,7 +21,3 @@ TIMESTAMPADD(MICROSECOND, {}, '1970-01-01')
 
 -- word of_seconds: the time so many seconds since 1970
 TIMESTAMPADD(SECOND, {}, '1970-01-01')
-
--- word this_delivery: the number of the message's delivery to this recipient. @message is the number of the message with the
--- identity and digest that a step of claim.sql, record.sql or settle.sql takes; the engine sees to that (mariadb.c)
-(SELECT id FROM delivery WHERE message = @message AND recipient = :recipient)
