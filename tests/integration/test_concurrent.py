@@ -22,27 +22,32 @@ def lock_key(site, id):
     return int(found[1])
 
 
+class Tries(list):
+    of_who_waits = 2    # so many, at least
+
+
 def count_tries(site):
-    """Returns a list that from now on grows by one with each try to take the lock, or by two if the server waits for it; None
-    if nobody sees that."""
+    """Returns a list that from now on grows by one with each try to take the lock; None if nobody sees that."""
     if engine() == SQLITE:
         return None
-    tries = []
+    tries = Tries()
+    if locks.method_of(site) == "session":
+        tries.of_who_waits = 1      # the server waits
 
     def watch(_connection, side, data):
-        each = 2 if locks.method_of(site) == "session" and site.settings.get("lock.wait") else 1
-        tries.extend([True] * (side == CLIENT) * each * data.count(locks.TRY[locks.method_of(site)]))
+        tries.extend([True] * (side == CLIENT) * data.count(locks.TRY[locks.method_of(site)]))
         return data
     site.database_proxy(watch)
     return tries
 
 
-def wait_until_it_tries_again(delivery, tries):
+def wait_until_it_waits(delivery, tries):
     """tries: of count_tries. Where they are not seen, the pause between two of them is."""
     def pauses():
         with open(f"/proc/{delivery.process.pid}/wchan", encoding="ascii") as file:
             return re.search("nanosleep|^0$", file.read())      # 0: this kernel does not tell
-    wait_until(lambda: delivery.process.poll() is not None or (pauses() if tries is None else len(tries) > 1), "it tries again")
+    wait_until(lambda: delivery.process.poll() is not None or (pauses() if tries is None else len(tries) >= tries.of_who_waits),
+               "it waits for the lock")
 
 
 @pytest.mark.usefixtures("method")
@@ -113,7 +118,7 @@ def test_lock_wait_is_also_for_a_claim_just_made(site):
     site.settings.update({"lock.wait": "200s", "delivery.deadline": "250s"})
     tries = count_tries(site)
     delivery = site.start_delivery(mail, scuba)
-    wait_until_it_tries_again(delivery, tries)
+    wait_until_it_waits(delivery, tries)
     with locks.held(site, key):
         site.sql("UPDATE oncedrop.copy SET state = 'stored'")
     expect.duplicate(delivery.finish())

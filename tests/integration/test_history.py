@@ -20,7 +20,7 @@ from lab import lab as lab_module, lmtp, locks
 from lab.fake_imap import FakeImap
 from lab.messages import message, new_id
 from lab.process import free_port, wait_until
-from test_concurrent import count_tries, lock_key, wait_until_it_tries_again
+from test_concurrent import count_tries, lock_key, wait_until_it_waits
 from test_second_try import age, fake, refuse, swallow
 
 SCUBA, DOUG = "scuba@example.org", "doug@example.org"
@@ -144,7 +144,7 @@ def test_what_took_the_time(site):
     with locks.held(site, lock_key(site, id)):
         tries = count_tries(site)
         delivery = site.start_delivery(message(id=id), SCUBA, "-q", "4SLOW")
-        wait_until_it_tries_again(delivery, tries)
+        wait_until_it_waits(delivery, tries)
         time.sleep(0.4)     # the times measured
     done = delivery.finish()
     [row] = show(site, "4SLOW")["tries"]

@@ -15,7 +15,7 @@ from lab import dovecot_config, lmtp
 from lab.dovecot import Dovecot
 from lab.fake_imap import CAPABILITIES, FakeImap
 from lab.messages import message, on_the_wire
-from test_concurrent import count_tries, wait_until_it_tries_again
+from test_concurrent import count_tries, wait_until_it_waits
 
 SCUBA, LISA = "scuba@example.org", "lisa@example.org"
 
@@ -406,7 +406,7 @@ def test_lock_wait_is_for_the_other_copy_too(site):
     site.ledger.claim()
     tries = count_tries(site)
     delivery = site.start_delivery(mail, scuba)
-    wait_until_it_tries_again(delivery, tries)
+    wait_until_it_waits(delivery, tries)
     site.sql("UPDATE oncedrop.copy SET state = 'stored', stored_at = %s", (site.ledger.now(),))
     expect.stored(delivery.finish())
     assert site.count(scuba) == 1
@@ -421,7 +421,7 @@ def test_lock_wait_is_for_a_copy_by_another_name_too(site):
     site.ledger.claim(role="sent")
     tries = count_tries(site)
     delivery = site.start_delivery(mail, lisa)
-    wait_until_it_tries_again(delivery, tries)
+    wait_until_it_waits(delivery, tries)
     site.sql("UPDATE oncedrop.copy SET state = 'stored', stored_at = %s", (site.ledger.now(),))
     expect.stored(delivery.finish(), "Sent")
     assert site.count(lisa, "Gesendet") + site.count(lisa, "Sent") == 1
