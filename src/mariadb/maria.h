@@ -146,6 +146,18 @@ bool maria_send_text(struct sql_session *maria, const char *text, size_t size, s
  * NULL with the fault set. */
 struct sql_rows *maria_read(struct sql_session *maria, bool first, const char *gives, struct fault *fault) OD_MUST;
 
+/* maria_answer.c: answers to what was sent, kept in results */
+
+/* Reads until this step's is there; false: it is that of a failure, or an earlier one was. */
+bool maria_read_until(struct sql_session *maria, size_t mark) OD_MUST;
+
+/* Reads the rest. */
+void maria_read_all(struct sql_session *maria);
+
+/* Rolls back. A transaction of which a statement has failed cannot go on: what its other statements did must not be committed.
+ * Whether one is open is not known, for an error does not say so. */
+void maria_undo(struct sql_session *maria);
+
 /* maria_batch.c */
 
 /* The text of a step that does nothing, which is not sent. */

@@ -39,92 +39,10 @@ static bool send_text(struct sql_session *maria)
     return sent;
 }
 
-/* A transaction of which a statement has failed cannot go on: what its other statements did must not be committed. Whether
- * one is open is not known, for an error does not say so. */
-static void undo_transaction(struct sql_session *maria)
-{
-    struct fault ignored;
-    bool sent = maria_send_text(maria, "ROLLBACK", strlen("ROLLBACK"), &ignored);
-    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = sent ? maria_read(maria, true, "", &ignored) : NULL;
-    maria->lost = maria->lost || rows == NULL;
-}
-
-/* The server does not execute what follows, and does not answer to it. */
-static void stop_batch(struct sql_session *maria, enum maria_answer_kind kind)
-{
-    maria->failed = true;
-    maria->named = false;
-    maria->lost = maria->lost || !maria->ready ||
-                  (kind == MARIA_ANSWER_COMMIT && maria_failure(&maria->fault) != SQL_FAILURE_CONFLICT);
-    g_string_truncate(maria->released, 0);
-    g_string_truncate(maria->settings, 0);
-    undo_transaction(maria);
-}
-
-/* The site's own statement may answer with any number of results, of which the first counts, and then without one. */
-static struct sql_rows *read_rest(struct sql_session *maria, struct sql_rows *first)
-{
-    struct sql_rows *own = first;
-    while (own != NULL && mysql_field_count(maria->mysql) > 0) {
-        struct sql_rows *next OD_CLEANUP(sql_rows_free) = maria_read(maria, false, "", &maria->fault);
-        if (next == NULL)
-            sql_rows_free(&own);
-    }
-    return own;
-}
-
-/* Reads the next answer of what was sent; false if it is that of a failure, or was. */
-static bool read_answer(struct sql_session *maria)
-{
-    const struct maria_answer *answer = &g_array_index(maria->answers, struct maria_answer, maria->answered);
-    bool nothing = answer->kind == MARIA_ANSWER_NOTHING;
-    struct sql_rows *rows = nothing ? sql_rows_new(0, 0)
-                                    : maria_read(maria, !maria->begun, answer->gives, &maria->fault);
-    if (rows != NULL && answer->kind == MARIA_ANSWER_SITE)
-        rows = read_rest(maria, rows);
-    if (rows != NULL && nothing)
-        rows->changed = maria->changed;
-    else if (rows != NULL)
-        maria->changed = rows->changed;
-    maria->begun = maria->begun || !nothing;
-    maria->answered++;
-    if (rows != NULL && answer->kind == MARIA_ANSWER_SET_UP) {
-        maria->ready = maria_is_fit(maria, rows, &maria->fault);
-        if (!maria->ready)
-            sql_rows_free(&rows);
-    }
-    if (rows == NULL) {
-        stop_batch(maria, answer->kind);
-        return false;
-    }
-    if (answer->kind == MARIA_ANSWER_PART || answer->kind == MARIA_ANSWER_SET_UP)
-        sql_rows_free(&rows);
-    else
-        g_ptr_array_add(maria->results, rows);
-    return true;
-}
-
-/* Reads answers until this step's is there. */
-static bool read_until(struct sql_session *maria, size_t mark)
-{
-    while (!maria->failed && maria->results->len <= mark && maria->answered < maria->asked)
-        if (!read_answer(maria))
-            return false;
-    return maria->results->len > mark;
-}
-
-static void read_all(struct sql_session *maria)
-{
-    while (!maria->failed && maria->answered < maria->asked)
-        (void)read_answer(maria);
-    if (!maria->lost && mysql_more_results(maria->mysql)) /* which answer was whose is not known */
-        maria_hang_up(maria);
-}
-
 static void flush_if_long(struct sql_session *maria)
 {
     if (maria->text->len >= FLUSH_BYTES && send_text(maria))
-        read_all(maria);
+        maria_read_all(maria);
 }
 
 /* Goes on with the batch; false if nothing more of it is executed. */
@@ -196,12 +114,10 @@ void maria_add_site(struct sql_session *maria, const char *text)
 {
     if (!count_step(maria))
         return;
+    char *compound OD_CLEANUP(base_free) = base_printf("BEGIN NOT ATOMIC\n%s;\nEND", text);
     end_group(maria);
-    add_set_up(maria);
+    append_statement(maria, compound);
     expect_answer(maria, MARIA_ANSWER_SITE, "");
-    g_string_append_printf(maria->group, "BEGIN NOT ATOMIC\n%s;\nEND", text);
-    maria->grouped = 1;
-    end_group(maria);
     flush_if_long(maria);
 }
 
@@ -243,7 +159,7 @@ size_t maria_mark(const struct sql_session *maria)
 
 bool maria_passed(struct sql_session *maria, size_t mark, struct fault *fault)
 {
-    if (mark == 0 || read_until(maria, mark - 1))
+    if (mark == 0 || maria_read_until(maria, mark - 1))
         return true;
     if (!maria->told)
         *fault = maria->fault;
@@ -270,7 +186,7 @@ bool maria_finish(struct sql_session *maria)
     g_string_truncate(maria->group, 0);
     g_string_truncate(maria->released, 0);
     maria->grouped = 0;
-    read_all(maria);
+    maria_read_all(maria);
     g_ptr_array_set_size(maria->results, 0);
     g_array_set_size(maria->answers, 0);
     maria->asked = maria->answered = maria->added = 0;
@@ -285,7 +201,7 @@ static bool set_up_alone(struct sql_session *maria, struct fault *fault)
 {
     add_set_up(maria);
     if (maria->text->len > 0 && send_text(maria))
-        read_all(maria);
+        maria_read_all(maria);
     bool done = !maria->failed;
     if (!done)
         *fault = maria->fault;
@@ -303,6 +219,6 @@ bool maria_script(struct sql_session *maria, const char *text, struct fault *fau
         done = rows != NULL;
     }
     if (!done)
-        undo_transaction(maria);
+        maria_undo(maria);
     return done;
 }

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The answers to a batch: each is what was expected in its place, or the batch ends there. */
+#include <string.h>
+
+#include "mariadb/maria.h"
+
+void maria_undo(struct sql_session *maria)
+{
+    struct fault ignored;
+    bool sent = maria_send_text(maria, "ROLLBACK", strlen("ROLLBACK"), &ignored);
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = sent ? maria_read(maria, true, "", &ignored) : NULL;
+    maria->lost = maria->lost || rows == NULL;
+}
+
+/* The server does not execute what follows, and does not answer to it. */
+static void stop_batch(struct sql_session *maria, enum maria_answer_kind kind)
+{
+    maria->failed = true;
+    maria->named = false;
+    maria->lost = maria->lost || !maria->ready ||
+                  (kind == MARIA_ANSWER_COMMIT && maria_failure(&maria->fault) != SQL_FAILURE_CONFLICT);
+    g_string_truncate(maria->released, 0);
+    g_string_truncate(maria->settings, 0);
+    maria_undo(maria);
+}
+
+/* The site's own statement may answer with any number of results, of which the first counts, and then without one. */
+static struct sql_rows *read_rest(struct sql_session *maria, struct sql_rows *first)
+{
+    struct sql_rows *own = first;
+    while (own != NULL && mysql_field_count(maria->mysql) > 0) {
+        struct sql_rows *next OD_CLEANUP(sql_rows_free) = maria_read(maria, false, "", &maria->fault);
+        if (next == NULL)
+            sql_rows_free(&own);
+    }
+    return own;
+}
+
+/* Reads the next answer of what was sent; false if it is that of a failure, or was. */
+static bool read_answer(struct sql_session *maria)
+{
+    const struct maria_answer *answer = &g_array_index(maria->answers, struct maria_answer, maria->answered);
+    bool nothing = answer->kind == MARIA_ANSWER_NOTHING;
+    struct sql_rows *rows = nothing ? sql_rows_new(0, 0)
+                                    : maria_read(maria, !maria->begun, answer->gives, &maria->fault);
+    if (rows != NULL && answer->kind == MARIA_ANSWER_SITE)
+        rows = read_rest(maria, rows);
+    if (rows != NULL && nothing)
+        rows->changed = maria->changed;
+    else if (rows != NULL)
+        maria->changed = rows->changed;
+    maria->begun = maria->begun || !nothing;
+    maria->answered++;
+    if (rows != NULL && answer->kind == MARIA_ANSWER_SET_UP) {
+        maria->ready = maria_is_fit(maria, rows, &maria->fault);
+        if (!maria->ready)
+            sql_rows_free(&rows);
+    }
+    if (rows == NULL) {
+        stop_batch(maria, answer->kind);
+        return false;
+    }
+    if (answer->kind == MARIA_ANSWER_PART || answer->kind == MARIA_ANSWER_SET_UP)
+        sql_rows_free(&rows);
+    else
+        g_ptr_array_add(maria->results, rows);
+    return true;
+}
+
+bool maria_read_until(struct sql_session *maria, size_t mark)
+{
+    while (!maria->failed && maria->results->len <= mark && maria->answered < maria->asked)
+        if (!read_answer(maria))
+            return false;
+    return maria->results->len > mark;
+}
+
+void maria_read_all(struct sql_session *maria)
+{
+    while (!maria->failed && maria->answered < maria->asked)
+        (void)read_answer(maria);
+    if (!maria->lost && mysql_more_results(maria->mysql)) /* which answer was whose is not known */
+        maria_hang_up(maria);
+}
