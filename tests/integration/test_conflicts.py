@@ -107,7 +107,7 @@ def test_in_the_leases_of_a_purge(site):
     expect.stored(site.deliver(message(), scuba))
     site.ledger.older("message", "received_at", days=100)
     site.ledger.older("delivery", "last_at", days=100)
-    conflict = Conflict(site, b"INSERT INTO lease", b"COMMIT")
+    conflict = Conflict(site, b"INSERT INTO lease", b"\nCOMMIT")
     through = site.settings["database.conninfo"].replace(f"{lab_module.DELIVERY}:{lab_module.DELIVERY}", f"{lab_module.OWNER}:{lab_module.OWNER}")
     purge = functools.partial(site.run, "purge", "--older-than", "30d", options=["-o", f"database.conninfo={through}"])
     done = purge()
@@ -120,6 +120,6 @@ def test_in_the_leases_of_a_purge(site):
 def test_in_the_lease_of_a_check(site):
     """It says so, and not that the lock is granted twice, or never."""
     locks.agree(site, "lease")
-    conflict = Conflict(site, b"INSERT INTO lease", b"COMMIT")
+    conflict = Conflict(site, b"INSERT INTO lease", b"\nCOMMIT")
     said = " ".join(site.check().out.split())
     assert conflict.met and "Deadlock found" in said and "cannot be used here" not in said, said
