@@ -54,6 +54,7 @@ struct sql_session {
     guint group_answer;     /* which one */
     GString *settings;      /* the text that has set what transactions need; "": not known */
     bool any_durability;    /* database.durability = server */
+    GHashTable *prepared;   /* struct prepared by text (maria_prepared.c) */
     GString *text;          /* of the batch, what is not sent yet */
     size_t sent;            /* bytes of what was sent last */
     GString *released;      /* of the transaction: what is to follow its COMMIT */
@@ -193,8 +194,8 @@ bool maria_script(struct sql_session *maria, const char *text, struct fault *fau
 
 /* The statements of a step for these values, a new string. A list stands behind "IN (" as its items, behind "VALUES (" or
  * "VALUES (@message, " as a column of as many rows as it has items, of which the lists that follow are the others, and
- * elsewhere as JSON. */
-char *maria_text(const char *text, const struct sql_value *values) OD_MUST;
+ * elsewhere as JSON. given: the values are appended to it, for EXECUTE, and ? stands for each; NULL: they stand in the text. */
+char *maria_text(const char *text, const struct sql_value *values, GString *given) OD_MUST;
 
 /* How many statements a step has. */
 size_t maria_statements(const char *text) OD_MUST;
@@ -202,6 +203,14 @@ size_t maria_statements(const char *text) OD_MUST;
 /* A statement of the site's own, with $1 outside of its quotes and comments for the value, as one that executes it and
  * nothing else: a new string. */
 char *maria_site_text(const char *text, const struct sql_value *value) OD_MUST;
+
+/* maria_prepared.c */
+
+/* Appends the statements of a step that a session executes for each message. Those that it has executed before are prepared. */
+void maria_append_prepared(struct sql_session *maria, GString *all, const char *text, const struct sql_value *values);
+
+/* What is prepared is not known any more: it is prepared anew, which replaces what there may be. */
+void maria_forget_prepared(struct sql_session *maria);
 
 /* maria_remedy.c */
 enum sql_failure maria_failure(const struct fault *fault) OD_MUST;

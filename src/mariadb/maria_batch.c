@@ -181,6 +181,7 @@ bool maria_finish(struct sql_session *maria)
     if (maria->text->len + maria->group->len > 0) { /* it was not sent */
         g_string_truncate(maria->settings, 0);
         maria->named = false;
+        maria_forget_prepared(maria);
     }
     g_string_truncate(maria->text, 0);
     g_string_truncate(maria->group, 0);

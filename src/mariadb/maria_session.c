@@ -70,6 +70,7 @@ struct sql_session *maria_session_new(const struct config *config)
     maria->group = g_string_new(NULL);
     maria->settings = g_string_new(NULL);
     maria->recipient = g_string_new(NULL);
+    maria->prepared = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     maria->released = g_string_new(NULL);
     maria->answers = g_array_new(FALSE, FALSE, sizeof(struct maria_answer));
     maria->results = g_ptr_array_new_with_free_func(free_rows);
@@ -82,6 +83,7 @@ void maria_session_free(struct sql_session *maria)
     g_string_free(maria->group, TRUE);
     g_string_free(maria->settings, TRUE);
     g_string_free(maria->recipient, TRUE);
+    g_hash_table_destroy(maria->prepared);
     g_string_free(maria->released, TRUE);
     g_array_unref(maria->answers);
     g_ptr_array_unref(maria->results);

@@ -34,8 +34,23 @@ static void append_text(GString *sql, const char *text, size_t most, bool hex)
     }
 }
 
-static void append_item(GString *sql, const struct sql_value *list, size_t item)
+/* Where values go: into the text, or, if it is to be prepared, to those that EXECUTE is given, with a ? in their place. */
+struct out {
+    GString *sql, *given; /* given: NULL: into the text */
+};
+
+static GString *place(struct out *out)
 {
+    if (out->given == NULL)
+        return out->sql;
+    g_string_append_c(out->sql, '?');
+    g_string_append(out->given, out->given->len > 0 ? ", " : "");
+    return out->given;
+}
+
+static void append_item(struct out *out, const struct sql_value *list, size_t item)
+{
+    GString *sql = place(out);
     if (list->kind == SQL_KIND_NUMBERS)
         g_string_append_printf(sql, "%" G_GINT64_FORMAT, list->numbers[item]);
     else if (list->texts[item] == NULL)
@@ -44,14 +59,14 @@ static void append_item(GString *sql, const struct sql_value *list, size_t item)
         append_text(sql, list->texts[item], SQL_TEXT_MAX, false);
 }
 
-static void append_items(GString *sql, const struct sql_value *list)
+static void append_items(struct out *out, const struct sql_value *list)
 {
     for (size_t i = 0; i < list->size; i++) {
-        g_string_append(sql, i > 0 ? ", " : "");
-        append_item(sql, list, i);
+        g_string_append(out->sql, i > 0 ? ", " : "");
+        append_item(out, list, i);
     }
     if (list->size == 0)
-        g_string_append(sql, "NULL"); /* is in no list */
+        g_string_append(out->sql, "NULL"); /* is in no list */
 }
 
 static void append_as_json(GString *sql, const struct sql_value *list)
@@ -82,10 +97,7 @@ static void append_value(GString *sql, const struct sql_value *value)
         break;
     case SQL_KIND_TEXTS:
     case SQL_KIND_NUMBERS:
-        if (g_str_has_suffix(sql->str, "IN ("))
-            append_items(sql, value);
-        else
-            append_as_json(sql, value);
+        append_as_json(sql, value);
         break;
     }
 }
@@ -97,9 +109,9 @@ static size_t number_at(const char *digits)
 }
 
 /* Behind the beginning of a row: a row for each item of the lists, up to the closing parenthesis, which is returned. */
-static const char *append_rows(GString *sql, const char *text, const struct sql_value *values)
+static const char *append_rows(struct out *out, const char *text, const struct sql_value *values)
 {
-    const char *begin = g_str_has_suffix(sql->str, ROW) ? ROW : ROW_OF_MESSAGE;
+    const char *begin = g_str_has_suffix(out->sql->str, ROW) ? ROW : ROW_OF_MESSAGE;
     const struct sql_value *lists[SQL_VALUES_MAX];
     size_t count = 0;
     for (; *text != ')'; text++)
@@ -107,10 +119,10 @@ static const char *append_rows(GString *sql, const char *text, const struct sql_
             lists[count++] = &values[number_at(text + 1)];
     for (size_t row = 0; count > 0 && row < lists[0]->size; row++) {
         if (row > 0)
-            g_string_append_printf(sql, "), %s", begin + strlen("VALUES "));
+            g_string_append_printf(out->sql, "), %s", begin + strlen("VALUES "));
         for (size_t i = 0; i < count; i++) {
-            g_string_append(sql, i > 0 ? ", " : "");
-            append_item(sql, lists[i], row);
+            g_string_append(out->sql, i > 0 ? ", " : "");
+            append_item(out, lists[i], row);
         }
     }
     return text;
@@ -126,26 +138,36 @@ static bool is_list(const struct sql_value *value)
     return value->kind == SQL_KIND_TEXTS || value->kind == SQL_KIND_NUMBERS;
 }
 
-char *maria_text(const char *text, const struct sql_value *values)
+/* The value that stands here; returns what follows it. */
+static const char *append_value_at(struct out *out, const char *text, const struct sql_value *values)
 {
-    GString *sql = g_string_sized_new(2 * strlen(text));
+    const struct sql_value *value = &values[number_at(text + 1)];
+    if (is_list(value) && begins_row(out->sql))
+        return append_rows(out, text, values);
+    if (is_list(value) && g_str_has_suffix(out->sql->str, "IN ("))
+        append_items(out, value);
+    else
+        append_value(place(out), value);
+    return text + 3;
+}
+
+char *maria_text(const char *text, const struct sql_value *values, GString *given)
+{
+    struct out out = {.sql = g_string_sized_new(2 * strlen(text)), .given = given};
     while (*text != '\0') {
         if (*text == SQL_TEXT_IF) {
             text += values[number_at(text + 1)].kind == SQL_KIND_NONE ? strcspn(text, "\n") : 3;
-        } else if (*text == SQL_TEXT_VALUE && is_list(&values[number_at(text + 1)]) && begins_row(sql)) {
-            text = append_rows(sql, text, values);
         } else if (*text == SQL_TEXT_VALUE) {
-            append_value(sql, &values[number_at(text + 1)]);
-            text += 3;
+            text = append_value_at(&out, text, values);
         } else {
             size_t plain = strcspn(text, (const char[]){SQL_TEXT_VALUE, SQL_TEXT_IF, '\0'});
-            g_string_append_len(sql, text, (gssize)plain);
+            g_string_append_len(out.sql, text, (gssize)plain);
             text += plain;
         }
     }
-    while (sql->len > 0 && strchr(";\n", sql->str[sql->len - 1]) != NULL) /* all of the last statement was left out */
-        g_string_truncate(sql, sql->len - 1);
-    return g_string_free(sql, FALSE);
+    while (out.sql->len > 0 && strchr(";\n", out.sql->str[out.sql->len - 1]) != NULL) /* all of the last was left out */
+        g_string_truncate(out.sql, out.sql->len - 1);
+    return g_string_free(out.sql, FALSE);
 }
 
 size_t maria_statements(const char *text)

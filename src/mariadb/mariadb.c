@@ -33,10 +33,12 @@ static void maria_engine_receive_any(struct sql_session *maria)
 
 /* WRITES: it is part of what a delivery writes, of which nobody takes rows. COUNTED: but asks how many it has changed.
  * OF_MESSAGE: its text has @message, the number of the message with the identity and digest that are its first values.
- * OF_DELIVERY: and @delivery, that of the message's delivery to its recipient. */
-enum { WRITES = 1, COUNTED = 2, OF_MESSAGE = 4, OF_DELIVERY = 8 };
+ * OF_DELIVERY: and @delivery, that of the message's delivery to its recipient. OFTEN: nothing of all that. These
+ * are the steps of each delivery, and so are prepared; but those of locks are not: their names must never come out differently. */
+enum { WRITES = 1, COUNTED = 2, OF_MESSAGE = 4, OF_DELIVERY = 8, OFTEN = 16 };
 static const unsigned char kinds[SQL_STEPS] = {
     [SQL_STEP_begin] = WRITES,
+    [SQL_STEP_look_message] = OFTEN,
     [SQL_STEP_record_message] = WRITES, /* which sets it */
     [SQL_STEP_record_addresses] = WRITES | OF_MESSAGE,
     [SQL_STEP_record_part] = WRITES | OF_MESSAGE,
@@ -80,12 +82,6 @@ static bool note_delivery(struct sql_session *maria, const struct sql_value *rec
     return same;
 }
 
-static void append_own(GString *all, char *text)
-{
-    g_string_append_printf(all, "%s%s", all->len > 0 ? ";\n" : "", text);
-    base_free(&text);
-}
-
 /* The statements of a step, a new string. */
 static char *text_of(struct sql_session *maria, enum sql_step step, const struct sql_value *values)
 {
@@ -93,14 +89,16 @@ static char *text_of(struct sql_session *maria, enum sql_step step, const struct
         "SET @message = (SELECT id FROM message WHERE identity = \00100 AND digest = \00101)";
     static const char name_delivery[] =
         "SET @delivery = (SELECT id FROM delivery WHERE message = @message AND recipient = \00100)";
-    GString *all = g_string_new(NULL);
     bool of_message = step == SQL_STEP_record_message || (kinds[step] & OF_MESSAGE) != 0;
+    if (kinds[step] == 0)
+        return maria_text(steps[step].text, values, NULL);
+    GString *all = g_string_new(NULL);
     if (of_message && !note_message(maria, values) && step != SQL_STEP_record_message)
-        append_own(all, maria_text(name_message, values));
+        maria_append_prepared(maria, all, name_message, values);
     const struct sql_value *recipient = kinds[step] & OF_DELIVERY ? recipient_of(step, values) : NULL;
     if (recipient != NULL && !note_delivery(maria, recipient) && step != SQL_STEP_answer)
-        append_own(all, maria_text(name_delivery, recipient));
-    append_own(all, maria_text(steps[step].text, values));
+        maria_append_prepared(maria, all, name_delivery, recipient);
+    maria_append_prepared(maria, all, steps[step].text, values);
     return g_string_free(all, FALSE);
 }
 
@@ -122,7 +120,7 @@ static void add_settings(struct sql_session *maria, const struct sql_value *valu
         SQL_NUMBER(MAX(values[1].number, INT64_C(2) * SQL_TIMEOUT_MS)),
         SQL_NUMBER(MAX(values[2].number, SQL_TIMEOUT_MS)),
     };
-    char *text OD_CLEANUP(base_free) = maria_text(steps[SQL_STEP_settings].text, least);
+    char *text OD_CLEANUP(base_free) = maria_text(steps[SQL_STEP_settings].text, least, NULL);
     bool same = strcmp(maria->settings->str, text) == 0;
     if (!maria->failed)
         g_string_assign(maria->settings, text);
@@ -134,7 +132,7 @@ static void add_settings(struct sql_session *maria, const struct sql_value *valu
 
 static void add_release(struct sql_session *maria, const struct sql_step_text *it, const struct sql_value *values)
 {
-    char *text OD_CLEANUP(base_free) = maria_text(it->text, values);
+    char *text OD_CLEANUP(base_free) = maria_text(it->text, values, NULL);
     maria_add_released(maria, text);
 }
 

@@ -12,7 +12,7 @@ import subprocess
 import expect
 import pytest
 from lab import lab as lab_module, lmtp
-from lab.ledger import SQLITE, engine
+from lab.ledger import MARIADB, SQLITE, engine
 from lab.messages import message, new_id
 from lab.process import wait_until
 
@@ -46,7 +46,8 @@ def with_canary(site):
         os.symlink(os.path.dirname(site.database), link)
         site.settings["database.conninfo"] = f"sqlite:{link}/{os.path.basename(site.database)}"
         return
-    site.settings["database.conninfo"] += f" fallback_application_name={CANARY}"
+    more = f"?socket=/{CANARY}" if engine() == MARIADB else f" fallback_application_name={CANARY}"
+    site.settings["database.conninfo"] += more
 
 
 def leaks(site):

@@ -14,7 +14,7 @@
 
 static void check_text(const char *text, const struct sql_value *values, const char *expected)
 {
-    char *sql OD_CLEANUP(base_free) = maria_text(text, values);
+    char *sql OD_CLEANUP(base_free) = maria_text(text, values, NULL);
     assert_string_equal(sql, expected);
 }
 
@@ -57,7 +57,7 @@ static void test_no_value_ends_its_literal(void **state)
     for (int byte = 1; byte < 256; byte++) {
         const char text[] = {(char)byte, '\0'};
         const struct sql_value value = SQL_TEXT(text);
-        char *sql OD_CLEANUP(base_free) = maria_text("\00100", &value);
+        char *sql OD_CLEANUP(base_free) = maria_text("\00100", &value, NULL);
         const char *quoted = strchr(sql, '\'');
         assert_non_null(quoted);
         assert_int_equal(strspn(quoted + 1,
@@ -113,6 +113,37 @@ static void test_site_text(void **state)
     check_site("SELECT '$1", "SELECT '$1", "");
 }
 
+static void check_prepared(struct sql_session *maria, const char *text, const struct sql_value *values,
+                           const char *expected)
+{
+    g_autoptr(GString) all = g_string_new(NULL);
+    maria_append_prepared(maria, all, text, values);
+    assert_string_equal(all->str, expected);
+}
+
+/* From the second time on; values, lists and conditions make the same text, or another. */
+static void test_prepared(void **state)
+{
+    const struct config config = {.lock.method = LOCK_METHOD_SESSION};
+    const char *texts[] = {"a", NULL};
+    const struct sql_value one[] = {SQL_TEXT("it's"), SQL_NONE, SQL_TEXTS(texts, 2)};
+    const struct sql_value other[] = {SQL_NUMBER(2), SQL_TRUTH(true), SQL_TEXTS(texts, 1)};
+    const char text[] = "START;\nUPDATE \00100 IN (\00102)\n\00201more;\n\00201SET \00101";
+    struct sql_session *maria = maria_session_new(&config);
+    (void)state;
+    check_prepared(maria, text, one, "START;\nUPDATE _utf8mb4 X'69742773' IN ('a', NULL)");
+    check_prepared(maria, text, one,
+                   "START;\nPREPARE p0 FROM _utf8mb4 X'555044415445203f20494e20283f2c203f29';\n"
+                   "EXECUTE p0 USING _utf8mb4 X'69742773', 'a', NULL");
+    check_prepared(maria, text, one, "START;\nEXECUTE p0 USING _utf8mb4 X'69742773', 'a', NULL");
+    check_prepared(maria, text, other, "START;\nUPDATE 2 IN ('a')\nmore;\nSET TRUE");
+    maria_forget_prepared(maria);
+    check_prepared(maria, "UPDATE \00100 IN (\00102)", one,
+                   "PREPARE p0 FROM _utf8mb4 X'555044415445203f20494e20283f2c203f29';\n"
+                   "EXECUTE p0 USING _utf8mb4 X'69742773', 'a', NULL");
+    maria_session_free(maria);
+}
+
 static void check_conninfo(const char *conninfo, const char *expected)
 {
     struct fault fault = {.text = ""};
@@ -143,15 +174,15 @@ static void test_conninfo(void **state)
         {"mariadb://u:p@s@a.example,[::1]:3308,10.0.0.1/x?ssl_ca=/ca",
          "u p@s x - /ca a.example:0! ::1:3308 10.0.0.1:0!"},
         {"mariadb://u:p%40%3a%2F@/x?socket=/a%20b", "u p@:/ x /a b - -:0"},
-        {"mariadb://u:secret@h:x/", "x is no port"},
-        {"mariadb://u:secret@h:65536/", "is no port"},
-        {"mariadb://[::1/", "is no port"},
+        {"mariadb://u:secret@h:x/", "a port is wrong"},
+        {"mariadb://u:secret@h:65536/", "a port is wrong"},
+        {"mariadb://[::1/", "a port is wrong"},
         {"mariadb://[::1]x/", "a host is wrong"},
         {"mariadb://u:%zz@h/", "begins no escape"},
         {"mariadb://u:%00@h/", "begins no escape"},
-        {"mariadb://h/x?nothing=1", "there is no option nothing"},
+        {"mariadb://h/x?nothing=1", "an option is none of MariaDB's"},
         {"mariadb://h/x?socket=a", "socket must be an absolute path"},
-        {"mariadb://h/x?socket", "there is no option socket"},
+        {"mariadb://h/x?socket", "an option is none of MariaDB's"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -197,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_lists),     cmocka_unit_test(test_conditions),
         cmocka_unit_test(test_site_text), cmocka_unit_test(test_conninfo),
         cmocka_unit_test(test_hosts),     cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_prepared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

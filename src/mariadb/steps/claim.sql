@@ -31,8 +31,8 @@ last_at = @now@, whole = whole OR :is_whole WHERE id = @delivery AND tries > 1 -
 -- claim_copy: claims a copy, if nobody claimed it since it was looked at
 -- takes: identity digest account mailbox role doubt claim host pid recipient attempt_before again
 INSERT INTO copy (message, account, mailbox, role, state, doubt, claim, claimed_by, host, pid, first_at, attempt_at)
-VALUES (@message, :account, :mailbox, :role, 'appending', :doubt, :claim, @delivery, :host, :pid, @now@, @now@)
-ON DUPLICATE KEY UPDATE message = copy.message
+SELECT @message, :account, :mailbox, :role, 'appending', :doubt, :claim, @delivery, :host, :pid, @now@, @now@
+FROM DUAL WHERE @delivery IS NOT NULL ON DUPLICATE KEY UPDATE message = copy.message
 -- then
 UPDATE copy SET repeated = repeated + :again, state = 'appending', doubt = :doubt, attempt = attempt + 1, -- if attempt_before
 attempt_at = @now@, claim = :claim, claimed_by = @delivery, host = :host, pid = :pid, error = NULL -- if attempt_before

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Statements that a session has executed before are prepared: a quarter of what a delivery takes the server is to read their
+ * texts. They stay texts of the batch, as PREPARE and EXECUTE. */
+#include <string.h>
+
+#include "mariadb/maria.h"
+
+#define STATEMENTS_MOST 200 /* of a session */
+#define TEXT_MOST 8192      /* bytes */
+
+struct prepared {
+    unsigned number; /* its name is p and this */
+    bool there;
+};
+
+void maria_forget_prepared(struct sql_session *maria)
+{
+    GHashTableIter all;
+    gpointer it;
+    g_hash_table_iter_init(&all, maria->prepared);
+    while (g_hash_table_iter_next(&all, NULL, &it))
+        ((struct prepared *)it)->there = false;
+}
+
+/* Whether this text was executed before; it is remembered. */
+static struct prepared *find_prepared(struct sql_session *maria, const char *sql)
+{
+    struct prepared *it = g_hash_table_lookup(maria->prepared, sql);
+    guint size = g_hash_table_size(maria->prepared);
+    if (it != NULL || size >= STATEMENTS_MOST || strlen(sql) > TEXT_MOST)
+        return it;
+    struct prepared *new = g_new0(struct prepared, 1);
+    new->number = size;
+    g_hash_table_insert(maria->prepared, g_strdup(sql), new);
+    return NULL;
+}
+
+static void append_execute(GString *all, struct prepared *it, const char *sql, const char *given)
+{
+    const struct sql_value text = SQL_TEXT_MOST(sql, TEXT_MOST);
+    if (!it->there) {
+        char *literal OD_CLEANUP(base_free) = maria_text("\00100", &text, NULL);
+        g_string_append_printf(all, "PREPARE p%u FROM %s;\n", it->number, literal);
+    }
+    g_string_append_printf(all, "EXECUTE p%u USING %s", it->number, given);
+    it->there = true;
+}
+
+/* One statement of a step. */
+static void append_prepared(struct sql_session *maria, GString *all, const char *text, const struct sql_value *values)
+{
+    g_autoptr(GString) given = g_string_new(NULL);
+    char *sql OD_CLEANUP(base_free) = maria_text(text, values, given);
+    if (sql[0] == '\0') /* all of it was left out */
+        return;
+    g_string_append(all, all->len > 0 ? ";\n" : "");
+    struct prepared *it = given->len > 0 ? find_prepared(maria, sql) : NULL;
+    if (it != NULL) {
+        append_execute(all, it, sql, given->str);
+    } else {
+        char *plain OD_CLEANUP(base_free) = maria_text(text, values, NULL);
+        g_string_append(all, plain);
+    }
+}
+
+void maria_append_prepared(struct sql_session *maria, GString *all, const char *text, const struct sql_value *values)
+{
+    for (const char *end; *text != '\0'; text = end) {
+        const char *next = strstr(text, ";\n");
+        end = next != NULL ? next + strlen(";\n") : text + strlen(text);
+        char *statement OD_CLEANUP(base_free) = base_strndup(text, (size_t)((next != NULL ? next : end) - text));
+        append_prepared(maria, all, statement, values);
+    }
+}
