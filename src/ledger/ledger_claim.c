@@ -12,7 +12,8 @@ bool ledger_works_here(const struct ledger *ledger)
     return ledger->engine->works_here;
 }
 
-/* The recipient's delivery and this try of it, in one statement. known: the message was recorded before. */
+/* The recipient's delivery and this try of it, in one statement. known: the message may have been
+ * recorded before. */
 static void add_answer(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_answer *answer,
                        bool known, const struct ledger_times *times)
 {
@@ -95,8 +96,9 @@ void ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, c
 {
     if (!found->known)
         ledger_add_record(ledger, claim->message, found->received_at, decoded);
+    bool known = found->known || ledger_leases(ledger); /* a lease may have been another's since the look */
     for (size_t i = 0; i < answers.count; i++)
-        add_answer(ledger, claim, &answers.answers[i], found->known, &answers.times);
+        add_answer(ledger, claim, &answers.answers[i], known, &answers.times);
     size_t searches = 0;
     for (size_t i = 0; i < claim->copy_count; i++) {
         add_copy(ledger, claim, &claim->copies[i]);

@@ -26,7 +26,7 @@ static void engine_add_text(struct sql_session *maria, const char *text, struct 
     GString *marked = g_string_new(text);
     g_string_replace(marked, "@schema@.", "", 0);
     g_string_replace(marked, "$1", "\00100", 0);
-    char *sql OD_CLEANUP(base_free) = maria_text(marked->str, &value);
+    char *sql OD_CLEANUP(base_free) = maria_text(marked->str, &value, NULL);
     maria_add(maria, sql, 1, "");
     g_string_free(marked, TRUE);
 }
