@@ -150,11 +150,11 @@ class Maria:
             return "Quit" if body[:1] == b"\1" else "Command"
         found = statements(body)
         self.running.extend(found)
-        return "Query with COMMIT" if b"COMMIT" in found else "Query"
+        return "Query with COMMIT" if any(map(COMMITS.search, found)) else "Query"
 
     def of_server(self, body):
         kind = self.name(body)
-        commit = self.running and self.running[0] == b"COMMIT"
+        commit = self.running and COMMITS.search(self.running[0])
         if kind in ("OK", "End of rows") and self.running:
             self.running.popleft()
         if kind == "Error":
@@ -178,6 +178,9 @@ class Maria:
             return "End of rows" if end else "Row"
         self.result = ROWS if end else self.result
         return "End of columns" if end else "Column"
+
+
+COMMITS = re.compile(rb"^COMMIT(?=;?$)", re.M)      # of a statement, also of a compound one
 
 
 def statements(query):
@@ -313,8 +316,8 @@ def rolled_back(parse):
 def refused(query, manner):
     """A query whose first, or last, COMMIT is answered with an error, as on a cluster where another node was first."""
     found = statements(query[Maria.HEADER:])
-    commits = [number for number, one in enumerate(found) if one == b"COMMIT"]
-    found[commits[0 if manner == ROLLED_BACK else -1]] = b"SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213"
+    number = [number for number, one in enumerate(found) if COMMITS.search(one)][0 if manner == ROLLED_BACK else -1]
+    found[number] = COMMITS.sub(b"SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213", found[number])
     body = query[Maria.HEADER:Maria.HEADER + 1] + b";\n".join(found)
     return len(body).to_bytes(3, "little") + query[3:Maria.HEADER] + body
 
