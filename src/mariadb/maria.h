@@ -45,9 +45,11 @@ struct sql_session {
     bool set_up;          /* the session's settings were sent */
     bool ready;           /* and have taken effect: else the session is of no use */
     enum lock_method method;
-    bool named; /* @message is the number of the message with this identity and digest */
+    bool named;    /* @message is the number of the message with this identity and digest */
+    bool recorded; /* by this session, so that it is there in the next batch, too */
     unsigned char message[64];
     GString *recipient;     /* then @delivery is that of its delivery to this one; "": it is not */
+    bool answered_it;       /* recorded by this session, likewise */
     bool without;           /* since the last begin_look there is no transaction to commit */
     GString *group;         /* of the batch: statements that are to be answered as one, not yet part of text */
     size_t grouped;         /* how many */

@@ -192,6 +192,9 @@ bool maria_finish(struct sql_session *maria)
     g_array_set_size(maria->answers, 0);
     maria->asked = maria->answered = maria->added = 0;
     maria->failed = maria->told = false;
+    maria->named = maria->named && maria->recorded;
+    if (!maria->answered_it)
+        g_string_truncate(maria->recipient, 0);
     maria->timeout_ms = SQL_TIMEOUT_MS;
     maria->receive_max = MARIA_RECEIVE_MAX;
     maria->received = 0;

@@ -60,8 +60,8 @@ static const struct sql_value *recipient_of(enum sql_step step, const struct sql
                                                  : offsetof(struct sql_takes_settle_answer, recipient) / size];
 }
 
-/* Whether @message is this message's number already; from now on it is. */
-static bool note_message(struct sql_session *maria, const struct sql_value *values)
+/* Whether @message is this message's number already; from now on it is. recorded: it will be, by this step. */
+static bool note_message(struct sql_session *maria, const struct sql_value *values, bool recorded)
 {
     unsigned char message[sizeof(maria->message)] = {0};
     memcpy(message, values[0].bytes, MIN(values[0].size, sizeof(message) / 2));
@@ -69,16 +69,18 @@ static bool note_message(struct sql_session *maria, const struct sql_value *valu
     bool same = maria->named && memcmp(maria->message, message, sizeof(message)) == 0;
     memcpy(maria->message, message, sizeof(message));
     maria->named = true;
+    maria->recorded = recorded || (same && maria->recorded);
     if (!same)
         g_string_truncate(maria->recipient, 0);
     return same;
 }
 
 /* The same for @delivery, of this message. */
-static bool note_delivery(struct sql_session *maria, const struct sql_value *recipient)
+static bool note_delivery(struct sql_session *maria, const struct sql_value *recipient, bool recorded)
 {
     bool same = strcmp(maria->recipient->str, recipient->text) == 0;
     g_string_assign(maria->recipient, recipient->text);
+    maria->answered_it = recorded || (same && maria->answered_it);
     return same;
 }
 
@@ -89,14 +91,15 @@ static char *text_of(struct sql_session *maria, enum sql_step step, const struct
         "SET @message = (SELECT id FROM message WHERE identity = \00100 AND digest = \00101)";
     static const char name_delivery[] =
         "SET @delivery = (SELECT id FROM delivery WHERE message = @message AND recipient = \00100)";
-    bool of_message = step == SQL_STEP_record_message || (kinds[step] & OF_MESSAGE) != 0;
+    bool records = step == SQL_STEP_record_message, answers = step == SQL_STEP_answer;
+    bool of_message = records || (kinds[step] & OF_MESSAGE) != 0;
     if (kinds[step] == 0)
         return maria_text(steps[step].text, values, NULL);
     GString *all = g_string_new(NULL);
-    if (of_message && !note_message(maria, values) && step != SQL_STEP_record_message)
+    if (of_message && !note_message(maria, values, records) && !records)
         maria_append_prepared(maria, all, name_message, values);
     const struct sql_value *recipient = kinds[step] & OF_DELIVERY ? recipient_of(step, values) : NULL;
-    if (recipient != NULL && !note_delivery(maria, recipient) && step != SQL_STEP_answer)
+    if (recipient != NULL && !note_delivery(maria, recipient, answers) && !answers)
         maria_append_prepared(maria, all, name_delivery, recipient);
     maria_append_prepared(maria, all, steps[step].text, values);
     return g_string_free(all, FALSE);
