@@ -9,6 +9,9 @@
 #define STATEMENTS_MOST 200 /* of a session */
 #define TEXT_MOST 8192      /* bytes */
 
+/* The server has no room for more: from then on this process prepares nothing. */
+static bool refused;
+
 struct prepared {
     unsigned number; /* its name is p and this */
     bool there;
@@ -18,6 +21,7 @@ void maria_forget_prepared(struct sql_session *maria)
 {
     GHashTableIter all;
     gpointer it;
+    refused = refused || strcmp(maria->fault.code, "1461") == 0; /* ER_MAX_PREPARED_STMT_COUNT_REACHED */
     g_hash_table_iter_init(&all, maria->prepared);
     while (g_hash_table_iter_next(&all, NULL, &it))
         ((struct prepared *)it)->there = false;
@@ -26,9 +30,9 @@ void maria_forget_prepared(struct sql_session *maria)
 /* Whether this text was executed before; it is remembered. */
 static struct prepared *find_prepared(struct sql_session *maria, const char *sql)
 {
-    struct prepared *it = g_hash_table_lookup(maria->prepared, sql);
+    struct prepared *it = refused ? NULL : g_hash_table_lookup(maria->prepared, sql);
     guint size = g_hash_table_size(maria->prepared);
-    if (it != NULL || size >= STATEMENTS_MOST || strlen(sql) > TEXT_MOST)
+    if (refused || it != NULL || size >= STATEMENTS_MOST || strlen(sql) > TEXT_MOST)
         return it;
     struct prepared *new = g_new0(struct prepared, 1);
     new->number = size;

@@ -64,6 +64,8 @@ static char *remedy_for(const struct maria_conninfo *conninfo, const char *role,
         return base_strdup("set max_allowed_packet = 16M, or more, on the server");
     case 1665: /* ER_BINLOG_STMT_MODE_AND_ROW_ENGINE */
         return base_strdup("set binlog_format = MIXED or ROW on the server");
+    case 1461: /* ER_MAX_PREPARED_STMT_COUNT_REACHED */
+        return base_strdup("raise max_prepared_stmt_count on the server");
     case 1040: /* ER_CON_COUNT_ERROR */
     case 1203: /* ER_TOO_MANY_USER_CONNECTIONS */
         return base_strdup("raise max_connections on the server");

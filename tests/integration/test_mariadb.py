@@ -345,6 +345,17 @@ def test_a_query_of_the_site_may_be_a_procedure(site):
         site.sql("DROP PROCEDURE oncedrop.who")
 
 
+def test_no_room_for_prepared_statements(site):
+    """One message is deferred, with the remedy, and no other."""
+    account = site.account()
+    with global_setting(site, "max_prepared_stmt_count", 3):
+        session = lmtp.start(site)
+        replies = [session.deliver(message(to=account), account)[0] for _ in range(6)]
+        [late] = [reply for reply in replies if reply.code != 250]
+        assert late.code == 451 and "raise max_prepared_stmt_count" in late.text, late
+    assert site.count(account) == 5
+
+
 # Packets
 
 @pytest.mark.parametrize("mebibytes", [1 / 16, 1, 30, 100])
