@@ -5,7 +5,7 @@ itself, several hosts, MySQL, files that a server may ask for, and packets.
 Seen to fail with: a set-up that is not looked at once it was sent; a session that keeps init_connect's settings; no look at what
 is durable; TLS neither required nor verified; MySQL let in; every answer of a host taken for that of all, or none; all of a message
 sent as one text; more answers than were expected left unread; an authority that counts only for other machines; MYSQL_OPT_LOCAL_INFILE with NULL, which allows it; a part of the
-conninfo in the fault."""
+conninfo in the fault; a table made without IF NOT EXISTS."""
 
 import contextlib
 import os
@@ -354,6 +354,42 @@ def test_no_room_for_prepared_statements(site):
         [late] = [reply for reply in replies if reply.code != 250]
         assert late.code == 451 and "raise max_prepared_stmt_count" in late.text, late
     assert site.count(account) == 5
+
+
+# The schema
+
+SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "mariadb", "schema", "001-base.sql")
+
+
+def shape(server, database):
+    """Of everything that an installation makes."""
+    tables = [name for name, in server.admin("SHOW TABLES", database=database)]
+    made = {name: str(server.admin(f'SHOW CREATE TABLE "{name}"', database=database)).replace(database, "") for name in tables}
+    made["rows"] = [server.admin(f"SELECT count(*) FROM {name}", database=database) for name in ("slot", "agreed", "tally")]
+    made["triggers"] = [row[0] for row in server.admin("SHOW TRIGGERS", database=database)]
+    return made
+
+
+def test_an_installation_that_broke_off(site):
+    """Behind any of its statements, each of which commits: the next one makes all of it."""
+    server = site.lab.mariadb
+
+    def install(database):
+        done = site.run("ledger", "install", options=["-o", f"database.conninfo={server.conninfo(database, lab_module.OWNER)}"])
+        assert done.exit == 0, done
+        assert server.admin("SELECT version FROM schema_version", database=database) == ((1,),)
+        return shape(server, database)
+    with open(SCHEMA, encoding="utf-8") as file:
+        statements = re.split(r";\n(?=\n|--|CREATE|EXECUTE|INSERT|SET)", file.read())
+    assert len(statements) > 20
+    expected = install(server.create_database(lab_module.OWNER))
+    for count in range(1, len(statements) + 1):
+        database = server.create_database(lab_module.OWNER)
+        with contextlib.closing(server.connect(database, lab_module.OWNER)) as owner, owner.cursor() as cursor:
+            for statement in statements[:count]:
+                cursor.execute(statement)
+            assert cursor.execute("SELECT version FROM schema_version") == 0
+        assert install(database) == expected, statements[count - 1]
 
 
 # Packets
