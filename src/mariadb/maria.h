@@ -2,7 +2,7 @@
  *
  * A session with MariaDB on which every wait has a limit (the connector's non-blocking calls and poll). A batch is one text
  * of several statements, COM_QUERY with CLIENT_MULTI_STATEMENTS, and so one round trip: the connector does not let a second
- * query follow before the answers to the first are read, and a prepared statement is a round trip of its own. The server
+ * query follow before the answers to the first are read, and what its API prepares is a round trip of its own. The server
  * executes the statements one after the other, answers each, and stops at the first that fails; what a delivery writes it
  * answers once (maria_add_write). A delivery takes three round trips: look, claim with hold, settle; what a session must be
  * is set at the beginning of its first.

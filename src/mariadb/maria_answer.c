@@ -17,12 +17,9 @@ void maria_undo(struct sql_session *maria)
 static void stop_batch(struct sql_session *maria, enum maria_answer_kind kind)
 {
     maria->failed = true;
-    maria->named = false;
-    maria_forget_prepared(maria);
     maria->lost = maria->lost || !maria->ready ||
                   (kind == MARIA_ANSWER_COMMIT && maria_failure(&maria->fault) != SQL_FAILURE_CONFLICT);
     g_string_truncate(maria->released, 0);
-    g_string_truncate(maria->settings, 0);
     maria_undo(maria);
 }
 

@@ -35,7 +35,6 @@ static bool send_text(struct sql_session *maria)
     maria->set_up = true;
     maria->begun = false;
     maria->failed = !sent;
-    maria->named = maria->named && sent;
     return sent;
 }
 
@@ -176,18 +175,24 @@ struct sql_rows *maria_take(struct sql_session *maria, size_t mark, struct fault
     return g_steal_pointer(&maria->results->pdata[mark]);
 }
 
+/* What the session's variables, settings and prepared statements are is not known any more. */
+static void forget_session(struct sql_session *maria)
+{
+    g_string_truncate(maria->settings, 0);
+    maria->named = false;
+    maria_forget_prepared(maria);
+}
+
 bool maria_finish(struct sql_session *maria)
 {
-    if (maria->text->len + maria->group->len > 0) { /* it was not sent */
-        g_string_truncate(maria->settings, 0);
-        maria->named = false;
-        maria_forget_prepared(maria);
-    }
+    bool unsent = maria->text->len + maria->group->len > 0;
     g_string_truncate(maria->text, 0);
     g_string_truncate(maria->group, 0);
     g_string_truncate(maria->released, 0);
     maria->grouped = 0;
     maria_read_all(maria);
+    if (unsent || maria->failed) /* what was added last was not executed */
+        forget_session(maria);
     g_ptr_array_set_size(maria->results, 0);
     g_array_set_size(maria->answers, 0);
     maria->asked = maria->answered = maria->added = 0;

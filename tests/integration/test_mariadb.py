@@ -411,6 +411,20 @@ def test_a_large_message_is_recorded(site, mebibytes):
     assert stored.raw == on_the_wire(mail)
 
 
+def test_what_follows_a_failure_in_the_middle_of_a_batch(site):
+    """Is not taken for executed: the session's next message is delivered."""
+    account = site.account()
+    site.settings["record.level"] = "raw"
+    session = lmtp.start(site)
+    lmtp.stored(session.deliver(message(to=account), account)[0])
+    site.sql("CREATE TRIGGER oncedrop.fails BEFORE INSERT ON oncedrop.raw FOR EACH ROW SIGNAL SQLSTATE '45000'")
+    [reply] = session.deliver(message(to=account, body="0123456789abcdef\n" * 100000), account)
+    assert reply.code == 451, reply
+    site.sql("DROP TRIGGER oncedrop.fails")
+    lmtp.stored(session.deliver(message(to=account), account)[0])
+    assert site.count(account) == 2
+
+
 def test_a_packet_that_is_too_large_defers(site):
     """The server hangs up; `check` says why."""
     account = site.account()
