@@ -47,11 +47,10 @@ static char *remedy_for(const struct maria_conninfo *conninfo, const char *role,
     case 1142:
     case 1143:
         return base_printf("grant %s the rights of the role %s (oncedrop ledger print)", user, role);
-    case 1698:
-        if (conninfo->user != NULL && passwd != NULL && strcmp(conninfo->user, passwd->pw_name) != 0)
-            return base_printf("leave USER out of conninfo, or run it as %s", user);
-        /* fall through */
     case 1045: /* ER_ACCESS_DENIED_ERROR */
+    case 1698:
+        if (error == 1698 && conninfo->user != NULL && passwd != NULL && strcmp(conninfo->user, passwd->pw_name) != 0)
+            return base_printf("leave USER out of conninfo, or run it as %s", user);
         return base_printf(
             "as its administrator: CREATE USER '%s'@localhost IDENTIFIED VIA unix_socket, or the password of"
             " another user in password_file",
