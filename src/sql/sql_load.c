@@ -2,7 +2,6 @@
 #include "sql/sql_load.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/module.h"
 
@@ -12,37 +11,22 @@ extern const struct sql_engine postgres_engine, sqlite_engine, mariadb_engine;
 #pragma weak sqlite_engine
 #pragma weak mariadb_engine
 
-/* By how a conninfo begins; the last one has all others. */
 static struct engine {
-    const char *scheme;
     const struct sql_engine *engine;
     struct module module;
 } engines[] = {
-    {CONFIG_SQLITE,
-     &sqlite_engine,
-     {"oncedrop-sqlite.so", "sqlite_engine", "the engine for SQLite", "oncedrop-sqlite"}},
-    {CONFIG_MARIADB,
-     &mariadb_engine,
-     {"oncedrop-mariadb.so", "mariadb_engine", "the engine for MariaDB", "oncedrop-mariadb"}},
-    {CONFIG_MYSQL,
-     &mariadb_engine,
-     {"oncedrop-mariadb.so", "mariadb_engine", "the engine for MariaDB", "oncedrop-mariadb"}},
-    {"",
-     &postgres_engine,
-     {"oncedrop-postgres.so", "postgres_engine", "the engine for PostgreSQL", "oncedrop-postgres"}},
+    [CONFIG_ENGINE_POSTGRES] = {&postgres_engine,
+                                {"oncedrop-postgres.so", "postgres_engine", "the engine for PostgreSQL",
+                                 "oncedrop-postgres"}},
+    [CONFIG_ENGINE_SQLITE] = {&sqlite_engine,
+                              {"oncedrop-sqlite.so", "sqlite_engine", "the engine for SQLite", "oncedrop-sqlite"}},
+    [CONFIG_ENGINE_MARIADB] = {&mariadb_engine,
+                               {"oncedrop-mariadb.so", "mariadb_engine", "the engine for MariaDB", "oncedrop-mariadb"}},
 };
-
-static struct engine *engine_of(const struct config *config)
-{
-    struct engine *engine = engines;
-    while (strncmp(config->database.conninfo, engine->scheme, strlen(engine->scheme)) != 0)
-        engine++;
-    return engine;
-}
 
 bool sql_load(const struct config *config, struct fault *fault)
 {
-    struct engine *engine = engine_of(config);
+    struct engine *engine = &engines[config_engine(config)];
     if (engine->engine == NULL)
         engine->engine = module_load(&engine->module, fault);
     return engine->engine != NULL;
@@ -50,7 +34,7 @@ bool sql_load(const struct config *config, struct fault *fault)
 
 const struct sql_engine *sql_engine_of(const struct config *config)
 {
-    const struct sql_engine *engine = engine_of(config)->engine;
+    const struct sql_engine *engine = engines[config_engine(config)].engine;
     if (engine == NULL)
         abort(); /* sql_load comes first */
     return engine;
