@@ -144,6 +144,29 @@ static void test_prepared(void **state)
     maria_session_free(maria);
 }
 
+/* What others may see first: a lock is released behind the COMMIT, in the same statement; what is counted ends its own. */
+static void test_order_of_a_batch(void **state)
+{
+    const struct config config = {.lock.method = LOCK_METHOD_SESSION};
+    struct sql_session *maria = maria_session_new(&config);
+    (void)state;
+    maria->set_up = true;
+    maria_add_write(maria, "START", false);
+    maria_add_write(maria, "COUNTED", true);
+    maria_add_write(maria, "WRITE", false);
+    maria_add_released(maria, "RELEASE");
+    maria_add_commit(maria);
+    assert_string_equal(maria->text->str,
+                        "BEGIN NOT ATOMIC\nSTART;\nCOUNTED;\nEND;\n"
+                        "BEGIN NOT ATOMIC\nWRITE;\nCOMMIT;\nRELEASE;\nEND");
+    const enum maria_answer_kind kinds[] = {MARIA_ANSWER_STEP, MARIA_ANSWER_NOTHING, MARIA_ANSWER_COMMIT,
+                                            MARIA_ANSWER_NOTHING, MARIA_ANSWER_NOTHING};
+    assert_int_equal(maria->answers->len, G_N_ELEMENTS(kinds));
+    for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
+        assert_int_equal(g_array_index(maria->answers, struct maria_answer, i).kind, kinds[i]);
+    maria_session_free(maria);
+}
+
 static void check_conninfo(const char *conninfo, const char *expected)
 {
     struct fault fault = {.text = ""};
@@ -228,7 +251,7 @@ int main(void)
         cmocka_unit_test(test_lists),     cmocka_unit_test(test_conditions),
         cmocka_unit_test(test_site_text), cmocka_unit_test(test_conninfo),
         cmocka_unit_test(test_hosts),     cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_prepared),
+        cmocka_unit_test(test_prepared),  cmocka_unit_test(test_order_of_a_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
