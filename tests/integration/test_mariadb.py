@@ -346,6 +346,31 @@ def test_a_query_of_the_site_may_be_a_procedure(site):
         site.sql("DROP PROCEDURE oncedrop.who")
 
 
+def test_a_result_that_is_recorded_a_second_time(site):
+    """Its COMMIT's answer was lost: nothing changes any more, and it is ours all the same."""
+    account, asked = site.account(), []
+
+    def refuse(_connection, side, data):
+        return re.sub(rb"(\w+) OK \[APPENDUID[^\r]*", rb"\1 NO [OVERQUOTA] full", data) if side == SERVER else data
+
+    def lose(connection, side, data):
+        if side == CLIENT and b"UPDATE copy SET state" in data:
+            asked.append(data)
+        elif len(asked) == 1:
+            asked.append(None)
+            state = "SELECT state FROM oncedrop.copy"
+            process.wait_until(lambda: site.value(state) == "pending", "all of it is committed, and not only answered first")
+            connection.reset()
+            return b""
+        return data
+    site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port})
+    site.imap_proxy(refuse)
+    site.database_proxy(lose)
+    line = expect.deferred(site.deliver(message(), account), "4.2.2", "full")
+    assert len(asked) == 3 and "elsewhere" not in line, line
+    assert site.value("SELECT state FROM oncedrop.copy") == "pending"
+
+
 def test_no_room_for_prepared_statements(site):
     """One message is deferred, with the remedy, and no other."""
     account = site.account()
