@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: ISC
 """A private MariaDB: TCP on 127.0.0.1 and a unix socket, with passwords."""
 
-import collections
-import contextlib
-import itertools
 import os
 import secrets
 import select
@@ -13,6 +10,7 @@ import subprocess
 import pymysql
 
 from . import process
+from .database_server import DatabaseServer
 
 # fsync(2) does nothing, as in lab/postgres.py: what is committed must survive the processes, but not the machine. The
 # program sees the setting of a durable server, without which it delivers nothing.
@@ -22,21 +20,16 @@ SMALL = ["--innodb-log-file-size=8M"]
 SESSION = "SET SESSION sql_mode = 'ANSI,STRICT_ALL_TABLES', time_zone = '+00:00', tx_isolation = 'READ-COMMITTED'"
 
 
-class MariaDB(process.Server):
+class MariaDB(DatabaseServer):
     name = "mariadb"
+    errors = (pymysql.Error,)
     death_signal = signal.SIGKILL   # at once; nobody needs the data
     options = [*UNSYNCED, *SMALL]
 
     def __init__(self, directory):
-        super().__init__(directory)
-        self.user = process.account_for("mysql", "nobody")
+        super().__init__(directory, process.account_for("mysql", "nobody"))
         self.template = os.path.join(directory, "mariadb-template")
         self.password = secrets.token_hex()
-        self.port = None
-        self.settings = {}      # in place of those below
-        self.counter = itertools.count(1)
-        self.idle = collections.defaultdict(list)   # the administrator's sessions, by database
-        os.chown(self.directory, self.user.pw_uid, self.user.pw_gid)
 
     @property
     def socket(self):
@@ -93,22 +86,6 @@ class MariaDB(process.Server):
         return [process.find_program("mariadbd"), "--no-defaults", f"--datadir={self.path('data')}", *self.options,
                 "--skip-name-resolve", *[f"--{name}={value}" for name, value in settings.items()]]
 
-    def end(self, stop_signal):
-        """Ends it, and keeps everything for launch()."""
-        for database in list(self.idle):
-            self.forget(database)
-        self.process.send_signal(stop_signal)
-        try:
-            self.process.wait(120)
-        except subprocess.TimeoutExpired:
-            raise TimeoutError(f"MariaDB does not end:\n{self.new_log()[-4000:]}") from None
-
-    def restart(self, stop_signal):
-        """Restarts it on the same port; returns when it answers."""
-        self.end(stop_signal)
-        self.launch()
-        process.wait_until(self.is_up, "MariaDB answers again")
-
     def answers(self):
         try:
             self.connect(None).close()
@@ -123,33 +100,9 @@ class MariaDB(process.Server):
                                database=database, charset="utf8mb4", init_command=SESSION, autocommit=True,
                                connect_timeout=60)
 
-    @contextlib.contextmanager
-    def session(self, database):
-        """A session of the administrator's, which is kept for the next who asks for one. Nobody may say SET in it."""
-        session = self.take_idle(database) or self.connect(database)
-        try:
-            yield session
-        finally:
-            self.idle[database].append(session)
-
-    def take_idle(self, database):
-        """One that still exists, or None. Several threads may ask at once, so nothing lies between a look and a pop."""
-        while True:
-            try:
-                session = self.idle[database].pop()
-            except IndexError:
-                return None
-            sock = session._sock    # pylint: disable=protected-access
-            if sock is not None and not select.select([sock], [], [], 0)[0]:    # a server says something when it ends
-                return session
-            with contextlib.suppress(pymysql.Error):
-                session.close()
-
-    def forget(self, database):
-        """Ends the administrator's idle sessions."""
-        for session in self.idle.pop(database, []):
-            with contextlib.suppress(pymysql.Error):
-                session.close()
+    def still_exists(self, session):
+        sock = session._sock    # pylint: disable=protected-access
+        return sock is not None and not select.select([sock], [], [], 0)[0]
 
     def admin(self, statement, parameters=None, database=None):
         with self.session(database) as session, session.cursor() as cursor:
@@ -162,10 +115,6 @@ class MariaDB(process.Server):
 
     def grant(self, role, user):
         """Nothing: lab.with_users has done it, since it is for the owner to do."""
-
-    def new_name(self):
-        """All have the same length, so that one can replace another in a packet."""
-        return f"db{next(self.counter):06}"
 
     def create_database(self, owner):
         """A new database, in which this user may do everything, and give rights to others."""

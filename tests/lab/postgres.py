@@ -2,12 +2,9 @@
 """A private PostgreSQL: TCP on 127.0.0.1 with password authentication (SCRAM), and a unix socket."""
 
 import base64
-import collections
-import contextlib
 import glob
 import hashlib
 import hmac
-import itertools
 import os
 import pwd
 import secrets
@@ -18,6 +15,7 @@ import subprocess
 import psycopg2
 
 from . import process
+from .database_server import DatabaseServer
 
 
 ROUNDS = 1      # of SCRAM; with PostgreSQL's 4096, deliveries of the tests would spend much of their time on them
@@ -32,21 +30,16 @@ def verifier(password):
     return "SCRAM-SHA-256${}:{}${}:{}".format(ROUNDS, *encoded)
 
 
-class Postgres(process.Server):
+class Postgres(DatabaseServer):
     name = "postgres"
+    errors = (psycopg2.Error,)
     stop_signal = signal.SIGINT     # fast shutdown
     death_signal = signal.SIGQUIT   # at once; nobody needs the data
 
     def __init__(self, directory):
-        super().__init__(directory)
-        self.user = process.account_for("postgres", "nobody")
+        super().__init__(directory, process.account_for("postgres", "nobody"))
         self.password = secrets.token_urlsafe()
-        self.port = None
-        self.settings = {}      # in place of those below
         self.initdb_options = []
-        self.counter = itertools.count(1)
-        self.idle = collections.defaultdict(list)   # the administrator's sessions, by database
-        os.chown(self.directory, self.user.pw_uid, self.user.pw_gid)
 
     def program(self, name):
         newest_first = sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)
@@ -97,22 +90,6 @@ class Postgres(process.Server):
         self.spawn([self.program("postgres"), "-D", self.path("data"),
                     *[f"--{name}={value}" for name, value in settings.items()]], **process.run_as(self.user))
 
-    def end(self, stop_signal):
-        """Ends it, and keeps everything for launch()."""
-        for database in list(self.idle):
-            self.forget(database)
-        self.process.send_signal(stop_signal)
-        try:
-            self.process.wait(120)
-        except subprocess.TimeoutExpired:
-            raise TimeoutError(f"PostgreSQL does not end:\n{self.new_log()[-4000:]}") from None
-
-    def restart(self, stop_signal):
-        """Restarts it on the same port; returns when it answers."""
-        self.end(stop_signal)
-        self.launch()
-        process.wait_until(self.is_up, "PostgreSQL answers again")
-
     def answers(self):
         try:
             self.connect("postgres").close()
@@ -128,31 +105,8 @@ class Postgres(process.Server):
         session.autocommit = True
         return session
 
-    @contextlib.contextmanager
-    def session(self, database):
-        """A session of the administrator's, which is kept for the next who asks for one: a backend's start takes longer
-        than most that is asked of it. Nobody may say SET in it."""
-        session = self.take_idle(database) or self.connect(database)
-        try:
-            yield session
-        finally:
-            self.idle[database].append(session)
-
-    def take_idle(self, database):
-        """One that still exists, or None. Several threads may ask at once, so nothing lies between a look and a pop."""
-        while True:
-            try:
-                session = self.idle[database].pop()
-            except IndexError:
-                return None
-            if not session.closed and not select.select([session], [], [], 0)[0]:   # a server says something when it ends
-                return session
-            session.close()
-
-    def forget(self, database):
-        """Ends the administrator's idle sessions, before others may not find any."""
-        for session in self.idle.pop(database, []):
-            session.close()
+    def still_exists(self, session):
+        return not session.closed and not select.select([session], [], [], 0)[0]
 
     def admin(self, statement, parameters=None, database="postgres"):
         with self.session(database) as session, session.cursor() as cursor:
@@ -168,10 +122,6 @@ class Postgres(process.Server):
 
     def grant(self, role, user):
         self.admin(f"GRANT {role} TO {user}")
-
-    def new_name(self):
-        """All have the same length, so that one can replace another in a packet."""
-        return f"db{next(self.counter):06}"
 
     def create_database(self, owner, template="template0"):
         name = self.new_name()
