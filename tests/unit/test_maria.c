@@ -11,6 +11,9 @@
 #include <cmocka.h>
 
 #include "mariadb/maria.h"
+#include "sql/sql_text.h"
+
+extern const struct sql_engine mariadb_engine;
 
 static void check_text(const char *text, const struct sql_value *values, const char *expected)
 {
@@ -167,6 +170,56 @@ static void test_order_of_a_batch(void **state)
     maria_session_free(maria);
 }
 
+/* The next batch, in which these steps of one message and recipient are; its text. The last one was sent. */
+static char *next_batch(struct sql_session *maria, const enum sql_step *steps, size_t count)
+{
+    struct sql_value values[SQL_VALUES_MAX];
+    for (size_t i = 0; i < SQL_VALUES_MAX; i++)
+        values[i] = SQL_NUMBER(1);
+    values[0] = values[1] = SQL_BYTES("12345678901234567890123456789012", 32);
+    values[2] = SQL_TEXT("scuba@example.org");
+    g_string_truncate(maria->text, 0);
+    (void)maria_finish(maria);
+    for (size_t i = 0; i < count; i++)
+        mariadb_engine.add(maria, steps[i], values);
+    mariadb_engine.add(maria, SQL_STEP_commit, values);
+    return base_strdup(maria->text->str);
+}
+
+/* Numbers that were looked for, perhaps in vain, are looked for again by the next batch; those of rows that this session has
+ * recorded are not. The last test, since from here on nothing is prepared. */
+static void test_numbers_of_rows(void **state)
+{
+    static const enum sql_step record[] = {SQL_STEP_record_message, SQL_STEP_answer},
+                               settle[] = {SQL_STEP_settle_answer};
+    const struct config config = {.lock.method = LOCK_METHOD_SESSION};
+    struct sql_session *maria = maria_session_new(&config);
+    (void)state;
+    maria->set_up = true;
+    maria->lost = true;                /* it was never connected */
+    strcpy(maria->fault.code, "1461"); /* so that all texts are plain */
+    maria_forget_prepared(maria);
+    for (int i = 0; i < 2; i++) {
+        char *looks OD_CLEANUP(base_free) = next_batch(maria, settle, 1);
+        assert_non_null(strstr(looks, "@message = (SELECT id FROM message"));
+        assert_non_null(strstr(looks, "@delivery = (SELECT id FROM delivery"));
+    }
+    const enum sql_step half[] = {SQL_STEP_record_message, SQL_STEP_settle_answer};
+    for (int i = 0; i < 2; i++) {
+        char *looks OD_CLEANUP(base_free) = next_batch(maria, i == 0 ? half : settle, i == 0 ? 2 : 1);
+        assert_null(strstr(looks, "@message = (SELECT"));
+        assert_non_null(strstr(looks, "@delivery = (SELECT id FROM delivery"));
+    }
+    char *records OD_CLEANUP(base_free) = next_batch(maria, record, 2);
+    assert_null(strstr(records, "(SELECT id FROM"));
+    char *knows OD_CLEANUP(base_free) = next_batch(maria, settle, 1);
+    assert_null(strstr(knows, "(SELECT id FROM"));
+    maria->failed = true;
+    char *forgot OD_CLEANUP(base_free) = next_batch(maria, settle, 1);
+    assert_non_null(strstr(forgot, "@delivery = (SELECT id FROM delivery"));
+    maria_session_free(maria);
+}
+
 static void check_conninfo(const char *conninfo, const char *expected)
 {
     struct fault fault = {.text = ""};
@@ -247,11 +300,12 @@ static void test_failures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),    cmocka_unit_test(test_no_value_ends_its_literal),
-        cmocka_unit_test(test_lists),     cmocka_unit_test(test_conditions),
-        cmocka_unit_test(test_site_text), cmocka_unit_test(test_conninfo),
-        cmocka_unit_test(test_hosts),     cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_prepared),  cmocka_unit_test(test_order_of_a_batch),
+        cmocka_unit_test(test_values),          cmocka_unit_test(test_no_value_ends_its_literal),
+        cmocka_unit_test(test_lists),           cmocka_unit_test(test_conditions),
+        cmocka_unit_test(test_site_text),       cmocka_unit_test(test_conninfo),
+        cmocka_unit_test(test_hosts),           cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_prepared),        cmocka_unit_test(test_order_of_a_batch),
+        cmocka_unit_test(test_numbers_of_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
