@@ -11,6 +11,7 @@
 
 #define CONFIG_DEFAULT_FILE SYSCONFDIR "/oncedrop/oncedrop.conf"
 #define CONFIG_SERVICE_SOCKET "/run/oncedrop/lmtp" /* where `deliver` finds the service without being told */
+#define CONFIG_USER "%{user}"                      /* in imap.password_command: the login name */
 #define CONFIG_FRONT_MS 270000 /* how long `deliver` may take for the service, on top of a delivery by itself */
 
 enum database_tls { DATABASE_TLS_VERIFY, DATABASE_TLS_CONNINFO };
@@ -24,7 +25,8 @@ enum config_engine { CONFIG_ENGINE_POSTGRES, CONFIG_ENGINE_SQLITE, CONFIG_ENGINE
 
 enum lock_method { LOCK_METHOD_ADVISORY, LOCK_METHOD_ROW, LOCK_METHOD_LEASE, LOCK_METHOD_SESSION, LOCK_METHODS };
 enum imap_tls { IMAP_TLS_IMAPS, IMAP_TLS_STARTTLS, IMAP_TLS_NONE };
-enum imap_auth { IMAP_AUTH_PLAIN, IMAP_AUTH_LOGIN, IMAP_AUTH_XOAUTH2 };
+enum imap_auth { IMAP_AUTH_PLAIN, IMAP_AUTH_LOGIN, IMAP_AUTH_XOAUTH2, IMAP_AUTH_OAUTHBEARER };
+enum imap_match { IMAP_MATCH_CONTENT, IMAP_MATCH_MESSAGE_ID };
 enum imap_search { IMAP_SEARCH_DOUBT, IMAP_SEARCH_ALWAYS };
 enum route_sent_copy { SENT_COPY_AUTHENTICATED, SENT_COPY_FROM, SENT_COPY_OFF };
 enum route_detail { DETAIL_OFF, DETAIL_FOLDER };
@@ -64,12 +66,13 @@ struct config {
         char *user;        /* login name; "": the account. See config_is_shared */
         char *master_user; /* authentication id, if it is not the account */
         char *password_file;
-        struct config_password
-            *password;    /* read from password_file, or the XOAUTH2 bearer token; not a setting itself */
-        int64_t timeout;  /* for connecting, and for each read and write */
-        int64_t sessions; /* kept by a process */
-        int64_t idle;     /* how long an unused one is kept */
+        char *password_command;           /* prints the password, or the bearer token, of CONFIG_USER; "": none */
+        struct config_password *password; /* read from password_file; may be a bearer token; not a setting itself */
+        int64_t timeout;                  /* for connecting, and for each read and write */
+        int64_t sessions;                 /* kept by a process */
+        int64_t idle;                     /* how long an unused one is kept */
         enum imap_search search;
+        enum imap_match match;
         bool create;
         bool subscribe;
     } imap;

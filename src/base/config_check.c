@@ -132,11 +132,20 @@ static bool valid_paths(const struct config_loading *it)
     return true;
 }
 
-static bool valid_command(const struct config_loading *it)
+static bool valid_command(const struct config_loading *it, char *const *command)
 {
     g_auto(GStrv) words = NULL;
-    return g_shell_parse_argv(it->config->imap.command, NULL, &words, NULL) ||
-           refuse_value(it, &it->config->imap.command, "cannot be split into words: a quote is not closed");
+    return g_shell_parse_argv(*command, NULL, &words, NULL) ||
+           refuse_value(it, command, "cannot be split into words: a quote is not closed");
+}
+
+static bool valid_password(const struct config_loading *it)
+{
+    char *const *file = &it->config->imap.password_file, *const *command = &it->config->imap.password_command;
+    if (**command)
+        return valid_command(it, command) && (!**file || refuse_value(it, command, "password_file is set, too"));
+    return **file ||
+           refuse_value(it, file, "must be set, or password_command: logging in to the IMAP server needs a password");
 }
 
 static bool valid_imap(const struct config_loading *it)
@@ -144,7 +153,7 @@ static bool valid_imap(const struct config_loading *it)
     const struct config *config = it->config;
     bool is_path = *config->imap.host == '/';
     if (*config->imap.command)
-        return valid_command(it);
+        return valid_command(it, &config->imap.command);
     if (!*config->imap.host)
         return refuse_value(it, &config->imap.host, "must be set if command is not");
     if (config->imap.tls == IMAP_TLS_NONE && !is_path && !is_loopback(config->imap.host))
@@ -154,9 +163,8 @@ static bool valid_imap(const struct config_loading *it)
                             config->imap.host);
     if (config->imap.tls != IMAP_TLS_NONE && is_path)
         return refuse_value(it, &config->imap.tls, "a unix socket (host = %s) needs tls = none", config->imap.host);
-    if (!*config->imap.password_file)
-        return refuse_value(it, &config->imap.password_file,
-                            "must be set: logging in to the IMAP server needs a password");
+    if (!valid_password(it))
+        return false;
     if (*config->imap.master_user && config->imap.auth != IMAP_AUTH_PLAIN)
         return refuse_value(it, &config->imap.auth, "master_user needs auth = plain");
     return true;

@@ -10,8 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SECRET_LIMIT ((size_t)65536)
-
 /* Checks the descriptor: by the time of a second look the name may lead elsewhere. */
 static bool check_private(const char *path, int fd, struct fault *fault)
 {
@@ -67,18 +65,21 @@ char *private_read(const char *path, size_t limit, size_t *ret_size, struct faul
     return NULL;
 }
 
-char *private_line(const char *path, struct fault *fault)
+char *private_first_line(const char *where, const char *content, size_t size, struct fault *fault)
 {
-    size_t size;
-    char *content OD_CLEANUP(base_free_secret) = private_read(path, SECRET_LIMIT, &size, fault);
-    if (content == NULL)
-        return NULL;
     size_t length = strcspn(content, "\n");
     bool whole = length == size || content[length] == '\n';
     while (length > 0 && content[length - 1] == '\r')
         length--;
     if (whole && length > 0)
         return base_strndup(content, length);
-    fault_set(fault, "%s: the first line %s", path, whole ? "is empty" : "contains a NUL byte");
+    fault_set(fault, "%s: the first line %s", where, whole ? "is empty" : "contains a NUL byte");
     return NULL;
+}
+
+char *private_line(const char *path, struct fault *fault)
+{
+    size_t size;
+    char *content OD_CLEANUP(base_free_secret) = private_read(path, PRIVATE_SECRET_LIMIT, &size, fault);
+    return content != NULL ? private_first_line(path, content, size, fault) : NULL;
 }

@@ -68,8 +68,9 @@ static enum search_result search_message(struct mailbox *mailbox, const struct d
 {
     const struct message *message = work->request->message;
     const struct plan_target *plan = &work->plan->targets[letter->target];
-    bool by_id = work->targets.list[letter->target].role == COPY_SENT && message->message_id != NULL;
-    bool newest_only = by_id && !plan->doubt && !plan->alias; /* otherwise we may have stored it long ago */
+    bool sent = work->targets.list[letter->target].role == COPY_SENT && message->message_id != NULL;
+    bool by_id = sent || (message->message_id != NULL && work->request->config->imap.match == IMAP_MATCH_MESSAGE_ID);
+    bool newest_only = sent && !plan->doubt && !plan->alias; /* otherwise we may have stored it long ago */
     bool has_ids = by_id || is_searchable(message), sized = !has_ids && message->content_size > 1;
     struct message_comparison *whole OD_CLEANUP(message_comparison_free) =
         by_id ? NULL : message_comparison_new(message, ignored_fields(work));
@@ -81,7 +82,7 @@ static enum search_result search_message(struct mailbox *mailbox, const struct d
         .internal_date = work->found->received_at,
         .smallest = sized ? (int64_t)message->content_size / 2 : 1,
         .largest = sized ? (int64_t)message->size + TRANSPORT_MOST : 0,
-        .newest = by_id ? SENT_NEWEST : 0,
+        .newest = sent ? SENT_NEWEST : 0,
         .newest_only = newest_only,
         .by_id = by_id,
         .whole = message_reader(whole),

@@ -25,9 +25,10 @@ void imap_setup_end(struct imap **imap);
 /* imap_login.c: the login name for an account. */
 const char *imap_login_name(const struct config *config, const char *account) OD_MUST;
 
-/* Logs in with the password of the configuration; before that, all is checked that would show it to somebody. False with
- * the fault set; imap->refused, crowded and ended say more. */
-bool imap_login(struct imap *imap, const struct config *config, const char *login, struct fault *fault) OD_MUST;
+/* Logs in with this password; before that, all is checked that would show it to somebody. False with the fault set;
+ * imap->refused, crowded and ended say more. */
+bool imap_login(struct imap *imap, const struct config *config, const char *login, const char *password,
+                struct fault *fault) OD_MUST;
 
 /* Receives each untagged response to a command; may modify the bytes. */
 typedef void imap_untagged(void *context, struct imap_reply *reply);

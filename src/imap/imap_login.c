@@ -1,27 +1,39 @@
 /* SPDX-License-Identifier: ISC
  *
- * Login: SASL PLAIN (RFC 4616, with an authorisation id for master users), XOAUTH2, or LOGIN. Implemented here rather
- * than with Cyrus SASL: there are no plug-ins to find at run time, and it takes one round trip if the server has
- * SASL-IR (RFC 4959). */
+ * Login: SASL PLAIN (RFC 4616, with an authorisation id for master users), OAUTHBEARER (RFC 7628), XOAUTH2, or LOGIN.
+ * Implemented here rather than with Cyrus SASL: there are no plug-ins to find at run time, and it takes one round trip if
+ * the server has SASL-IR (RFC 4959). */
 #include <glib.h>
 #include <string.h>
 
 #include "imap/imap.h"
 
+/* mechanism: of SASL, NULL: the command LOGIN. end: what is answered to the reason of a failure, before NO comes. */
+static const struct {
+    const char *mechanism, *end;
+} methods[] = {
+    [IMAP_AUTH_PLAIN] = {"PLAIN", ""},
+    [IMAP_AUTH_LOGIN] = {NULL, ""},
+    [IMAP_AUTH_XOAUTH2] = {"XOAUTH2", ""},
+    [IMAP_AUTH_OAUTHBEARER] = {"OAUTHBEARER", "AQ=="}, /* RFC 7628, section 3.2.3 */
+};
+
 /* Whether the settings and the server allow the method. */
-static bool check_method(struct imap *imap, const struct config *config, const char *login, struct fault *fault)
+static bool check_method(struct imap *imap, const struct config *config, const char *login, const char *password,
+                         struct fault *fault)
 {
-    bool by_login = config->imap.auth == IMAP_AUTH_LOGIN;
-    const char *master = config->imap.master_user, *password = config->imap.password->text;
+    const char *master = config->imap.master_user, *mechanism = methods[config->imap.auth].mechanism;
+    bool by_login = mechanism == NULL;
     if (*password == '\0')
-        return fault_set(fault, "%s requires a login, but imap.password_file is not set", imap->where);
+        return fault_set(fault, "%s requires a login, but neither imap.password_file nor imap.password_command is set",
+                         imap->where);
     if (imap_has_control(login) || imap_has_control(master) || imap_has_control(password))
         return fault_set(fault, "IMAP user, master user or password has a control character");
     if (*master != '\0' && config->imap.auth != IMAP_AUTH_PLAIN)
         return fault_set(fault, "imap.master_user works only with imap.auth=plain");
     if (!imap_capabilities(imap, fault))
         return false;
-    const char *capability = config->imap.auth == IMAP_AUTH_PLAIN ? "AUTH=PLAIN" : "AUTH=XOAUTH2";
+    char *capability OD_CLEANUP(base_free) = base_printf("AUTH=%s", by_login ? "" : mechanism);
     if (imap_can(imap, by_login ? "LOGINDISABLED" : capability) != by_login)
         return true;
     if (by_login)
@@ -29,12 +41,26 @@ static bool check_method(struct imap *imap, const struct config *config, const c
     return fault_set(fault, "%s does not offer %s: change imap.tls or imap.auth", imap->where, capability);
 }
 
-/* The SASL initial response, in base64. */
-static char *initial_response(const struct config *config, const char *login)
+/* A name as GS2 has it (RFC 5801, section 4). */
+static void append_saslname(GString *bytes, const char *name)
 {
-    const char *master = config->imap.master_user, *password = config->imap.password->text;
+    for (; *name != '\0'; name++)
+        if (*name == ',' || *name == '=')
+            g_string_append(bytes, *name == ',' ? "=2C" : "=3D");
+        else
+            g_string_append_c(bytes, *name);
+}
+
+/* The SASL initial response, in base64. */
+static char *initial_response(const struct config *config, const char *login, const char *password)
+{
+    const char *master = config->imap.master_user;
     GString *bytes = g_string_new(NULL);
-    if (config->imap.auth == IMAP_AUTH_XOAUTH2)
+    if (config->imap.auth == IMAP_AUTH_OAUTHBEARER) {
+        g_string_append(bytes, "n,a=");
+        append_saslname(bytes, login);
+        g_string_append_printf(bytes, ",\1auth=Bearer %s\1\1", password);
+    } else if (config->imap.auth == IMAP_AUTH_XOAUTH2)
         g_string_append_printf(bytes, "user=%s\1auth=Bearer %s\1\1", login, password);
     else if (*master != '\0')
         g_string_append_printf(bytes, "%s%c%s%c%s", login, '\0', master, '\0', password);
@@ -46,12 +72,14 @@ static char *initial_response(const struct config *config, const char *login)
     return encoded;
 }
 
-/* AUTHENTICATE up to its tagged response. With XOAUTH2 a second '+' carries the reason of a failure: after an empty line
- * as answer, the tagged NO follows. */
-static bool authenticate(struct imap *imap, const char *mechanism, const char *response, struct fault *fault)
+/* AUTHENTICATE up to its tagged response. With a token a second '+' may carry the reason of a failure, which is kept in
+ * ret_reason in base64; then comes NO. */
+static bool authenticate(struct imap *imap, const struct config *config, const char *response, char **ret_reason,
+                         struct fault *fault)
 {
     bool answered = imap_can(imap, "SASL-IR");
-    if (!imap_send(imap, fault, "AUTHENTICATE %s%s%s", mechanism, answered ? " " : "", answered ? response : ""))
+    if (!imap_send(imap, fault, "AUTHENTICATE %s%s%s", methods[config->imap.auth].mechanism, answered ? " " : "",
+                   answered ? response : ""))
         return false;
     while (imap_response_read(imap, fault)) {
         bool over = imap->reply.kind == REPLY_TAGGED;
@@ -64,7 +92,9 @@ static bool authenticate(struct imap *imap, const char *mechanism, const char *r
             return true;
         if (imap->reply.kind != REPLY_CONTINUE)
             continue;
-        if (!imap_stream_line(imap, answered ? "" : response, fault))
+        if (answered && *ret_reason == NULL)
+            *ret_reason = base_strdup(imap->reply.data);
+        if (!imap_stream_line(imap, answered ? methods[config->imap.auth].end : response, fault))
             return false;
         answered = true;
     }
@@ -78,16 +108,33 @@ static bool send_login(struct imap *imap, const char *login, const char *passwor
     return imap_send(imap, fault, "LOGIN %s %s", user, password) && imap_finish(imap, NULL, NULL, fault);
 }
 
+/* What was tried. */
+struct attempt {
+    const struct config *config;
+    const char *login, *password, *secret;
+};
+
 /* Sets the fault to "SAID: why". Always false. */
-static bool fail_login(const struct config *config, const char *login, const char *said, const char *why,
-                       const char *doubt, struct fault *fault)
+static bool fail_login(const struct attempt *it, const char *said, const char *why, const char *doubt,
+                       struct fault *fault)
 {
-    const char *master = config->imap.master_user;
+    const char *master = it->config->imap.master_user, *file = it->config->imap.password_file;
     return fault_set(fault,
                      "IMAP login of %s%s%s %s: %s (%scheck that this account exists, imap.user, imap.master_user and"
-                     " imap.password_file = %s)",
-                     login, *master != '\0' ? " as master user " : "", master, said, why, doubt,
-                     config->imap.password_file);
+                     " imap.password_%s%s)",
+                     it->login, *master != '\0' ? " as master user " : "", master, said, why, doubt,
+                     *file != '\0' ? "file = " : "command", file);
+}
+
+/* What the server said, and its reason, unless that repeats what it was sent. */
+static bool fail_refused(const struct attempt *it, const struct imap *imap, const char *reason, struct fault *fault)
+{
+    gsize size = 0;
+    g_autofree char *decoded = reason != NULL ? (char *)g_base64_decode(reason, &size) : NULL;
+    char *text OD_CLEANUP(base_free) =
+        base_printf("%s%s%.*s", imap->reply.data, size > 0 ? " " : "", (int)size, size > 0 ? decoded : "");
+    bool tells = strstr(text, it->secret) != NULL || strstr(text, it->password) != NULL;
+    return fail_login(it, "refused", tells ? "(the server's words repeat the password)" : text, "", fault);
 }
 
 const char *imap_login_name(const struct config *config, const char *account)
@@ -95,31 +142,31 @@ const char *imap_login_name(const struct config *config, const char *account)
     return *config->imap.user != '\0' ? config->imap.user : account;
 }
 
-bool imap_login(struct imap *imap, const struct config *config, const char *login, struct fault *fault)
+bool imap_login(struct imap *imap, const struct config *config, const char *login, const char *password,
+                struct fault *fault)
 {
-    bool plain = config->imap.auth == IMAP_AUTH_PLAIN, by_login = config->imap.auth == IMAP_AUTH_LOGIN;
-    const char *password = config->imap.password->text, *code = imap->reply.code;
-    if (!check_method(imap, config, login, fault))
+    bool by_login = methods[config->imap.auth].mechanism == NULL;
+    const char *code = imap->reply.code;
+    if (!check_method(imap, config, login, password, fault))
         return false;
-    char *secret OD_CLEANUP(base_free_secret) = by_login ? imap_quote(password) : initial_response(config, login);
+    char *secret OD_CLEANUP(base_free_secret) = by_login ? imap_quote(password)
+                                                         : initial_response(config, login, password);
+    char *reason OD_CLEANUP(base_free) = NULL;
+    const struct attempt attempt = {config, login, password, secret};
     int64_t started = base_now_ms();
     bool answered = by_login ? send_login(imap, login, secret, fault)
-                             : authenticate(imap, plain ? "PLAIN" : "XOAUTH2", secret, fault);
+                             : authenticate(imap, config, secret, &reason, fault);
     if (!answered) { /* Dovecot closes the connection for some accounts that do not exist */
         imap->refused = imap->ended || base_now_ms() - started < imap->timeout;
         if (imap->refused)
-            fail_login(config, login, "not answered", fault->text, "some servers refuse a login this way: ", fault);
+            fail_login(&attempt, "not answered", fault->text, "some servers refuse a login this way: ", fault);
         return false;
     }
     imap->refused = imap->reply.status == STATUS_NO;
     imap->crowded = imap->refused &&
                     (strcmp(code, "LIMIT") == 0 || strcmp(code, "UNAVAILABLE") == 0 || strcmp(code, "INUSE") == 0);
-    if (imap->reply.status != STATUS_OK) {
-        const char *said = imap->reply.data;
-        bool tells = strstr(said, secret) != NULL || strstr(said, password) != NULL;
-        return fail_login(config, login, "refused", tells ? "(the server's words repeat the password)" : said, "",
-                          fault);
-    }
+    if (imap->reply.status != STATUS_OK)
+        return fail_refused(&attempt, imap, reason, fault);
     if (strcmp(code, "CAPABILITY") != 0) /* what was announced before the login is no longer valid */
         base_free(&imap->capabilities);
     return true;

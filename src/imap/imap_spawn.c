@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: ISC
  *
- * imap.command: a server that greets with PREAUTH (doveadm exec imap, ...), over a socketpair. There is no shell: the
- * setting is first split into words, then %{account} is replaced in each of them. */
+ * imap.command: a server that greets with PREAUTH (doveadm exec imap, ...), over a socketpair; and imap.password_command.
+ * There is no shell: the setting is first split into words, then %{account} or %{user} is replaced in each of them. */
 #include "imap/imap_connect.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
@@ -15,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/private.h"
+
 #define ACCOUNT "%{account}"
 
 static void free_words(char ***words)
@@ -22,31 +26,38 @@ static void free_words(char ***words)
     g_strfreev(*words);
 }
 
-/* The words of the command, or NULL with the fault set. */
-static char **command_words(const char *command, const char *account, struct fault *fault)
+/* The words of a command, with the name for the variable, or NULL with the fault set, which begins with `setting`. */
+static char **command_words(const char *setting, const char *command, const char *variable, const char *name,
+                            struct fault *fault)
 {
     char **words = NULL;
     GError *error = NULL;
-    if (account[0] == '-') {
-        fault_set(fault, "imap.command: account %s would be taken for an option", account);
+    if (name[0] == '-' && strstr(command, variable) != NULL) {
+        fault_set(fault, "%s: %s would be taken for an option", setting, name);
         return NULL;
     }
     if (!g_shell_parse_argv(command, NULL, &words, &error)) {
-        fault_set(fault, "imap.command: %s", error->message);
+        fault_set(fault, "%s: %s", setting, error->message);
         g_error_free(error);
         return NULL;
     }
     for (char **word = words; *word != NULL; word++) {
-        char **pieces = g_strsplit(*word, ACCOUNT, -1);
+        char **pieces = g_strsplit(*word, variable, -1);
         g_free(*word);
-        *word = g_strjoinv(account, pieces);
+        *word = g_strjoinv(name, pieces);
         g_strfreev(pieces);
     }
     return words;
 }
 
+/* What a program is started with. */
+struct channels {
+    int in, out, error; /* error: -1: ours */
+    bool group;         /* one of its own, of which all can be ended */
+};
+
 /* Starts the program; 0 or an error number. */
-static int start_command(char **words, int fd, pid_t *ret_child)
+static int start_command(char **words, struct channels channels, pid_t *ret_child)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -55,10 +66,13 @@ static int start_command(char **words, int fd, pid_t *ret_child)
     sigfillset(&all);
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
-    posix_spawn_file_actions_adddup2(&actions, fd, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, fd, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, channels.in, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, channels.out, STDOUT_FILENO);
+    if (channels.error >= 0)
+        posix_spawn_file_actions_adddup2(&actions, channels.error, STDERR_FILENO);
     posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setflags(&attributes, (short)(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
+                                                  (channels.group ? POSIX_SPAWN_SETPGROUP : 0)));
     posix_spawnattr_setsigdefault(&attributes, &all); /* SIGPIPE is ignored here, and the command would inherit that */
     posix_spawnattr_setsigmask(&attributes, &none);
     struct rlimit ours = {0};
@@ -75,7 +89,7 @@ static int start_command(char **words, int fd, pid_t *ret_child)
 
 int imap_spawn(const struct config *config, const char *account, pid_t *ret_child, struct fault *fault)
 {
-    char **words OD_CLEANUP(free_words) = command_words(config->imap.command, account, fault);
+    char **words OD_CLEANUP(free_words) = command_words("imap.command", config->imap.command, ACCOUNT, account, fault);
     if (words == NULL)
         return -1;
     int pair[2];
@@ -85,7 +99,7 @@ int imap_spawn(const struct config *config, const char *account, pid_t *ret_chil
     }
     int ours OD_CLEANUP(base_close) = pair[0];
     int theirs OD_CLEANUP(base_close) = pair[1];
-    int error = start_command(words, theirs, ret_child);
+    int error = start_command(words, (struct channels){.in = theirs, .out = theirs, .error = -1}, ret_child);
     if (error != 0) {
         fault_set(fault, "imap.command: cannot run %s: %s", words[0], strerror(error));
         return -1;
@@ -113,4 +127,66 @@ int imap_spawn_reap(pid_t *child)
     }
     *child = 0;
     return done > 0 ? status : -1;
+}
+
+/* Up to the end, or `limit` bytes; false with the fault set, if that does not come before this moment. */
+static bool read_output(int fd, char *output, size_t limit, size_t *ret_size, int64_t until_ms, struct fault *fault)
+{
+    struct pollfd readable = {.fd = fd, .events = POLLIN};
+    ssize_t got = 1;
+    *ret_size = 0;
+    while (got > 0 && *ret_size < limit) {
+        if (base_poll(&readable, 1, until_ms) != 1)
+            return fault_set(fault, "imap.password_command: it has not ended in time");
+        got = TEMP_FAILURE_RETRY(read(fd, output + *ret_size, limit - *ret_size));
+        *ret_size += got > 0 ? (size_t)got : 0;
+    }
+    return got == 0 || fault_set(fault, "imap.password_command: it printed more than %zu bytes", limit);
+}
+
+/* Whether it was a success. */
+static bool check_status(int status, struct fault *fault)
+{
+    if (status >= 0 && WIFEXITED(status))
+        return WEXITSTATUS(status) == 0 ||
+               fault_set(fault, "imap.password_command exited with status %d; run it as the same user to see why",
+                         WEXITSTATUS(status));
+    if (status >= 0 && WIFSIGNALED(status))
+        return fault_set(fault, "imap.password_command was killed by signal %d", WTERMSIG(status));
+    return fault_set(fault, "imap.password_command: it has not ended after its output");
+}
+
+/* Starts it; returns where its output can be read, or -1 with the fault set. */
+static int start_password_command(char **words, pid_t *ret_child, struct fault *fault)
+{
+    int ends[2], null OD_CLEANUP(base_close) = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0 || pipe2(ends, O_CLOEXEC) != 0) {
+        fault_set(fault, "imap.password_command: %s", strerror(errno));
+        return -1;
+    }
+    int error = start_command(words, (struct channels){null, ends[1], null, true}, ret_child);
+    base_close(&ends[1]);
+    if (error == 0)
+        return ends[0];
+    fault_set(fault, "imap.password_command: cannot run %s: %s", words[0], strerror(error));
+    base_close(&ends[0]);
+    return -1;
+}
+
+char *imap_spawn_password(const struct config *config, const char *login, int64_t ms, size_t *ret_size,
+                          struct fault *fault)
+{
+    int64_t until = base_now_ms() + ms;
+    pid_t child = 0;
+    char **words OD_CLEANUP(free_words) =
+        command_words("imap.password_command", config->imap.password_command, CONFIG_USER, login, fault);
+    int output OD_CLEANUP(base_close) = words != NULL ? start_password_command(words, &child, fault) : -1;
+    if (output < 0)
+        return NULL;
+    char *text OD_CLEANUP(base_free_secret) = base_alloc(PRIVATE_SECRET_LIMIT + 1);
+    bool whole = read_output(output, text, PRIVATE_SECRET_LIMIT, ret_size, until, fault);
+    if (!whole)
+        (void)kill(-child, SIGKILL);
+    int status = imap_spawn_reap(&child);
+    return whole && check_status(status, fault) ? g_steal_pointer(&text) : NULL;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "imap/imap_connect.h"
+#include "imap/imap_password.h"
 #include "mailbox/mailbox_session.h"
 
 /* Always the same names: a server that accepts any name, and creates a mailbox for it, creates only these. One that mail is
@@ -19,8 +20,9 @@ static const char *const nobodies[] = {"oncedrop-probe", "oncedrop-other", "once
 
 bool mailbox_delegates(const struct config *config)
 {
-    bool token = config->imap.auth == IMAP_AUTH_XOAUTH2 && *config->imap.user == '\0';
-    return *config->imap.command == '\0' && (*config->imap.master_user != '\0' || token);
+    bool token = config->imap.auth == IMAP_AUTH_XOAUTH2 || config->imap.auth == IMAP_AUTH_OAUTHBEARER;
+    bool for_all = *config->imap.user == '\0' && !imap_password_is_own(config);
+    return *config->imap.command == '\0' && (*config->imap.master_user != '\0' || (token && for_all));
 }
 
 static bool on_this_host(const char *host)

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "imap/imap_connect.h"
+#include "imap/imap_password.h"
 #include "mailbox/mailbox_session.h"
 
 bool mailbox_load(const struct config *config, struct fault *fault)
@@ -25,54 +26,74 @@ static void explain_command(struct imap *imap, struct fault *fault)
         fault_prefix(fault, "imap.command was killed by signal %d", WTERMSIG(status));
 }
 
-/* Logs in with the present password, before until_ms unless that is 0. False with the fault set: *ret is not logged in,
- * and says why. */
-static bool open_once(const struct config *config, const char *account, const char *login, int64_t until_ms,
-                      struct imap **ret, struct fault *fault)
+/* What is left of imap.timeout, and until this moment, unless that is 0. */
+static int64_t login_time(const struct config *config, int64_t until_ms)
 {
     int64_t left = until_ms - base_now_ms();
-    struct imap *imap = *ret = imap_setup_new(config);
-    imap->until_ms = until_ms;
-    if (until_ms != 0)
-        imap->timeout = left > 1 ? left : 1;
-    return imap_setup(imap, config, account, fault) && (imap->logged_in || imap_login(imap, config, login, fault));
+    if (until_ms == 0 || left > config->imap.timeout)
+        return config->imap.timeout;
+    return left > 1 ? left : 1;
 }
 
-/* Whether it was refused with a password that its file no longer has. */
-static bool is_outdated(const struct imap *imap, const struct config *config, const char *password, struct fault *fault)
+/* Who logs in, and until when: base_now_ms(), or 0. */
+struct login {
+    const char *account, *name;
+    int64_t until_ms;
+};
+
+/* False with the fault set: *ret is not logged in, and says why. */
+static bool open_once(const struct config *config, const struct login *login, const char *password, struct imap **ret,
+                      struct fault *fault)
 {
-    struct fault unread;
-    if (!imap->refused)
+    struct imap *imap = *ret = imap_setup_new(config);
+    imap->until_ms = login->until_ms;
+    imap->timeout = login_time(config, login->until_ms);
+    return imap_setup(imap, config, login->account, fault) &&
+           (imap->logged_in || imap_login(imap, config, login->name, password, fault));
+}
+
+/* Once more after a refusal, if there is another password by now. *ret: NULL if there was none to begin with. */
+static bool open_renewed(const struct config *config, const struct login *login, struct imap **ret, struct fault *fault)
+{
+    *ret = NULL;
+    char *password OD_CLEANUP(base_free_secret) =
+        imap_password(config, login->name, login_time(config, login->until_ms), fault);
+    if (password == NULL)
         return false;
-    if (!config_renew_password(config, &unread))
-        return fault_set(fault, "%s; imap.password_file was read again: %s", fault->text, unread.text);
-    return strcmp(config->imap.password->text, password) != 0;
+    bool open = open_once(config, login, password, ret, fault);
+    if (open || !(*ret)->refused)
+        return open;
+    char *other OD_CLEANUP(base_free_secret) =
+        imap_password_renew(config, login->name, password, login_time(config, login->until_ms), fault);
+    if (other == NULL)
+        return false;
+    imap_setup_end(ret);
+    return open_once(config, login, other, ret, fault);
 }
 
 struct imap *mailbox_open_as(const struct config *config, const char *account, const char *login, int64_t limit_ms,
                              bool *ret_refused, struct fault *fault)
 {
-    char *password OD_CLEANUP(base_free_secret) = base_strdup(config->imap.password->text);
-    int64_t until_ms = limit_ms == 0 || limit_ms >= config->imap.timeout ? 0 : base_now_ms() + limit_ms;
+    bool limited = limit_ms != 0 && limit_ms < config->imap.timeout;
+    const struct login it = {account, login, limited ? base_now_ms() + limit_ms : 0};
     struct imap *imap;
     *ret_refused = false;
     if (*account == '\0' || imap_has_control(account)) {
         fault_set(fault, "IMAP account \"%s\" is empty or has a control character", account);
         return NULL;
     }
-    bool open = open_once(config, account, login, until_ms, &imap, fault);
-    if (!open && is_outdated(imap, config, password, fault)) {
-        imap_setup_end(&imap);
-        open = open_once(config, account, login, until_ms, &imap, fault);
-    }
-    bool late = until_ms != 0 && base_now_ms() >= until_ms;
-    imap->until_ms = 0;
-    imap->timeout = config->imap.timeout;
-    if (open)
+    bool open = open_renewed(config, &it, &imap, fault);
+    bool late = limited && base_now_ms() >= it.until_ms;
+    if (open) {
+        imap->until_ms = 0;
+        imap->timeout = config->imap.timeout;
         return imap;
-    *ret_refused = imap->refused;
-    explain_command(imap, fault);
-    if (imap->ended || imap->crowded)
+    }
+    if (imap != NULL) {
+        *ret_refused = imap->refused;
+        explain_command(imap, fault);
+    }
+    if (imap != NULL && (imap->ended || imap->crowded))
         strcpy(fault->code, MAILBOX_CROWDED);
     else if (late)
         strcpy(fault->code, MAILBOX_LATE);

@@ -107,6 +107,21 @@ def test_in_doubt_it_is_found_as_the_server_keeps_it(site, change, id):
     expect.duplicate(site.deliver(mail, SCUBA))
 
 
+@pytest.mark.parametrize("match, count", [("content", 2), ("message-id", 1)])
+def test_a_server_that_writes_it_anew(site, match, count):
+    """Only the setting makes the Message-ID enough, and only of a message in doubt."""
+    id = "same@example.org"
+    server = changing(site, lambda data: f"Message-ID: <{id}>\r\nX-Server: wrote it\r\n\r\nsomething\r\n".encode())
+    site.settings["imap.match"] = match
+    mail = mail_with(id)
+    expect.deferred(site.deliver(mail, SCUBA))
+    forget_hold_off(site)
+    expect.stored(site.deliver(mail, SCUBA))
+    assert len(server.kept) == count
+    expect.stored(site.deliver(mail_with(id, subject="u"), SCUBA))
+    assert len(server.kept) == count + 1
+
+
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
 def test_another_message_is_not_taken_for_it(site, change):
     """With the same Message-ID, and only one letter different."""

@@ -112,7 +112,7 @@ class Site:
     def server(self, port=None):
         """The IMAP server's name in the ledger, or None if nothing is kept about it. port: instead of the setting."""
         setting = {**self.settings, "imap.port": port or self.settings.get("imap.port")}.get
-        user = setting("imap.master_user") or ("a token" if setting("imap.auth") == "xoauth2" else None)
+        user = setting("imap.master_user") or ("a token" if setting("imap.auth") in ("xoauth2", "oauthbearer") else None)
         if setting("imap.command") or not setting("imap.port") or not user:
             return None
         return f"{setting('imap.host')} port {setting('imap.port')} on {socket.gethostname()} as {user}"
