@@ -79,6 +79,7 @@ struct config {
     struct {
         char *account;       /* template */
         char *account_query; /* SQL; "": the template decides */
+        char *server;        /* template of the name of a server; "" is [imap] */
         char *account_file;  /* of SQLite, which the query reads; "": it reads the database of the ledger */
         char *inbox;         /* a name; a template if config_is_shared */
         char *sent;          /* the same, or \Sent: found by SPECIAL-USE (RFC 6154) */
@@ -115,6 +116,10 @@ struct config {
         enum log_to to;
         enum log_level level;
     } log;
+    /* Not settings themselves: */
+    char *server; /* the NAME of the group [imap NAME] that is in force instead of [imap]; "": none */
+    struct config *
+        *servers; /* one for each such group, NULL-terminated; NULL: there are none, or this is one of them */
 };
 
 /* Reads the file, applies the overrides, checks every value and reads the secrets.
@@ -134,6 +139,12 @@ struct config *config_load(const char *file, const char *const *overrides, struc
 /* Reads the password again, from the same file and by the same rules as config_load; from now on config->imap.password is
  * what the file says. Does nothing if no password is used. False with the fault set: the password remains as it was. */
 bool config_renew_password(const struct config *config, struct fault *fault) OD_MUST;
+
+/* The configuration in which [imap] is the server of this name; "": config itself. NULL: there is none. */
+const struct config *config_server(const struct config *config, const char *name) OD_MUST;
+
+/* How many there are besides [imap]. */
+size_t config_server_count(const struct config *config) OD_MUST;
 
 /* Whether one login, imap.user, opens everybody's mailboxes: route.inbox then names whose, with the variables of
  * route.account. */

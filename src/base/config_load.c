@@ -8,37 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/config_secret.h"
 #include "base/private.h"
 
 enum { FILE_LIMIT = 1048576 };
-
-bool config_is_shared(const struct config *config)
-{
-    return *config->imap.user && !*config->imap.command && strstr(config->route.inbox, "%{") != NULL;
-}
-
-struct config *config_defaults(void)
-{
-    struct config *config = base_alloc(sizeof(*config));
-    struct fault fault;
-    for (const struct setting *setting = config_table; setting->group != NULL; setting++)
-        if (!config_value_set(config, setting, setting->text, &fault))
-            abort();
-    config->imap.password = base_alloc(sizeof(*config->imap.password));
-    config->imap.password->text = base_strdup("");
-    return config;
-}
-
-void config_free(struct config **config)
-{
-    if (*config == NULL)
-        return;
-    for (const struct setting *setting = config_table; setting->group != NULL; setting++)
-        config_value_free(*config, setting);
-    base_free_secret(&(*config)->imap.password->text);
-    base_free(&(*config)->imap.password);
-    base_free(config);
-}
 
 /* Reports a group, or a setting in it, that there is not. Always false. */
 static bool refuse_unknown(const char *origin, const char *group, const char *name, struct fault *fault)
@@ -59,10 +32,13 @@ static bool refuse_unknown(const char *origin, const char *group, const char *na
 static bool set_one(const struct config_loading *it, const char *origin, const char *group, const char *name,
                     const char *value)
 {
-    const struct setting *setting = config_table_find(group, name);
+    const char *server = config_server_of_group(group);
+    const struct setting *setting = config_table_find(server != NULL ? "imap" : group, name);
     if (setting == NULL)
-        return refuse_unknown(origin, group, name, it->fault);
+        return refuse_unknown(origin, server != NULL ? "imap" : group, name, it->fault);
     g_autofree char *stripped = g_strstrip(g_strdup(value));
+    if (server != NULL)
+        return config_server_check(server, it->fault) && config_named_add(it, origin, server, setting, stripped);
     if (!config_value_set(it->config, setting, stripped, it->fault)) {
         bool show = !(setting->flags & SETTING_SECRET) && strlen(stripped) <= 80;
         fault_prefix(it->fault, "%s: [%s] %s%s%s", origin, group, name, show ? " = " : "", show ? stripped : "");
@@ -82,6 +58,8 @@ static bool set_from_line(const struct config_loading *it, unsigned number, char
     if (*line == '[' && end[-1] == ']') {
         end[-1] = '\0';
         *group = line + 1;
+        if (config_server_of_group(*group) != NULL)
+            return config_server_check(config_server_of_group(*group), it->fault);
         return config_table_find(*group, NULL) != NULL || refuse_unknown(it->file, *group, "", it->fault);
     }
     if (*line == '[' || equals == NULL || equals == line)
@@ -116,8 +94,8 @@ static bool set_from_overrides(const struct config_loading *it, const char *cons
     for (; overrides != NULL && *overrides != NULL; overrides++) {
         g_autofree char *group = g_strdup(*overrides);
         char *value = strchr(group, '=');
-        char *name = strchr(group, '.');
-        if (value == NULL || name == NULL || name > value)
+        char *name = value != NULL ? memrchr(group, '.', (size_t)(value - group)) : NULL;
+        if (name == NULL)
             return fault_set(it->fault, "-o %.*s: not of the form GROUP.NAME=VALUE", (int)strcspn(group, "="), group);
         *value++ = '\0';
         *name++ = '\0';
@@ -147,49 +125,17 @@ static void derive_method(const struct config_loading *it)
         it->config->lock.method = LOCK_METHOD_ADVISORY;
 }
 
-/* Under systemd a unit's LoadCredential= gives a service its own copy of the file, whoever may read the original: it has
- * the file's name, in this directory. */
-static void prefer_credential(struct config *config)
-{
-    const char *directory = getenv("CREDENTIALS_DIRECTORY");
-    if (directory == NULL || *directory != '/' || !*config->imap.password_file)
-        return;
-    g_autofree char *name = g_path_get_basename(config->imap.password_file);
-    char *path OD_CLEANUP(base_free) = base_printf("%s/%s", directory, name);
-    if (access(path, F_OK) == 0) {
-        base_free(&config->imap.password_file);
-        config->imap.password_file = g_steal_pointer(&path);
-    }
-}
-
-bool config_renew_password(const struct config *config, struct fault *fault)
-{
-    const char *file = config->imap.password_file;
-    if (*config->imap.command || !*file)
-        return true;
-    char *line = private_line(file, fault);
-    if (line == NULL)
-        return false;
-    base_free_secret(&config->imap.password->text);
-    config->imap.password->text = line;
-    return true;
-}
-
 struct config *config_load(const char *file, const char *const *overrides, struct fault *fault)
 {
     struct config *config OD_CLEANUP(config_free) = config_defaults();
     const char **set_by OD_CLEANUP(base_free) = base_alloc(config_table_size * sizeof(*set_by));
-    const struct config_loading loading = {config, file, set_by, fault};
+    struct config_named *named OD_CLEANUP(config_named_free) = NULL;
+    const struct config_loading loading = {config, file, set_by, &named, fault};
     if (!set_from_file(&loading) || !set_from_overrides(&loading, overrides))
         return NULL;
     derive_hold_off(&loading);
     derive_method(&loading);
-    if (!config_check(&loading))
+    if (!config_check(&loading) || !config_secret_read(&loading) || !config_named_build(&loading))
         return NULL;
-    prefer_credential(config);
-    if (!config_renew_password(config, fault)) {
-        fault_prefix(fault, "%s: [imap] password_file", origin_of(&loading, "imap", "password_file"));
-        return NULL;
-    }
     return g_steal_pointer(&config);
 }

@@ -29,6 +29,17 @@ static char *hide_secrets(const char *conninfo)
     return all != NULL ? all : base_strdup("***"); /* its matching has a limit */
 }
 
+/* What a server has of its own. */
+static void print_server(FILE *out, const struct config *config, const struct config *server)
+{
+    for (const struct setting *setting = config_table; setting->group != NULL; setting++) {
+        char *first OD_CLEANUP(base_free) = config_value_text(config, setting);
+        char *value OD_CLEANUP(base_free) = config_value_text(server, setting);
+        if (strcmp(first, value) != 0)
+            fprintf(out, "%s %s.%s =%s%s\n", setting->group, server->server, setting->name, *value ? " " : "", value);
+    }
+}
+
 void config_print(FILE *out, const struct config *config, enum config_print which)
 {
     for (const struct setting *setting = config_table; setting->group != NULL; setting++) {
@@ -45,16 +56,26 @@ void config_print(FILE *out, const struct config *config, enum config_print whic
         }
         fprintf(out, "%s.%s =%s%s\n", setting->group, setting->name, *value ? " " : "", value);
     }
+    for (size_t i = 0; which != CONFIG_PRINT_DEFAULTS && i < config_server_count(config); i++)
+        print_server(out, config, config->servers[i]);
 }
 
-char *config_digest(const struct config *config)
+static void add_to_digest(GChecksum *sum, const struct config *config)
 {
-    g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
+    g_checksum_update(sum, (const guchar *)config->server, (gssize)strlen(config->server) + 1);
     for (const struct setting *setting = config_table; setting->group != NULL; setting++) {
         char *value OD_CLEANUP(base_free) = config_value_text(config, setting);
         if (setting->offset != offsetof(struct config, imap.password_file))
             g_checksum_update(sum, (const guchar *)value, (gssize)strlen(value) + 1);
     }
     g_checksum_update(sum, (const guchar *)config->imap.password->text, -1);
+    for (size_t i = 0; i < config_server_count(config); i++)
+        add_to_digest(sum, config->servers[i]);
+}
+
+char *config_digest(const struct config *config)
+{
+    g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
+    add_to_digest(sum, config);
     return base_strdup(g_checksum_get_string(sum));
 }

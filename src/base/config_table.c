@@ -62,6 +62,7 @@ const struct setting config_table[] = {
 
     STRING(route, account, "%{address}", SETTING_REQUIRED, "the account an address leads to"),
     STRING(route, account_query, "", SETTING_HASH, "the query for the account an address leads to"),
+    STRING(route, server, "", SETTING_WORD, "the IMAP server that has an account"),
     STRING(route, account_file, "", 0, "the file of yours that account_query reads"),
     STRING(route, inbox, "INBOX", SETTING_REQUIRED, "the mailbox for incoming mail"),
     STRING(route, sent, "Sent", SETTING_REQUIRED, "the mailbox for copies of sent mail"),

@@ -63,9 +63,27 @@ char *config_value_text(const struct config *config, const struct setting *setti
 struct config_loading {
     struct config *config;
     const char *file;
-    const char **set_by; /* [row of config_table]: the file, "-o", or NULL for a default */
+    const char **set_by;         /* [row of config_table]: the file, "-o", or NULL for a default */
+    struct config_named **named; /* what was set for IMAP servers with a name (config_server.c) */
     struct fault *fault;
 };
+
+/* config_server.c: the name in a group "imap NAME"; NULL: it is none. */
+const char *config_server_of_group(const char *group) OD_MUST;
+
+/* Whether a server may have this name; else the fault is set. */
+bool config_server_check(const char *name, struct fault *fault) OD_MUST;
+
+/* Keeps a setting of group [imap SERVER], as text, for config_named_build. False with the fault set: it cannot stand there,
+ * or stands there twice. */
+bool config_named_add(const struct config_loading *it, const char *origin, const char *server,
+                      const struct setting *setting, const char *value) OD_MUST;
+
+/* Makes the configurations of those servers: of what is checked and read already, with their own settings. False with the
+ * fault set. */
+bool config_named_build(const struct config_loading *it) OD_MUST;
+
+void config_named_free(struct config_named **first);
 
 /* Checks that the values are consistent. The fault names the origin, the group and the setting. */
 bool config_check(const struct config_loading *loading) OD_MUST;

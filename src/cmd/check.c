@@ -146,12 +146,15 @@ static void step_ledger(struct check *check)
     check_item(written, "ledger", "%s", written ? "a record and a claim were written and rolled back" : fault.text);
 }
 
-static void set_place(struct check *check, const char *account, const char *inbox, const char *sent)
+/* sent: NULL: there are no Sent copies. */
+static void set_place(struct check *check, const struct config *server, const char *account, const char *inbox,
+                      const char *sent)
 {
     check->routed = true;
+    snprintf(check->server, sizeof(check->server), "%s", server->server);
     snprintf(check->account, sizeof(check->account), "%s", account);
     snprintf(check->inbox, sizeof(check->inbox), "%s", inbox);
-    snprintf(check->sent, sizeof(check->sent), "%s", sent);
+    snprintf(check->sent, sizeof(check->sent), "%s", sent != NULL ? sent : "");
 }
 
 /* Without an address, login can only be tested if imap.user names an account. */
@@ -163,7 +166,7 @@ static void step_route(struct check *check)
     bool asks = config->route.account_query[0] != '\0';
     if (check->address == NULL) {
         if (config->imap.user[0] != '\0' && !config_is_shared(config))
-            set_place(check, config->imap.user, config->route.inbox, config->route.sent);
+            set_place(check, config, config->imap.user, config->route.inbox, config->route.sent);
         return;
     }
     if (asks && !check->connected) {
@@ -174,9 +177,12 @@ static void step_route(struct check *check)
         cmd->ledger = ledger_open(config, NULL, &cmd->fault);
     bool found = (cmd->ledger != NULL || !asks) && cmd_find_route(cmd, check->address, &route) == ROUTE_OK;
     if (found) {
-        set_place(check, route.account, route.inbox, route.sent);
-        check_item(true, "route", "account %s (%s), inbox %s (%s), Sent copies in %s (%s)", route.account,
-                   route.account_by, route.inbox, route.inbox_by, route.sent, route.sent_by);
+        set_place(check, route.server, route.account, route.inbox, route.sent);
+        bool named = *route.server->server != '\0';
+        check_item(true, "route", "account %s (%s), inbox %s (%s), Sent copies %s%s (%s)%s%s%s%s%s", route.account,
+                   route.account_by, route.inbox, route.inbox_by, route.sent != NULL ? "in " : "none",
+                   route.sent != NULL ? route.sent : "", route.sent_by, named ? ", server " : "", route.server->server,
+                   named ? " (" : "", named ? route.server_by : "", named ? ")" : "");
     } else {
         check_item(false, "route", "%s", cmd->fault.text);
     }
@@ -276,6 +282,7 @@ static const struct {
     {"ledger", 8000, "the database does not answer, or a table is locked", step_ledger},
     {"route", 8000, "the database does not answer route.account_query", step_route},
     {"imap", 17000, "answers are slow, and a delivery needs more of them", check_imap},
+    {"servers", 13000, "answers are slow", check_servers},
     {"service", 3000, "no worker of the service is free", step_service},
     {"postfix", 7000, "postconf does not finish", check_postfix},
 };

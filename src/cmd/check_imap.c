@@ -10,7 +10,8 @@
 #include "ledger/ledger_server.h"
 #include "mailbox/mailbox.h"
 
-#define ANSWER_MS 8000 /* a delivery waits longer */
+#define ANSWER_MS 8000   /* a delivery waits longer */
+#define ANSWERS_MS 12000 /* of all other servers */
 #define DAY INT64_C(86400)
 #define RENEW_DAYS 14
 #define PROBE "oncedrop-probe" /* a mailbox that nobody has */
@@ -195,9 +196,15 @@ static void check_identity(const struct config *config, const char *account, boo
         check_warning("identity", "the result could not be recorded: %s", minor.text);
 }
 
+const struct config *check_server_of(const struct check *check)
+{
+    const struct config *server = config_server(check->cmd->config, check->server);
+    return server != NULL ? server : check->cmd->config;
+}
+
 void check_imap(struct check *check)
 {
-    struct config limited = *check->cmd->config, *config = &limited;
+    struct config limited = *check_server_of(check), *config = &limited;
     struct mailbox_probe probe = {.certificate.shown = false};
     struct fault fault;
     config->imap.timeout = MIN(config->imap.timeout, ANSWER_MS);
@@ -222,8 +229,25 @@ void check_imap(struct check *check)
     void (*check_mailbox)(const struct config *config, struct mailbox *mailbox, const char *item, const char *name) =
         shared ? check_owned : check_folder;
     check_mailbox(config, mailbox, "inbox", check->inbox);
-    if (config->route.sent_copy != SENT_COPY_OFF)
+    if (config->route.sent_copy != SENT_COPY_OFF && check->sent[0] != '\0')
         check_mailbox(config, mailbox, "sent", check->sent);
     if (!shared && config->route.detail == DETAIL_FOLDER)
         check_details(config, mailbox);
+}
+
+void check_servers(struct check *check)
+{
+    const struct config *config = check->cmd->config;
+    size_t count = config_server_count(config);
+    for (size_t i = 0; i <= count && count > 0; i++) {
+        const struct config *server = i == 0 ? config : config->servers[i - 1];
+        struct config limited = *server;
+        struct mailbox_probe probe = {.certificate.shown = false};
+        struct fault fault;
+        if (server == check_server_of(check) || *server->imap.command != '\0')
+            continue; /* check_imap has */
+        limited.imap.timeout = MIN(limited.imap.timeout, ANSWERS_MS / (int64_t)count);
+        bool good = mailbox_probe(&limited, &probe, &fault);
+        check_item(good, "servers", "%s %s", i == 0 ? "[imap]" : server->server, good ? "answers" : fault.text);
+    }
 }

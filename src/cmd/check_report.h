@@ -14,6 +14,7 @@ struct check {
     bool connected, fits; /* the database answers; it has the right schema version */
     bool routed;          /* it is known where mail goes: */
     char account[1024], inbox[1024], sent[1024];
+    char server[256]; /* the name of the account's IMAP server: config_server */
 };
 
 /* To be called first. json: print one array at the end instead of a line for each item at once. colour: for the
@@ -25,6 +26,9 @@ void check_begin(bool json, bool colour);
 bool check_item(bool good, const char *name, const char *format, ...) OD_PRINTF(3, 4);
 
 void check_warning(const char *name, const char *format, ...) OD_PRINTF(2, 3);
+
+/* The configuration with the account's IMAP server. */
+const struct config *check_server_of(const struct check *check) OD_MUST;
 
 /* Zeroed memory shared by a step and its caller. */
 void *check_shared(size_t size) OD_MUST;
@@ -42,6 +46,9 @@ int check_end(void) OD_MUST;
 
 /* Examines the IMAP server and, if mail is routed to an account, logs in to it and looks for its mailboxes. */
 void check_imap(struct check *check);
+
+/* Whether the other IMAP servers answer, and their certificates are accepted. */
+void check_servers(struct check *check);
 
 /* Examines Postfix's settings, if postconf(1) is installed: does mail come to us, and can none of them bounce it, or
  * keep a Sent copy from being made? */

@@ -172,7 +172,7 @@ static enum search_result find_in_mailbox(const struct sending *sending, uint32_
     const struct check *check = sending->check;
     const struct message named = {.message_id = (char *)(uintptr_t)sending->id,
                                   .message_id_length = strlen(sending->id)};
-    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open(check->cmd->config, check->account, 0, fault);
+    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open(check_server_of(check), check->account, 0, fault);
     struct message_comparison *ids OD_CLEANUP(message_comparison_free) = message_comparison_new_id(&named);
     const struct search search = {
         .mailbox = check->inbox,

@@ -24,16 +24,20 @@ static void print_route(const char *text, const struct route *route, bool first)
     table_print_line("address", log_escape(text, escaped, sizeof(escaped)));
     print_one("account", route->account, route->account_by);
     print_one("inbox", route->inbox, route->inbox_by);
-    print_one("sent", route->sent, route->sent_by);
+    print_one("sent", route->sent != NULL ? route->sent : "no copies", route->sent_by);
+    if (*route->server->server != '\0')
+        print_one("server", route->server->server, route->server_by);
     fflush(stdout);
 }
 
 static json_t *route_json(const char *text, const struct route *route)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:s, s:s, s:s}", "address", replay_json_text(text), "account",
+    const char *server = *route->server->server != '\0' ? route->server->server : NULL;
+    return json_pack("{s:o, s:o, s:o, s:o?, s:s*, s:s, s:s, s:s, s:s*}", "address", replay_json_text(text), "account",
                      replay_json_text(route->account), "inbox", replay_json_text(route->inbox), "sent",
-                     replay_json_text(route->sent), "account_by", route->account_by, "inbox_by", route->inbox_by,
-                     "sent_by", route->sent_by);
+                     route->sent != NULL ? replay_json_text(route->sent) : NULL, "server", server, "account_by",
+                     route->account_by, "inbox_by", route->inbox_by, "sent_by", route->sent_by, "server_by",
+                     server != NULL ? route->server_by : NULL);
 }
 
 /* Reports on one address; list is NULL unless the output is JSON. Returns the exit status. */
@@ -50,7 +54,7 @@ static int report_address(struct cmd *cmd, const char *text, bool first, json_t 
     if (list != NULL)
         json_array_append_new(list, json_pack("{s:o, s:n, s:o}", "address", replay_json_text(text), "account", "error",
                                               replay_json_text(cmd->fault.text)));
-    return cmd_fault(result == ROUTE_NONE ? 1 : EX_UNAVAILABLE, cmd);
+    return cmd_fault(result == ROUTE_TROUBLE ? EX_UNAVAILABLE : 1, cmd);
 }
 
 static int report_addresses(struct cmd *cmd, bool json)

@@ -42,8 +42,8 @@ bool append_begin(struct delivery_work *work, const struct letter *letter, enum 
     struct sessions *sessions = work->request->sessions;
     struct appending *it = &work->appends[letter->target];
     it->letter = *letter;
-    it->mailbox =
-        sessions_take(sessions, work->targets.list[letter->target].account, age, limit_ms, &it->kept, &it->fault);
+    it->mailbox = sessions_take(sessions, target_server(work, letter->target),
+                                work->targets.list[letter->target].account, age, limit_ms, &it->kept, &it->fault);
     if (it->mailbox != NULL) {
         it->begun = true;
         it->put_off = false;
@@ -66,12 +66,13 @@ void append_feed(struct delivery_work *work, size_t target, int64_t until_ms)
 /* The session is given back, or dropped after anything that leaves its state unknown. */
 static void end_append(struct delivery_work *work, struct appending *it, enum append_result result)
 {
+    const struct config *server = target_server(work, it->letter.target);
     const char *account = work->targets.list[it->letter.target].account;
     bool drop = result == APPEND_UNKNOWN || result == APPEND_NOT_SENT || result == APPEND_LOST;
     if (it->mailbox != NULL && drop)
-        sessions_drop(work->request->sessions, account);
+        sessions_drop(work->request->sessions, server, account);
     else if (it->mailbox != NULL)
-        sessions_give_back(work->request->sessions, account);
+        sessions_give_back(work->request->sessions, server, account);
     it->mailbox = NULL;
     it->begun = false;
     base_free(&it->pieces);
@@ -80,8 +81,11 @@ static void end_append(struct delivery_work *work, struct appending *it, enum ap
 static enum append_result finish_append(struct delivery_work *work, struct appending *it, struct made *made)
 {
     enum append_result result = APPEND_NOT_SENT;
+    int64_t started = base_now_ms();
     if (it->mailbox != NULL)
         result = mailbox_append(it->mailbox, &made->uidvalidity, &made->uid, &it->fault);
+    if (result == APPEND_UNKNOWN || result == APPEND_LOST)
+        sessions_waited(work->request->sessions, target_server(work, it->letter.target), started);
     end_append(work, it, result);
     return result;
 }
@@ -112,7 +116,7 @@ void append_cancel(struct delivery_work *work, size_t target)
 struct made append_now(struct delivery_work *work, const struct letter *letter)
 {
     append_begin(work, letter, SESSIONS_KEPT, 0);
-    int64_t until = base_now_ms() + work->request->config->imap.timeout;
+    int64_t until = base_now_ms() + target_server(work, letter->target)->imap.timeout;
     append_feed(work, letter->target, until);
     return append_collect(work, letter->target, until, true);
 }

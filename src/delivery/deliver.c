@@ -58,6 +58,14 @@ static bool take_look(struct delivery_work *work)
     return result == LEDGER_OK;
 }
 
+static bool is_always_searched(const struct delivery_work *work)
+{
+    bool always = false;
+    for (size_t i = 0; i < work->targets.message.target_count; i++)
+        always |= target_server(work, i)->imap.search == IMAP_SEARCH_ALWAYS;
+    return always;
+}
+
 /* Plan: what to do about each target. Recipients that need nothing get their answer. */
 static void make_plan(struct delivery_work *work)
 {
@@ -65,7 +73,7 @@ static void make_plan(struct delivery_work *work)
     const struct plan_request request = {
         .again = work->request->again,
         .hold_off = config->delivery.hold_off,
-        .search = config->imap.search == IMAP_SEARCH_ALWAYS,
+        .search = is_always_searched(work),
         .has_id = work->request->message->message_id != NULL,
         .targets = work->targets.list,
         .fallbacks = config->route.detail == DETAIL_FOLDER ? work->targets.fallbacks : NULL,

@@ -96,7 +96,8 @@ static bool begin_round(struct delivery_work *work)
         struct appending *it = &work->appends[target];
         bool put_off = it->put_off;
         if (!is_wanted(work, target) || (put_off && round.fresh > 0) ||
-            !sessions_available(work->request->sessions, work->targets.list[target].account))
+            !sessions_available(work->request->sessions, target_server(work, target),
+                                work->targets.list[target].account))
             continue;
         const struct letter letter = letter_planned(work, target);
         bool open = append_begin(work, &letter, SESSIONS_KEPT, opening_ms(work, &round));
@@ -109,8 +110,8 @@ static bool begin_round(struct delivery_work *work)
 
 bool inboxes_open(const struct delivery_work *work)
 {
-    return count_left(work) == 1 &&
-           sessions_open(work->request->sessions, work->targets.list[first_target(work)].account);
+    return count_left(work) == 1 && sessions_open(work->request->sessions, target_server(work, first_target(work)),
+                                                  work->targets.list[first_target(work)].account);
 }
 
 void inboxes_begin(struct delivery_work *work)

@@ -43,7 +43,7 @@ enum plan_why {
 struct plan_request {
     enum delivery_again again;
     int64_t hold_off; /* milliseconds */
-    bool search;      /* search before every APPEND (imap.search = always) */
+    bool search;      /* search before every APPEND (imap.search = always, of one of the servers) */
     bool has_id;      /* the message has a Message-ID, by which Sent is searched */
     const struct ledger_target *targets;
     const char *const *fallbacks; /* of each; NULL: no detail names a mailbox, so none was ever used */

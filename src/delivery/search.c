@@ -69,7 +69,8 @@ static enum search_result search_message(struct mailbox *mailbox, const struct d
     const struct message *message = work->request->message;
     const struct plan_target *plan = &work->plan->targets[letter->target];
     bool sent = work->targets.list[letter->target].role == COPY_SENT && message->message_id != NULL;
-    bool by_id = sent || (message->message_id != NULL && work->request->config->imap.match == IMAP_MATCH_MESSAGE_ID);
+    bool by_id = sent || (message->message_id != NULL &&
+                          target_server(work, letter->target)->imap.match == IMAP_MATCH_MESSAGE_ID);
     bool newest_only = sent && !plan->doubt && !plan->alias; /* otherwise we may have stored it long ago */
     bool has_ids = by_id || is_searchable(message), sized = !has_ids && message->content_size > 1;
     struct message_comparison *whole OD_CLEANUP(message_comparison_free) =
@@ -94,7 +95,7 @@ static enum search_result search_message(struct mailbox *mailbox, const struct d
 /* Whether there can be one: by an earlier attempt, or of another copy in this mailbox. */
 static bool is_perhaps_explained(const struct delivery_work *work, size_t target)
 {
-    const struct config *config = work->request->config;
+    const struct config *config = target_server(work, target);
     const struct plan_target *plan = &work->plan->targets[target];
     bool perhaps = plan->doubt || plan->beside || config->imap.search == IMAP_SEARCH_ALWAYS;
     return config->delivery.rejected == REJECTED_QUARANTINE && perhaps;
@@ -124,7 +125,7 @@ static enum search_result search_explanation(struct mailbox *mailbox, const stru
 static struct mailbox *take_session(const struct delivery_work *work, size_t target, bool *ret_kept,
                                     struct fault *fault)
 {
-    return sessions_take(work->request->sessions, work->targets.list[target].account,
+    return sessions_take(work->request->sessions, target_server(work, target), work->targets.list[target].account,
                          work->plan->targets[target].doubt ? SESSIONS_NEW : SESSIONS_KEPT, 0, ret_kept, fault);
 }
 
@@ -133,13 +134,14 @@ void search_open(struct delivery_work *work, size_t target)
     struct appending *it = &work->appends[target];
     it->unreachable = take_session(work, target, &it->kept, &it->fault) == NULL;
     if (!it->unreachable)
-        sessions_give_back(work->request->sessions, work->targets.list[target].account);
+        sessions_give_back(work->request->sessions, target_server(work, target), work->targets.list[target].account);
 }
 
 static enum search_result search_once(const struct delivery_work *work, const struct letter *letter, struct made *made,
                                       bool *ret_kept, struct fault *fault)
 {
     struct sessions *sessions = work->request->sessions;
+    const struct config *server = target_server(work, letter->target);
     const char *account = work->targets.list[letter->target].account;
     *ret_kept = false;
     struct mailbox *mailbox = take_session(work, letter->target, ret_kept, fault);
@@ -151,9 +153,9 @@ static enum search_result search_once(const struct delivery_work *work, const st
         made->quarantine = result == SEARCH_FOUND ? QUARANTINE_STORED : QUARANTINE_NONE;
     }
     if (result == SEARCH_TROUBLE)
-        sessions_drop(sessions, account);
+        sessions_drop(sessions, server, account);
     else
-        sessions_give_back(sessions, account);
+        sessions_give_back(sessions, server, account);
     return result;
 }
 

@@ -11,41 +11,55 @@
 #define LOOKS_MOST 3 /* how many accounts to try, as any of them may be missing on the server */
 
 /* Examines the server, and records the result if it is certain. */
-static enum identity_result look_at_server(struct delivery_work *work, const char *server, struct fault *fault)
+static enum identity_result look_at_server(struct delivery_work *work, const struct config *config, const char *name,
+                                           struct fault *fault)
 {
     enum identity_result result = IDENTITY_UNKNOWN;
+    int64_t started = base_now_ms();
+    size_t looks = 0;
     struct fault minor;
     char text[1024];
-    for (size_t i = 0; result == IDENTITY_UNKNOWN && i < work->targets.message.target_count && i < LOOKS_MOST; i++)
-        result = mailbox_identity(work->request->config, work->targets.list[work->targets.order[i]].account, fault);
-    if (result == IDENTITY_UNKNOWN)
+    for (size_t i = 0; result == IDENTITY_UNKNOWN && i < work->targets.message.target_count && looks < LOOKS_MOST;
+         i++) {
+        size_t target = work->targets.order[i];
+        if (target_server(work, target) != config)
+            continue;
+        looks++;
+        result = mailbox_identity(config, work->targets.list[target].account, fault);
+    }
+    if (result == IDENTITY_UNKNOWN) {
+        sessions_waited(work->request->sessions, config, started);
         return result;
-    if (!ledger_server_record(work->delivery->ledger, server, result == IDENTITY_COUNTS, &minor))
+    }
+    if (!ledger_server_record(work->delivery->ledger, name, result == IDENTITY_COUNTS, &minor))
         log_warning("the result of testing the IMAP server could not be recorded: %s",
                     log_escape_text(minor.text, text, sizeof(text)));
     return result;
 }
 
-static bool is_trusted(struct delivery_work *work, enum outcome *ret, struct fault *fault)
+static bool is_trusted(struct delivery_work *work, const struct config *config, enum outcome *ret, struct fault *fault)
 {
     const struct delivery_request *request = work->request;
     enum ledger_server known;
     bool to_look;
     char text[1024];
-    if (request->dry_run || !mailbox_delegates(request->config) || sessions_trusted(request->sessions))
+    if (request->dry_run || !mailbox_delegates(config) || sessions_trusted(request->sessions, config))
         return true;
-    char *server OD_CLEANUP(base_free) = mailbox_server(request->config);
-    *ret = OUTCOME_DATABASE;
-    if (!ledger_server_read(work->delivery->ledger, server, &known, &to_look, fault))
+    char *name OD_CLEANUP(base_free) = mailbox_server(config);
+    *ret = OUTCOME_MAILBOX;
+    if (sessions_quiet(request->sessions, config, fault))
         return false;
-    enum identity_result found = to_look ? look_at_server(work, server, fault) : IDENTITY_UNKNOWN;
+    *ret = OUTCOME_DATABASE;
+    if (!ledger_server_read(work->delivery->ledger, name, &known, &to_look, fault))
+        return false;
+    enum identity_result found = to_look ? look_at_server(work, config, name, fault) : IDENTITY_UNKNOWN;
     if (found == IDENTITY_UNKNOWN && known == LEDGER_SERVER_HONOURED) {
         if (to_look)
             log_warning("%s", log_escape_text(fault->text, text, sizeof(text)));
         found = IDENTITY_COUNTS;
     }
     if (found == IDENTITY_COUNTS) {
-        sessions_trust(request->sessions);
+        sessions_trust(request->sessions, config);
         return true;
     }
     *ret = found == IDENTITY_IGNORED || known == LEDGER_SERVER_IGNORED ? OUTCOME_CONFIG : OUTCOME_MAILBOX;
@@ -53,17 +67,47 @@ static bool is_trusted(struct delivery_work *work, enum outcome *ret, struct fau
         fault_set(fault,
                   "IMAP server %s was found to open the same INBOX whatever account is named; run oncedrop check to see"
                   " whether it still does",
-                  server);
+                  name);
     return false;
+}
+
+/* The mail of this server is deferred. Whose Sent copy it has, waits with all recipients: nobody gets mail of which the
+ * sender has no copy yet. */
+static void leave_server(struct delivery_work *work, const struct config *config, enum outcome outcome,
+                         const char *text)
+{
+    bool sent = false;
+    for (size_t i = 0; i < work->targets.message.target_count; i++)
+        sent |= target_server(work, i) == config && work->targets.list[i].role == COPY_SENT;
+    for (size_t i = 0; i < work->request->recipient_count; i++) {
+        struct report *report = &work->delivery->answers[i].report;
+        size_t target = work->targets.of_recipient[i];
+        if (target != LEDGER_NO_TARGET && !report->given && (sent || target_server(work, target) == config))
+            report_set(report, outcome, "%s", text);
+    }
+    targets_leave_out(&work->targets, work->request->recipient_count, config);
+}
+
+/* Whether any recipient is left. */
+static bool any_left(const struct delivery_work *work)
+{
+    bool any = false;
+    for (size_t i = 0; i < work->request->recipient_count; i++)
+        any |= work->targets.of_recipient[i] != LEDGER_NO_TARGET && !work->delivery->answers[i].report.given;
+    return any;
 }
 
 bool server_trusted(struct delivery_work *work)
 {
-    struct fault fault = {.text = ""};
-    enum outcome outcome;
-    bool trusted = is_trusted(work, &outcome, &fault);
-    if (!trusted)
-        answers_rest(work, outcome, fault.text);
+    for (size_t i = 0; i < work->targets.message.target_count; i++) {
+        const struct config *config = target_server(work, i);
+        struct fault fault = {.text = ""};
+        enum outcome outcome;
+        if (is_trusted(work, config, &outcome, &fault))
+            continue;
+        leave_server(work, config, outcome, fault.text);
+        i = SIZE_MAX; /* the others, which have moved up */
+    }
     delivery_spent(work->delivery, PHASE_DATABASE);
-    return trusted;
+    return any_left(work);
 }

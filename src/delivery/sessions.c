@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Sessions are found by account; the least recently used one makes room. */
+ * Sessions are found by server and account; the least recently used one makes room. */
 #include "delivery/sessions.h"
 
 #include <glib.h>
@@ -10,14 +10,17 @@
 #include "base/log.h"
 
 #define TRUST_MS INT64_C(3600000)
-#define GOODBYE_MS 1000  /* for the server to count those less that make room for another */
-#define SHARED_MOST 4    /* sessions of one login for everybody: several mailboxes are filled at the same time */
-#define NOTICE_MS 20     /* between tries, for the server to notice the end of their processes too, as Courier must, */
-#define NOTICE_TRIES 10  /* and how many */
-#define NO_ROOM_MS 60000 /* that long, it is not tried again to make room after that did not help */
+#define GOODBYE_MS 1000   /* for the server to count those less that make room for another */
+#define SHARED_MOST 4     /* sessions of one login for everybody: several mailboxes are filled at the same time */
+#define NOTICE_MS 20      /* between tries, for the server to notice the end of their processes too, as Courier must, */
+#define NOTICE_TRIES 10   /* and how many */
+#define QUIET_MS 60000    /* where there are several servers, nobody waits for one that was silent, for so long; */
+#define QUIET_TRY_MS 2000 /* then for so long once */
+#define NO_ROOM_MS 60000  /* that long, it is not tried again to make room after that did not help */
 
 struct session {
-    char *account; /* or the first of those it serves; NULL: this slot is free */
+    const struct config *config; /* with its server */
+    char *account;               /* or the first of those it serves; NULL: this slot is free */
     struct mailbox *mailbox;
     uint64_t used;      /* value of the clock at the last use */
     uint64_t opened;    /* number of the delivery */
@@ -25,13 +28,20 @@ struct session {
     bool out;           /* given out */
 };
 
+/* What is known of a server; the times are of base_now_ms(). */
+struct known {
+    const struct config *config; /* with this server */
+    int64_t trusted_until;
+    int64_t no_room_until;
+    int64_t quiet_until; /* 0: it was not silent when it was last asked */
+};
+
 struct sessions {
     const struct config *config;
     uint64_t clock, delivery;
     size_t most;
-    bool shared;           /* config_is_shared */
-    int64_t trusted_until; /* base_now_ms() */
-    int64_t no_room_until; /* base_now_ms() */
+    size_t servers;
+    struct known *known; /* [servers] */
     struct session kept[];
 };
 
@@ -41,8 +51,19 @@ struct sessions *sessions_new(const struct config *config, size_t processes)
     struct sessions *sessions = base_alloc(sizeof(*sessions) + most * sizeof(struct session));
     sessions->most = most;
     sessions->config = config;
-    sessions->shared = config_is_shared(config);
+    sessions->servers = config_server_count(config) + 1;
+    sessions->known = base_alloc(sessions->servers * sizeof(*sessions->known));
+    for (size_t i = 0; i < sessions->servers; i++)
+        sessions->known[i].config = i == 0 ? config : config->servers[i - 1];
     return sessions;
+}
+
+static struct known *known_server(const struct sessions *sessions, const struct config *config)
+{
+    size_t i = 0;
+    while (i + 1 < sessions->servers && sessions->known[i].config != config)
+        i++;
+    return &sessions->known[i];
 }
 
 static void end_kept(struct session *session)
@@ -58,6 +79,7 @@ void sessions_free(struct sessions **sessions)
         return;
     for (size_t i = 0; i < (*sessions)->most; i++)
         end_kept(&(*sessions)->kept[i]);
+    base_free(&(*sessions)->known);
     base_free(sessions);
 }
 
@@ -68,18 +90,21 @@ void sessions_begin(struct sessions *sessions)
 
 /* Where one login opens everybody's mailboxes, each session serves some of the accounts, always the same ones: servers
  * remember what they have opened. */
-static bool is_served(const struct sessions *sessions, const struct session *session, const char *account)
+static bool is_served(const struct sessions *sessions, const struct session *session, const struct config *config,
+                      const char *account)
 {
-    if (session->account == NULL || !sessions->shared)
-        return session->account != NULL && strcmp(session->account, account) == 0;
+    if (session->account == NULL || session->config != config)
+        return false;
+    if (!config_is_shared(config))
+        return strcmp(session->account, account) == 0;
     guint count = sessions->most < SHARED_MOST ? (guint)sessions->most : SHARED_MOST;
     return g_str_hash(session->account) % count == g_str_hash(account) % count;
 }
 
-static struct session *find_session(struct sessions *sessions, const char *account)
+static struct session *find_session(struct sessions *sessions, const struct config *config, const char *account)
 {
     for (size_t i = 0; i < sessions->most; i++)
-        if (is_served(sessions, &sessions->kept[i], account))
+        if (is_served(sessions, &sessions->kept[i], config, account))
             return &sessions->kept[i];
     return NULL;
 }
@@ -96,26 +121,26 @@ static struct session *longest_unused(struct sessions *sessions, bool open)
     return oldest;
 }
 
-bool sessions_available(struct sessions *sessions, const char *account)
+bool sessions_available(struct sessions *sessions, const struct config *config, const char *account)
 {
-    const struct session *session = find_session(sessions, account);
+    const struct session *session = find_session(sessions, config, account);
     return session != NULL ? !session->out : longest_unused(sessions, false) != NULL;
 }
 
-bool sessions_open(struct sessions *sessions, const char *account)
+bool sessions_open(struct sessions *sessions, const struct config *config, const char *account)
 {
-    const struct session *session = find_session(sessions, account);
+    const struct session *session = find_session(sessions, config, account);
     return session != NULL && !session->out && mailbox_connected(session->mailbox);
 }
 
-static bool is_idle(const struct sessions *sessions, const struct session *session)
+static bool is_idle(const struct session *session)
 {
-    return base_now_ms() - session->used_at_ms >= sessions->config->imap.idle;
+    return base_now_ms() - session->used_at_ms >= session->config->imap.idle;
 }
 
 static bool is_usable(const struct sessions *sessions, const struct session *session, enum sessions_age age)
 {
-    bool will_do = session->opened == sessions->delivery || (age == SESSIONS_KEPT && !is_idle(sessions, session));
+    bool will_do = session->opened == sessions->delivery || (age == SESSIONS_KEPT && !is_idle(session));
     return will_do && mailbox_connected(session->mailbox);
 }
 
@@ -152,42 +177,77 @@ bool sessions_in_the_way(const struct sessions *sessions, const struct fault *fa
     return any && is_crowded(fault);
 }
 
-static struct mailbox *open_in_room(const struct sessions *sessions, const char *account, int64_t limit_ms,
+static struct mailbox *open_in_room(const struct config *config, const char *account, int64_t limit_ms,
                                     struct fault *fault)
 {
-    struct mailbox *mailbox = mailbox_open(sessions->config, account, limit_ms, fault);
+    struct mailbox *mailbox = mailbox_open(config, account, limit_ms, fault);
     for (int tries = 0; mailbox == NULL && is_crowded(fault) && tries < NOTICE_TRIES; tries++) {
         (void)poll(NULL, 0, NOTICE_MS);
-        mailbox = mailbox_open(sessions->config, account, limit_ms, fault);
+        mailbox = mailbox_open(config, account, limit_ms, fault);
     }
     return mailbox;
 }
 
 /* Makes room for it if the server may have refused because of the number of sessions. */
-static struct mailbox *open_kept(struct sessions *sessions, const char *account, int64_t limit_ms, struct fault *fault)
+static struct mailbox *open_kept(struct sessions *sessions, struct known *known, const char *account, int64_t limit_ms,
+                                 struct fault *fault)
 {
-    struct mailbox *mailbox = mailbox_open(sessions->config, account, limit_ms, fault);
+    struct mailbox *mailbox = mailbox_open(known->config, account, limit_ms, fault);
     size_t unused;
     bool tried = false;
     while (mailbox == NULL && is_crowded(fault) && (unused = count_unused(sessions)) > 0) {
-        if (base_now_ms() < sessions->no_room_until)
+        if (base_now_ms() < known->no_room_until)
             return NULL;
         size_t closed = unused > 1 ? unused / 2 : 1;
         log_info("the IMAP server refused a session: %zu of %zu unused ones are closed to make room for another",
                  closed, unused);
         end_unused(sessions, closed);
-        mailbox = open_in_room(sessions, account, limit_ms, fault);
+        mailbox = open_in_room(known->config, account, limit_ms, fault);
         tried = true;
     }
     if (mailbox == NULL && tried)
-        sessions->no_room_until = base_now_ms() + NO_ROOM_MS;
+        known->no_room_until = base_now_ms() + NO_ROOM_MS;
     return mailbox;
 }
 
-struct mailbox *sessions_take(struct sessions *sessions, const char *account, enum sessions_age age, int64_t limit_ms,
-                              bool *ret_kept, struct fault *fault)
+void sessions_waited(struct sessions *sessions, const struct config *config, int64_t since_ms)
 {
-    struct session *session = find_session(sessions, account);
+    if (sessions->servers > 1 && base_now_ms() - since_ms >= QUIET_TRY_MS)
+        known_server(sessions, config)->quiet_until = base_now_ms() + QUIET_MS;
+}
+
+bool sessions_quiet(const struct sessions *sessions, const struct config *config, struct fault *fault)
+{
+    int64_t left = known_server(sessions, config)->quiet_until - base_now_ms();
+    if (left <= 0)
+        return false;
+    fault_set(fault, "IMAP server %s was silent, and is not asked again for %lld s",
+              *config->server != '\0' ? config->server : config->imap.host, (long long)(left + 999) / 1000);
+    return true;
+}
+
+/* The mail of other servers does not wait for one that was silent: it is not asked for a while, and then does not get long
+ * to answer. */
+static struct mailbox *open_unless_quiet(struct sessions *sessions, const struct config *config, const char *account,
+                                         int64_t limit_ms, struct fault *fault)
+{
+    struct known *known = known_server(sessions, config);
+    int64_t started = base_now_ms();
+    if (sessions_quiet(sessions, config, fault))
+        return NULL;
+    if (known->quiet_until != 0 && (limit_ms == 0 || limit_ms > QUIET_TRY_MS))
+        limit_ms = QUIET_TRY_MS;
+    struct mailbox *mailbox = open_kept(sessions, known, account, limit_ms, fault);
+    known->quiet_until = 0;
+    if (mailbox == NULL)
+        sessions_waited(sessions, config, started);
+    return mailbox;
+}
+
+struct mailbox *sessions_take(struct sessions *sessions, const struct config *config, const char *account,
+                              enum sessions_age age, int64_t limit_ms, bool *ret_kept, struct fault *fault)
+{
+    struct session *session = find_session(sessions, config, account);
     if (session != NULL && !session->out && !is_usable(sessions, session, age))
         end_kept(session);
     if (session == NULL)
@@ -196,11 +256,12 @@ struct mailbox *sessions_take(struct sessions *sessions, const char *account, en
         fault_set(fault, "no more than %zu IMAP sessions can be used at once (imap.sessions)", sessions->most);
         return NULL;
     }
-    if (!is_served(sessions, session, account)) {
-        struct mailbox *mailbox = open_kept(sessions, account, limit_ms, fault);
+    if (!is_served(sessions, session, config, account)) {
+        struct mailbox *mailbox = open_unless_quiet(sessions, config, account, limit_ms, fault);
         if (mailbox == NULL)
             return NULL;
         end_kept(session);
+        session->config = config;
         session->account = base_strdup(account);
         session->mailbox = mailbox;
         session->opened = sessions->delivery;
@@ -212,9 +273,9 @@ struct mailbox *sessions_take(struct sessions *sessions, const char *account, en
     return session->mailbox;
 }
 
-void sessions_give_back(struct sessions *sessions, const char *account)
+void sessions_give_back(struct sessions *sessions, const struct config *config, const char *account)
 {
-    struct session *session = find_session(sessions, account);
+    struct session *session = find_session(sessions, config, account);
     if (session == NULL)
         return;
     session->out = false;
@@ -223,9 +284,9 @@ void sessions_give_back(struct sessions *sessions, const char *account)
         end_kept(session);
 }
 
-void sessions_drop(struct sessions *sessions, const char *account)
+void sessions_drop(struct sessions *sessions, const struct config *config, const char *account)
 {
-    struct session *session = find_session(sessions, account);
+    struct session *session = find_session(sessions, config, account);
     if (session != NULL)
         end_kept(session);
 }
@@ -236,10 +297,10 @@ int64_t sessions_expire(struct sessions *sessions)
     int64_t next = INT64_MAX;
     for (size_t i = 0; i < sessions->most; i++) {
         struct session *it = &sessions->kept[i];
-        if (it->account == NULL || it->used_at_ms + sessions->config->imap.idle >= next)
+        if (it->account == NULL || it->used_at_ms + it->config->imap.idle >= next)
             continue;
         first = it;
-        next = it->used_at_ms + sessions->config->imap.idle;
+        next = it->used_at_ms + it->config->imap.idle;
     }
     if (first == NULL || base_now_ms() < next)
         return next;
@@ -247,12 +308,12 @@ int64_t sessions_expire(struct sessions *sessions)
     return base_now_ms(); /* there may be another */
 }
 
-bool sessions_trusted(const struct sessions *sessions)
+bool sessions_trusted(const struct sessions *sessions, const struct config *config)
 {
-    return base_now_ms() < sessions->trusted_until;
+    return base_now_ms() < known_server(sessions, config)->trusted_until;
 }
 
-void sessions_trust(struct sessions *sessions)
+void sessions_trust(struct sessions *sessions, const struct config *config)
 {
-    sessions->trusted_until = base_now_ms() + TRUST_MS;
+    known_server(sessions, config)->trusted_until = base_now_ms() + TRUST_MS;
 }

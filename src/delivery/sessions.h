@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The IMAP sessions of a process, kept from message to message: at most imap.sessions of them, one for each account. A
- * delivery takes a session and gives it back, or drops it. One that was not used for imap.idle is not used again. Where one
+ * The IMAP sessions of a process, kept from message to message: at most imap.sessions of them, one for each account. The
+ * account's server is that of `config` (config_server). A delivery takes a session and gives it back, or drops it. One that was not used for imap.idle is not used again. Where one
  * login opens everybody's mailboxes (config_is_shared), up to four sessions serve all accounts; "the account's session" is
  * then the one that serves it. */
 #ifndef ONCEDROP_SESSIONS_H
@@ -20,10 +20,10 @@ void sessions_free(struct sessions **sessions); /* ends all sessions */
 void sessions_begin(struct sessions *sessions);
 
 /* Whether the account's session can be taken: nobody has it, or there is none, but room for it. */
-bool sessions_available(struct sessions *sessions, const char *account) OD_MUST;
+bool sessions_available(struct sessions *sessions, const struct config *config, const char *account) OD_MUST;
 
 /* Whether the account's session is open and nobody has it, as far as is known without asking the server. */
-bool sessions_open(struct sessions *sessions, const char *account) OD_MUST;
+bool sessions_open(struct sessions *sessions, const struct config *config, const char *account) OD_MUST;
 
 /* Whether sessions_take may have failed (fault) because other sessions are taken: it may work when they are given back. */
 bool sessions_in_the_way(const struct sessions *sessions, const struct fault *fault) OD_MUST;
@@ -41,21 +41,28 @@ enum sessions_age {
  * *ret_kept   it is from an earlier delivery: the server may have closed it without our knowing
  *
  * The session still belongs to `sessions`. NULL with the fault set if none can be opened. */
-struct mailbox *sessions_take(struct sessions *sessions, const char *account, enum sessions_age age, int64_t limit_ms,
-                              bool *ret_kept, struct fault *fault) OD_MUST;
+struct mailbox *sessions_take(struct sessions *sessions, const struct config *config, const char *account,
+                              enum sessions_age age, int64_t limit_ms, bool *ret_kept, struct fault *fault) OD_MUST;
 
 /* The session may be used again; it ends here if it has no connection any more. */
-void sessions_give_back(struct sessions *sessions, const char *account);
+void sessions_give_back(struct sessions *sessions, const struct config *config, const char *account);
 
 /* Ends the account's session, if there is one: for when its state is not known, as in the middle of an APPEND. */
-void sessions_drop(struct sessions *sessions, const char *account);
+void sessions_drop(struct sessions *sessions, const struct config *config, const char *account);
+
+/* Something that was asked of the server at that moment, base_now_ms(), has failed. If that took long, and there are other
+ * servers, it is quiet for a minute: no session is opened, so that their mail does not wait. */
+void sessions_waited(struct sessions *sessions, const struct config *config, int64_t since_ms);
+
+/* Whether it is; then the fault is set. */
+bool sessions_quiet(const struct sessions *sessions, const struct config *config, struct fault *fault) OD_MUST;
 
 /* For a process that has nothing else to do: ends one session that is unused for imap.idle. Returns when to call it
  * again, by base_now_ms(); INT64_MAX: nothing to do until after the next delivery. */
 int64_t sessions_expire(struct sessions *sessions) OD_MUST;
 
 /* Whether the server was found trustworthy (server.h) within the last hour. */
-bool sessions_trusted(const struct sessions *sessions) OD_MUST;
-void sessions_trust(struct sessions *sessions);
+bool sessions_trusted(const struct sessions *sessions, const struct config *config) OD_MUST;
+void sessions_trust(struct sessions *sessions, const struct config *config);
 
 #endif

@@ -14,8 +14,8 @@
 
 /* The index of (account, mailbox) among the targets; added if it is new, since two addresses may map to one mailbox. If
  * one of them has no other, the mailbox has no fallback. */
-static size_t add_target(struct targets *targets, const char *account, const char *mailbox, const char *fallback,
-                         enum copy_role role)
+static size_t add_target(struct targets *targets, const struct config *server, const char *account, const char *mailbox,
+                         const char *fallback, enum copy_role role)
 {
     size_t *count = &targets->message.target_count;
     for (size_t i = 0; i < *count; i++) {
@@ -25,6 +25,7 @@ static size_t add_target(struct targets *targets, const char *account, const cha
             targets->fallbacks[i] = NULL;
         return i;
     }
+    targets->servers[*count] = server;
     targets->fallbacks[*count] = fallback;
     targets->list[*count] = (struct ledger_target){.account = account, .mailbox = mailbox, .role = role};
     return (*count)++;
@@ -82,7 +83,8 @@ static bool route_recipients(struct delivery *delivery, struct targets *targets)
         }
         targets->recipients[i].account = route->account;
         targets->recipients[i].mailbox = route->inbox;
-        targets->of_recipient[i] = add_target(targets, route->account, route->inbox, route->fallback, COPY_INBOX);
+        targets->of_recipient[i] =
+            add_target(targets, route->server, route->account, route->inbox, route->fallback, COPY_INBOX);
         routed++;
     }
     return routed > 0;
@@ -143,6 +145,8 @@ static enum route_result sender_route(const struct delivery *delivery, struct ro
     if (!find_from(delivery, &from))
         return ROUTE_NONE;
     enum route_result result = route_find(request->config, delivery->ledger, &from, ret, fault);
+    if (result == ROUTE_NO_SERVER || (result == ROUTE_OK && ret->sent == NULL)) /* a stranger, or one without copies */
+        return ROUTE_NONE;
     if (result != ROUTE_OK)
         return result;
     if (login == NULL)
@@ -152,10 +156,41 @@ static enum route_result sender_route(const struct delivery *delivery, struct ro
     return route_leads_to(request->config, delivery->ledger, &parsed, ret->account, fault);
 }
 
-static enum route_result recorded_sender(const struct delivery_request *request, struct route *ret)
+/* The server of an account that was recorded without it: what an address leads to, if that is the account. */
+static const struct config *server_of(const struct delivery *delivery, const struct address *address,
+                                      const char *account)
 {
+    struct fault ignored;
+    struct route route OD_CLEANUP(route_clear) = {.account = NULL};
+    bool same = route_find(delivery->request->config, delivery->ledger, address, &route, &ignored) == ROUTE_OK &&
+                strcmp(route.account, account) == 0;
+    return same ? route.server : NULL;
+}
+
+static enum route_result recorded_server(const struct delivery *delivery, const char *account,
+                                         const struct config **ret, struct fault *fault)
+{
+    struct fault ignored;
+    struct address address OD_CLEANUP(address_clear) = {.address = NULL};
+    struct address from OD_CLEANUP(address_clear) = {.address = NULL};
+    *ret = config_server_count(delivery->request->config) == 0 ? delivery->request->config : NULL;
+    if (*ret == NULL && address_parse(account, &address, &ignored))
+        *ret = server_of(delivery, &address, account);
+    if (*ret == NULL && find_from(delivery, &from))
+        *ret = server_of(delivery, &from, account);
+    if (*ret != NULL)
+        return ROUTE_OK;
+    fault_set(fault, "no address leads to account %s any more, so its IMAP server is not known", account);
+    return ROUTE_TROUBLE;
+}
+
+static enum route_result recorded_sender(const struct delivery *delivery, struct route *ret, struct fault *fault)
+{
+    const struct delivery_request *request = delivery->request;
     if (request->sender_route->account == NULL)
         return ROUTE_NONE;
+    if (recorded_server(delivery, request->sender_route->account, &ret->server, fault) != ROUTE_OK)
+        return ROUTE_TROUBLE;
     ret->account = base_strdup(request->sender_route->account);
     ret->sent = base_strdup(request->sender_route->sent);
     return ROUTE_OK;
@@ -167,10 +202,11 @@ static bool add_sent(struct delivery *delivery, struct targets *targets)
 {
     const struct delivery_request *request = delivery->request;
     struct fault fault;
-    enum route_result result = request->sender_route != NULL ? recorded_sender(request, &targets->sender)
+    enum route_result result = request->sender_route != NULL ? recorded_sender(delivery, &targets->sender, &fault)
                                                              : sender_route(delivery, &targets->sender, &fault);
     if (result == ROUTE_OK)
-        (void)add_target(targets, targets->sender.account, targets->sender.sent, NULL, COPY_SENT);
+        (void)add_target(targets, targets->sender.server, targets->sender.account, targets->sender.sent, NULL,
+                         COPY_SENT);
     if (result != ROUTE_TROUBLE)
         return true;
     for (size_t i = 0; i < request->recipient_count; i++)
@@ -182,6 +218,7 @@ static bool add_sent(struct delivery *delivery, struct targets *targets)
 static void shuffle(struct targets *targets)
 {
     size_t count = targets->message.target_count;
+    base_free(&targets->order);
     targets->order = base_alloc((count + 1) * sizeof(*targets->order));
     for (size_t i = 0; i < count; i++) {
         size_t j = (size_t)g_random_int_range(0, (gint32)i + 1);
@@ -217,6 +254,7 @@ bool targets_collect(struct delivery *delivery, struct targets *ret)
     size_t count = request->recipient_count;
     *ret = (struct targets){.order = NULL};
     ret->list = base_alloc((count + 1) * sizeof(*ret->list));
+    ret->servers = base_alloc((count + 1) * sizeof(*ret->servers));
     ret->fallbacks = base_alloc((count + 1) * sizeof(*ret->fallbacks));
     ret->recipients = base_alloc((count + 1) * sizeof(*ret->recipients));
     ret->of_recipient = base_alloc((count + 1) * sizeof(*ret->of_recipient));
@@ -225,6 +263,23 @@ bool targets_collect(struct delivery *delivery, struct targets *ret)
     shuffle(ret);
     describe_message(request, ret);
     return true;
+}
+
+void targets_leave_out(struct targets *targets, size_t recipient_count, const struct config *server)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < targets->message.target_count; i++) {
+        bool stays = targets->servers[i] != server;
+        for (size_t j = 0; j < recipient_count; j++)
+            if (targets->of_recipient[j] == i)
+                targets->of_recipient[j] = stays ? count : LEDGER_NO_TARGET;
+        targets->servers[count] = targets->servers[i];
+        targets->fallbacks[count] = targets->fallbacks[i];
+        targets->list[count] = targets->list[i];
+        count += stays;
+    }
+    targets->message.target_count = count;
+    shuffle(targets);
 }
 
 size_t targets_first_recipient(const struct targets *targets, size_t target)
@@ -238,6 +293,7 @@ size_t targets_first_recipient(const struct targets *targets, size_t target)
 void targets_clear(struct targets *targets)
 {
     base_free(&targets->list);
+    base_free(&targets->servers);
     base_free(&targets->fallbacks);
     base_free(&targets->recipients);
     base_free(&targets->of_recipient);

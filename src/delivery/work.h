@@ -34,6 +34,12 @@ static inline struct letter letter_planned(const struct delivery_work *work, siz
     return (struct letter){.target = target, .doubt = work->plan->targets[target].doubt};
 }
 
+/* The configuration with the target's IMAP server. */
+static inline const struct config *target_server(const struct delivery_work *work, size_t target)
+{
+    return work->targets.servers[target];
+}
+
 static inline const char *letter_mailbox(const struct delivery_work *work, const struct letter *letter)
 {
     return letter->fallback != NULL ? letter->fallback : work->targets.list[letter->target].mailbox;

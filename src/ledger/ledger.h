@@ -217,11 +217,11 @@ void ledger_abandon(struct ledger *ledger, struct ledger_claim *claim, struct le
 /* Runs route.account_query for one address.
  *
  * *ret_found   whether it returned a row
- * ret_columns  account, inbox, sent: new strings (free(3)); NULL where the query has no such column or returned NULL
+ * ret_columns  account, inbox, sent, server: new strings (free(3)); NULL where the query has no such column or returned NULL
  *
  * False with the fault set: the query failed, is of a kind that returns no rows, or returned more than one; the outputs
  * are untouched. */
-bool ledger_lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found, char *ret_columns[3],
+bool ledger_lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found, char *ret_columns[4],
                    struct fault *fault) OD_MUST;
 
 /* The name of a method in lock.method and in table agreed. */

@@ -5,7 +5,7 @@
 
 /* The query is the site's own: it may rely on the search_path of its role. */
 static bool lookup_once(struct ledger *ledger, const char *query, const char *address, bool *ret_found,
-                        char *ret_columns[3], struct fault *fault)
+                        char *ret_columns[4], struct fault *fault)
 {
     if (!ledger_connect(ledger, fault))
         return false;
@@ -25,12 +25,12 @@ static bool lookup_once(struct ledger *ledger, const char *query, const char *ad
     if (rows->columns == 0) /* a statement that never returns rows does not say that the account is unknown */
         return fault_set(fault, "[route] account_query: the statement returns no columns");
     *ret_found = rows->count == 1;
-    for (size_t i = 0; *ret_found && i < 3; i++) /* as many of the three columns as it has */
+    for (size_t i = 0; *ret_found && i < 4; i++) /* as many of the columns as it has */
         ret_columns[i] = i < rows->columns ? sql_copy(rows, 0, i) : NULL;
     return true;
 }
 
-bool ledger_lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found, char *ret_columns[3],
+bool ledger_lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found, char *ret_columns[4],
                    struct fault *fault)
 {
     bool kept = ledger->sql != NULL;

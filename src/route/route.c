@@ -82,7 +82,7 @@ static bool detail_is_folder(const char *detail)
 
 /* Finds the account by the template, or by account_query, which may also return the mailboxes. */
 static enum route_result find_account(const struct config *config, struct ledger *ledger, const struct address *address,
-                                      char *ret_columns[3], struct fault *fault)
+                                      char *ret_columns[4], struct fault *fault)
 {
     if (config->route.account_query[0] == '\0') {
         ret_columns[0] = expand("account", config->route.account, address, fault);
@@ -111,9 +111,9 @@ static char *one_name(char *name)
 static bool names_are_good(const struct route *route, struct fault *fault)
 {
     const char *const names[] = {route->inbox, route->sent, route->fallback};
-    for (size_t i = 0; i < 3 && names[i] != NULL; i++) {
-        char *encoded OD_CLEANUP(base_free) = mailbox_name_encode(names[i], fault);
-        if (encoded == NULL)
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+        char *encoded OD_CLEANUP(base_free) = names[i] != NULL ? mailbox_name_encode(names[i], fault) : NULL;
+        if (names[i] != NULL && encoded == NULL)
             return fault_prefix(fault, "mailbox of %s", route->address);
     }
     return true;
@@ -129,11 +129,24 @@ static bool account_is_good(const struct route *route, struct fault *fault)
                route->address, ADDRESS_MAX);
 }
 
+/* The configuration with the account's server; `name` is what the query says, or NULL. */
+static const struct config *find_server(const struct config *config, const char *name, const struct address *address,
+                                        struct fault *fault)
+{
+    char *expanded OD_CLEANUP(base_free) = name == NULL ? expand("server", config->route.server, address, fault) : NULL;
+    const char *wanted = name != NULL ? name : expanded;
+    const struct config *server = wanted != NULL ? config_server(config, wanted) : NULL;
+    if (wanted != NULL && server == NULL)
+        fault_set(fault, "%s: its IMAP server is %s, but there is no group [imap %s] (see [route] server)",
+                  address->address, wanted, wanted);
+    return server;
+}
+
 enum route_result route_find(const struct config *config, struct ledger *ledger, const struct address *address,
                              struct route *ret, struct fault *fault)
 {
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
-    char *columns[3] = {NULL, NULL, NULL}; /* set on ROUTE_OK only, and then part of the route */
+    char *columns[4] = {NULL}; /* set on ROUTE_OK only, and then part of the route, but for the server's name */
     enum route_result result = find_account(config, ledger, address, columns, fault);
     if (result != ROUTE_OK)
         return result;
@@ -144,7 +157,13 @@ enum route_result route_find(const struct config *config, struct ledger *ledger,
     route.account = columns[0] != NULL ? columns[0] : base_strdup("");
     route.inbox = columns[1];
     route.sent = columns[2];
-    if (!expand_mailboxes(config, route.account, &route.inbox, &route.sent, fault))
+    char *server OD_CLEANUP(base_free) = columns[3];
+    route.server_by = server != NULL ? QUERY : "route.server";
+    route.server = find_server(config, server, address, fault);
+    bool copies = route.sent == NULL || route.sent[0] != '\0';
+    if (route.server == NULL)
+        return server == NULL ? ROUTE_NO_SERVER : ROUTE_TROUBLE;
+    if (!expand_mailboxes(route.server, route.account, &route.inbox, &route.sent, fault))
         return ROUTE_TROUBLE;
     route.inbox = one_name(route.inbox != NULL ? route.inbox : base_strdup(config->route.inbox));
     if (folder) {
@@ -152,9 +171,11 @@ enum route_result route_find(const struct config *config, struct ledger *ledger,
         route.inbox = one_name(base_strdup(address->detail));
     }
     route.sent = one_name(route.sent != NULL ? route.sent : base_strdup(config->route.sent));
+    if (!copies)
+        base_free(&route.sent);
     route.address = base_strdup(address->address);
     route.domain = base_strdup(address->domain);
-    if (config_is_shared(config))
+    if (config_is_shared(route.server))
         route.home = base_strdup(route.inbox);
     if (!account_is_good(&route, fault) || !names_are_good(&route, fault))
         return ROUTE_TROUBLE;
@@ -201,11 +222,12 @@ static bool check_template(const char *setting, const char *template, struct fau
     return expanded != NULL;
 }
 
-bool route_check(const struct config *config, struct fault *fault)
+static bool check_routes(const struct config *config, struct fault *fault)
 {
     bool shared = config_is_shared(config);
     bool copies = config->route.sent_copy != SENT_COPY_OFF;
     if (!check_template("account", config->route.account, fault) ||
+        !check_template("server", config->route.server, fault) ||
         !check_owner("inbox", config->route.inbox, shared, fault) ||
         ((copies || !shared) && !check_owner("sent", config->route.sent, shared, fault)))
         return false;
@@ -215,4 +237,12 @@ bool route_check(const struct config *config, struct fault *fault)
                          config->route.inbox);
     return !shared ||
            (check_template("inbox", config->route.inbox, fault) && check_template("sent", config->route.sent, fault));
+}
+
+bool route_check(const struct config *config, struct fault *fault)
+{
+    bool good = check_routes(config, fault);
+    for (size_t i = 0; good && i < config_server_count(config); i++)
+        good = check_routes(config->servers[i], fault) || fault_prefix(fault, "[imap %s]", config->servers[i]->server);
+    return good;
 }

@@ -15,15 +15,17 @@ struct route {
     char *account;
     char *inbox;    /* mailbox for mail to this address; INBOX if it is INBOX in any case (RFC 3501, 5.1) */
     char *fallback; /* the mailbox without the detail, if that named the inbox; NULL: the inbox is the only one */
-    char *sent;     /* mailbox for mail from this address; \Sent likewise */
+    char *sent;     /* mailbox for mail from this address; \Sent likewise; NULL: no Sent copies for this account */
     char *home;     /* where one login opens everybody's mailboxes (config_is_shared), the account's inbox; else NULL */
-    const char *account_by, *inbox_by, *sent_by; /* the settings that decided, such as "route.account" */
+    const struct config *server; /* the configuration with the account's IMAP server (config_server) */
+    const char *account_by, *inbox_by, *sent_by, *server_by; /* the settings that decided, such as "route.account" */
 };
 
 enum route_result {
     ROUTE_TROUBLE, /* fault set */
     ROUTE_OK,
-    ROUTE_NONE, /* account_query succeeded and returned no row: there is no such account; fault set */
+    ROUTE_NONE,      /* account_query succeeded and returned no row: there is no such account; fault set */
+    ROUTE_NO_SERVER, /* by route.server it would be on a server that there is not; fault set */
 };
 
 /* Finds the account of an address: by route.account_query if it is set, else by the template route.account. With

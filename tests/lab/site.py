@@ -129,7 +129,7 @@ class Site:
         self.trust_server()
         groups = collections.defaultdict(list)
         for key, value in self.settings.items():
-            group, name = key.split(".")
+            group, name = key.rsplit(".", 1)
             if value is not None:
                 groups[group].append(f"{name}={value}\n")
         return "".join(f"[{group}]\n" + "".join(lines) for group, lines in groups.items())

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * A configuration: its beginning, its end, and its servers. */
+#include "base/config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/config_table.h"
+
+size_t config_server_count(const struct config *config)
+{
+    size_t count = 0;
+    while (config->servers != NULL && config->servers[count] != NULL)
+        count++;
+    return count;
+}
+
+const struct config *config_server(const struct config *config, const char *name)
+{
+    if (*name == '\0')
+        return config;
+    for (size_t i = 0; i < config_server_count(config); i++)
+        if (strcmp(config->servers[i]->server, name) == 0)
+            return config->servers[i];
+    return NULL;
+}
+
+bool config_is_shared(const struct config *config)
+{
+    return *config->imap.user && !*config->imap.command && strstr(config->route.inbox, "%{") != NULL;
+}
+
+struct config *config_defaults(void)
+{
+    struct config *config = base_alloc(sizeof(*config));
+    struct fault fault;
+    for (const struct setting *setting = config_table; setting->group != NULL; setting++)
+        if (!config_value_set(config, setting, setting->text, &fault))
+            abort();
+    config->imap.password = base_alloc(sizeof(*config->imap.password));
+    config->imap.password->text = base_strdup("");
+    config->server = base_strdup("");
+    return config;
+}
+
+void config_free(struct config **config)
+{
+    if (*config == NULL)
+        return;
+    for (const struct setting *setting = config_table; setting->group != NULL; setting++)
+        config_value_free(*config, setting);
+    base_free_secret(&(*config)->imap.password->text);
+    base_free(&(*config)->imap.password);
+    for (struct config **server = (*config)->servers; server != NULL && *server != NULL; server++)
+        config_free(server);
+    base_free(&(*config)->servers);
+    base_free(&(*config)->server);
+    base_free(config);
+}

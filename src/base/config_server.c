@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Several IMAP servers: groups [imap NAME] beside [imap]. Each becomes a configuration of its own, in which [imap] is that
+ * server and all else is as in the first; so whoever deals with one server need not know that there are others. */
+#include "base/config_table.h"
+
+#include <glib.h>
+#include <string.h>
+
+#include "base/config_secret.h"
+
+struct config_named {
+    struct config_named *next; /* in the order in which they were set */
+    char *server;
+    const struct setting *setting;
+    const char *origin;
+    char *value;
+};
+
+void config_named_free(struct config_named **first)
+{
+    while (*first != NULL) {
+        struct config_named *it = *first;
+        *first = it->next;
+        base_free(&it->server);
+        base_free(&it->value);
+        base_free(&it);
+    }
+}
+
+const char *config_server_of_group(const char *group)
+{
+    return g_str_has_prefix(group, "imap ") ? group + strlen("imap ") : NULL;
+}
+
+/* Letters, digits, '.', '-' and '_': as a domain, but not more than a word. */
+static bool is_name(const char *name)
+{
+    static const char all[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_";
+    return *name != '\0' && strlen(name) <= 255 && name[strspn(name, all)] == '\0';
+}
+
+bool config_server_check(const char *name, struct fault *fault)
+{
+    return is_name(name) ||
+           fault_set(fault, "[imap %s]: the name of a server consists of letters, digits, '.', '-' and '_'", name);
+}
+
+bool config_named_add(const struct config_loading *it, const char *origin, const char *server,
+                      const struct setting *setting, const char *value)
+{
+    struct config_named **last = it->named;
+    if (setting->offset == offsetof(struct config, imap.sessions))
+        return fault_set(it->fault, "%s: [imap %s] sessions: there is one number for all servers: set it in [imap]",
+                         origin, server);
+    for (; *last != NULL; last = &(*last)->next)
+        if (strcmp((*last)->server, server) == 0 && (*last)->setting == setting && origin == it->file &&
+            (*last)->origin == it->file)
+            return fault_set(it->fault, "%s: [imap %s] %s: set twice", origin, server, setting->name);
+    *last = base_alloc(sizeof(**last));
+    **last = (struct config_named){.server = base_strdup(server),
+                                   .setting = setting,
+                                   .origin = origin,
+                                   .value = base_strdup(value)};
+    return true;
+}
+
+static bool assign_value(const struct config_loading *it, const struct setting *setting, const char *origin,
+                         const char *value)
+{
+    if (!config_value_set(it->config, setting, value, it->fault))
+        return fault_prefix(it->fault, "%s: [imap] %s = %s", origin, setting->name, value);
+    it->set_by[setting - config_table] = origin;
+    return true;
+}
+
+/* Of a file and a command, one that is set here is in place of the other one of [imap]. */
+static bool set_password(const struct config_loading *it, const struct config_named *named)
+{
+    const struct setting *file = config_table_find("imap", "password_file");
+    const struct setting *command = config_table_find("imap", "password_command");
+    if (named->setting == file && named->value[0] != '\0')
+        return assign_value(it, command, named->origin, "");
+    return named->setting != command || named->value[0] == '\0' || assign_value(it, file, named->origin, "");
+}
+
+static bool copy_values(const struct config *from, const struct config_loading *to)
+{
+    bool good = true;
+    for (const struct setting *setting = config_table; good && setting->group != NULL; setting++) {
+        char *value OD_CLEANUP(base_free) = config_value_text(from, setting);
+        good = config_value_set(to->config, setting, value, to->fault);
+    }
+    return good;
+}
+
+static bool set_named(const struct config_loading *it, const char *name)
+{
+    for (const struct config_named *named = *it->named; named != NULL; named = named->next)
+        if (strcmp(named->server, name) == 0 && !set_password(it, named))
+            return false;
+    for (const struct config_named *named = *it->named; named != NULL; named = named->next)
+        if (strcmp(named->server, name) == 0 && !assign_value(it, named->setting, named->origin, named->value))
+            return false;
+    return config_check(it) && config_secret_read(it);
+}
+
+/* Adds the configuration of this server. False with the fault set. */
+static bool add_server(const struct config_loading *it, const char *name)
+{
+    struct config *config OD_CLEANUP(config_free) = config_defaults();
+    const char **set_by OD_CLEANUP(base_free) = base_alloc(config_table_size * sizeof(*set_by));
+    struct config_loading server = *it;
+    server.config = config;
+    server.set_by = set_by;
+    memcpy(set_by, it->set_by, config_table_size * sizeof(*set_by));
+    base_free(&config->server);
+    config->server = base_strdup(name);
+    if (!copy_values(it->config, &server) || !set_named(&server, name))
+        return fault_prefix(it->fault, "IMAP server %s", name);
+    size_t count = config_server_count(it->config);
+    it->config->servers = base_realloc(it->config->servers, (count + 2) * sizeof(*it->config->servers));
+    it->config->servers[count] = g_steal_pointer(&config);
+    it->config->servers[count + 1] = NULL;
+    return true;
+}
+
+bool config_named_build(const struct config_loading *it)
+{
+    for (const struct config_named *named = *it->named; named != NULL; named = named->next)
+        if (config_server(it->config, named->server) == NULL && !add_server(it, named->server))
+            return false;
+    return true;
+}

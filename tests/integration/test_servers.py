@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: ISC
+"""Several IMAP servers: groups [imap NAME] beside [imap], and who has which account.
+
+Seen to fail with: sessions found by their account alone; one answer about the trust in all servers; a server without a name that is
+taken for [imap]; silent servers that are asked again at once."""
+
+import json
+import time
+
+import expect
+import pytest
+from integration.test_server import Server
+from lab.fake_imap import CAPABILITIES, FakeImap
+from lab.lmtp import stored
+from lab.messages import message
+from lab.service import Service
+
+NORTH, SOUTH = "lisa@north.example", "scuba@south.example"
+
+
+class Silent(FakeImap):
+    """Accepts connections, and says nothing while `silent`."""
+
+    def __init__(self):
+        super().__init__({"GREETING": self.greet})
+        self.silent = True
+
+    def greet(self, client, _tag, _arguments):
+        if self.silent:
+            client.line()
+        client.send("* OK ready")
+
+
+def two(site, south, north=None, **more):
+    """[imap] is the north."""
+    north = site.use(north or FakeImap())
+    site.use(south)
+    site.settings.update({"imap.port": north.port, "imap.tls": "none", "imap south.port": south.port,
+                          "imap.master_user": None, "route.sent_copy": "off", "route.account_query": query_of_domains(), **more})
+    return north, south
+
+
+def query_of_domains():
+    return "SELECT lower($1), NULL, NULL, CASE WHEN lower($1) LIKE '%south.example' THEN 'south' ELSE '' END"
+
+
+def test_each_account_is_on_its_server(site):
+    north, south = two(site, FakeImap())
+    service = Service(site, workers=1)
+    for _ in range(2):
+        for reply in service.deliver(message(), NORTH, SOUTH):
+            stored(reply)
+    assert len(north.appended) == len(south.appended) == 2
+    assert {text.split("\0")[1] for text in north.credentials} == {NORTH}
+    assert {text.split("\0")[1] for text in south.credentials} == {SOUTH}
+
+
+def test_by_domain(site):
+    north, south = two(site, FakeImap(), **{"route.account_query": None, "route.server": "%{domain}",
+                                            "imap south.port": None})
+    site.settings.update({"imap south.example.port": south.port, "imap north.example.port": north.port})
+    expect.stored(site.deliver(message(), SOUTH))
+    expect.stored(site.deliver(message(), NORTH))
+    assert len(north.appended) == len(south.appended) == 1
+    expect.deferred(site.deliver(message(), "bob@west.example"), r"4\.3\.\d", "[imap west.example]", "[route] server")
+    site.settings["route.sent_copy"] = "from"
+    expect.stored(site.deliver(message(sender="bob@west.example"), SOUTH))
+    assert len(south.appended) == 2
+
+
+def test_an_account_that_moves(site):
+    """The service's session with the old server is not used any more, and what is stored is not stored again."""
+    north, south = two(site, FakeImap())
+    mail = message()
+    service = Service(site, workers=1)
+    stored(service.deliver(message(), SOUTH)[0])
+    stored(service.deliver(mail, SOUTH)[0])
+    site.settings["route.account_query"] = "SELECT lower($1)"
+    moved = Service(site, workers=1, name="moved")
+    assert moved.deliver(mail, SOUTH)[0].code == 250
+    stored(moved.deliver(message(), SOUTH)[0])
+    assert len(south.appended) == 2 and len(north.appended) == 1
+
+
+def test_the_sent_copy_is_on_the_senders_server(site):
+    north, south = two(site, FakeImap(), **{"route.sent_copy": "from"})
+    expect.stored(site.deliver(message(sender=NORTH), SOUTH))
+    assert [mailbox for mailbox, _ in south.appended] == ["INBOX"]
+    assert [mailbox for mailbox, _ in north.appended] == ["Sent"]
+
+
+def test_nobody_waits_for_a_silent_server(site):
+    """Only the first message does."""
+    north, south = two(site, Silent(), **{"imap.timeout": "3s"})
+    service = Service(site, workers=1)
+    first, second = service.deliver(message(), SOUTH, NORTH)
+    assert first.code == 451 and second.code == 250, (first, second)
+    started = time.monotonic()
+    for _ in range(5):
+        answers = service.deliver(message(), SOUTH, NORTH)
+        assert answers[0].code == 451 and "south was silent" in answers[0].text, answers
+        assert answers[1].code == 250, answers
+    assert time.monotonic() - started < 3, "each message waits"
+    assert len(north.appended) == 6 and not south.appended
+
+
+def test_settings_of_one_server(site):
+    """A password of its own, in place of the other's command; all else is as in [imap]."""
+    own = site.write("own", "of-south\n")
+    north, south = two(site, FakeImap(capabilities=CAPABILITIES + " AUTH=XOAUTH2"),
+                       **{"imap.password_file": None, "imap.password_command": "echo of-north", "imap south.password_file": own,
+                          "imap south.auth": "xoauth2"})
+    expect.stored(site.deliver(message(), NORTH))
+    expect.stored(site.deliver(message(), SOUTH))
+    assert [text.split("\0")[2] for text in north.credentials] == ["of-north"]
+    assert south.credentials[-1].endswith("auth=Bearer of-south\1\1")
+    printed = site.run("config", "-n").out
+    assert f"imap south.port = {south.port}\n" in printed and "imap south.password_command =\n" in printed, printed
+    assert "imap south.timeout" not in printed
+
+
+@pytest.mark.parametrize("setting, value, why", [
+    ("imap south.sessions", "7", "there is one number for all servers"),
+    ("imap south.ports", "7", "no such setting"),
+    ("imap south.port", "x", "imap"),
+    ("imap a b.port", "7", "the name of a server"),
+    ("imap south.host", "mail.example.org", "IMAP server south"),
+    ("route.server", "%{what}", "route"),
+])
+def test_what_is_wrong_is_named(site, setting, value, why):
+    two(site, FakeImap(), **{setting: value})
+    done = site.run("config", "--test")
+    assert done.exit == 78 and why in done.err, done
+
+
+def test_the_trust_is_in_each_server(site):
+    """One that opens the same INBOX for every login keeps only its own mail waiting."""
+    site.trusting = False
+    north, south = two(site, Server(), **{"imap.master_user": "oncedrop"})
+    site.ledger.trust(site.server(north.port))
+    service = Service(site, workers=1)
+    first, second = service.deliver(message(), SOUTH, NORTH)
+    assert first.code == 451 and "same INBOX" in first.text, first
+    stored(second)
+    assert len(north.appended) == 1 and not south.appended
+
+
+def test_check_and_route(site):
+    silent = Silent()
+    silent.silent = False
+    _, south = two(site, silent)
+    done = site.run("route", "--json", SOUTH, NORTH)
+    found = json.loads(done.out)
+    assert [each.get("server") for each in found] == ["south", None] and found[0]["server_by"] == "route.account_query"
+    text = site.run("check", SOUTH).out
+    assert "server south (route.account_query)" in text and "[imap] answers" in text, text
+    south.close()
+    text = site.run("check", NORTH).out
+    assert "failed" in text and f"south IMAP server 127.0.0.1:{south.port}" in text, text
