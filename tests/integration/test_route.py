@@ -53,6 +53,17 @@ def test_query_with_sent_mailbox(site, directory):
     assert site.count(lisa, "Outbox") == 1
 
 
+def test_no_sent_copies_for_one_account(site, directory):
+    """An empty name: its mail program saves its own."""
+    lisa, scuba = site.account("lisa"), site.account("scuba")
+    directory(scuba, scuba, None, None)
+    directory("lisa@example.org", lisa, None, "")
+    expect.stored(site.deliver(message(sender="lisa@example.org"), scuba))
+    expect.stored(site.deliver(message(), "lisa@example.org"))
+    assert site.count(lisa, "Sent") == 0 and site.count(lisa) == 1
+    assert "sent: no copies (route.account_query)" in site.run("route", "lisa@example.org").out
+
+
 def test_query_without_a_row(site, directory):
     mail = message()
     nobody = site.account()
