@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: ISC */
+#include "ledger/ledger_batch.h"
+
+#include "ledger/ledger_lock.h"
+
+static void roll_back(struct ledger *ledger)
+{
+    struct fault ignored;
+    ledger_rollback(ledger);
+    if (!ledger_leases(ledger) || !sql_usable(ledger->sql))
+        return;
+    ledger_add_begin_idle(ledger);
+    ledger_add_release_all(ledger);
+    sql_add(ledger->sql, SQL_STEP(commit));
+    if (sql_send(ledger->sql, &ignored))
+        ledger_finish(ledger);
+}
+
+struct sql_rows *ledger_batch_find(struct ledger *ledger, enum sql_step find, const struct sql_value *values,
+                                   struct fault *fault)
+{
+    if (!ledger_connect(ledger, fault) || !ledger_set_lock(ledger, 0, fault))
+        return NULL;
+    ledger_add_begin_look(ledger, SQL_TIMEOUT_MS);
+    size_t mark = sql_mark(ledger->sql);
+    sql_add(ledger->sql, SQL_STEP(read_agreed));
+    sql_add(ledger->sql, find, values);
+    sql_add(ledger->sql, SQL_STEP(commit));
+    struct sql_rows *agreed OD_CLEANUP(sql_rows_free) =
+        sql_send(ledger->sql, fault) ? sql_take(ledger->sql, mark, fault) : NULL;
+    struct sql_rows *rows = agreed != NULL ? sql_take(ledger->sql, mark + 1, fault) : NULL;
+    if (rows != NULL &&
+        !ledger_agrees(ledger, agreed->count == 1 ? sql_text(agreed, 0, READ_AGREED_LOCK_METHOD) : NULL, fault))
+        sql_rows_free(&rows);
+    sql_finish(ledger->sql);
+    if (rows != NULL)
+        return rows;
+    roll_back(ledger);
+    ledger_add_remedy(ledger, SQL_OPERATOR, fault);
+    return NULL;
+}
+
+/* Opens the transaction and tries each candidate's lock; *ret becomes those whose lock we got. */
+static bool lock_messages(struct ledger *ledger, const struct ledger_candidates *candidates, struct ledger_batch *ret,
+                          struct fault *fault)
+{
+    bool good = true;
+    ledger_add_begin(ledger, SQL_TIMEOUT_MS);
+    size_t mark = sql_mark(ledger->sql);
+    for (size_t i = 0; i < candidates->count; i++)
+        ledger_add_acquire(ledger, candidates->keys[i], 0);
+    size_t end = sql_mark(ledger->sql);
+    ledger_add_end(ledger);
+    if (!sql_send(ledger->sql, fault))
+        return false;
+    for (size_t i = 0; i < candidates->count; i++) {
+        struct sql_rows *rows OD_CLEANUP(sql_rows_free) = sql_take(ledger->sql, mark + i, fault);
+        if (rows != NULL && lock_granted(rows))
+            ret->ids[ret->count++] = candidates->ids[i];
+        good = good && rows != NULL;
+    }
+    good = good && ledger_ended(ledger, end, fault);
+    sql_finish(ledger->sql);
+    return good;
+}
+
+/* A claim may be about to be committed without the message's lock, since its lease has run out meanwhile. What it writes
+ * refers to the message's row and so locks it: we lock that row too. Removes from the batch what we did not get. */
+static bool lock_rows(struct ledger *ledger, struct ledger_batch *batch, struct fault *fault)
+{
+    ledger_add_begin_under(ledger);
+    size_t mark = sql_mark(ledger->sql);
+    sql_add(ledger->sql, SQL_STEP(lock_messages, .ids = SQL_NUMBERS(batch->ids, batch->count)));
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = sql_send(ledger->sql, fault) ? sql_take(ledger->sql, mark, fault)
+                                                                                   : NULL;
+    batch->count = rows != NULL ? MIN(rows->count, LEDGER_BATCH) : 0;
+    for (size_t i = 0; i < batch->count; i++)
+        batch->ids[i] = sql_number(rows, i, LOCK_MESSAGES_ID);
+    sql_finish(ledger->sql);
+    return rows != NULL;
+}
+
+bool ledger_batch_lock(struct ledger *ledger, const struct ledger_candidates *candidates, struct ledger_batch *ret,
+                       struct fault *fault)
+{
+    ret->open = false;
+    ret->count = 0;
+    if (candidates->count == 0)
+        return true;
+    if (!lock_messages(ledger, candidates, ret, fault) || !lock_rows(ledger, ret, fault)) {
+        roll_back(ledger);
+        ledger_add_remedy(ledger, SQL_OPERATOR, fault);
+        return false;
+    }
+    ret->open = true;
+    return true;
+}
+
+struct sql_rows *ledger_batch_commit(struct ledger *ledger, enum sql_step step, const struct sql_value *values,
+                                     struct fault *fault)
+{
+    size_t mark = sql_mark(ledger->sql);
+    sql_add(ledger->sql, step, values);
+    ledger_add_release_all(ledger);
+    size_t commit = sql_mark(ledger->sql);
+    sql_add(ledger->sql, SQL_STEP(commit));
+    struct sql_rows *rows = sql_send(ledger->sql, fault) ? sql_take(ledger->sql, mark, fault) : NULL;
+    if (rows != NULL && !sql_committed(ledger->sql, commit, fault))
+        sql_rows_free(&rows);
+    sql_finish(ledger->sql);
+    if (rows != NULL)
+        return rows;
+    roll_back(ledger);
+    ledger_add_remedy(ledger, SQL_OPERATOR, fault);
+    return NULL;
+}
