@@ -133,6 +133,15 @@ bool cmd_parse_jobs(const struct cmd *cmd, const char *text, size_t *ret)
     return true;
 }
 
+bool cmd_parse_person(const struct cmd *cmd, char **ret)
+{
+    char *text OD_CLEANUP(base_free) = cmd_strip_brackets(cmd->operands[0]);
+    if (text[0] == '\0' || !g_utf8_validate(text, -1, NULL))
+        return cmd_wrong(cmd, "ADDRESS must be an address or an account, in UTF-8");
+    *ret = g_utf8_strdown(text, -1);
+    return true;
+}
+
 char *cmd_strip_brackets(const char *id)
 {
     size_t length = strlen(id);

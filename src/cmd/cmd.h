@@ -40,6 +40,8 @@ int cmd_list(struct cmd *cmd);
 int cmd_stats(struct cmd *cmd);
 int cmd_abandon(struct cmd *cmd);
 int cmd_purge(struct cmd *cmd);
+int cmd_export(struct cmd *cmd);
+int cmd_forget(struct cmd *cmd);
 int cmd_locks(struct cmd *cmd);
 
 /* What `schema` and `ledger` have in common: does what the first operand says; CMD_USAGE if that is none of these words. */
@@ -78,6 +80,10 @@ bool cmd_parse(struct cmd *cmd, const struct cmd_option *options, int least, int
 
 /* The value of -j, a number of workers; NULL: 1. False: it is wrong, as was reported. */
 bool cmd_parse_jobs(const struct cmd *cmd, const char *text, size_t *ret) OD_MUST;
+
+/* The first operand, an address or account, perhaps enclosed in <>, as the ledger compares it: lower case; a new string.
+ * False: it is empty, which is the sender of every bounce, or not UTF-8, as was reported. */
+bool cmd_parse_person(const struct cmd *cmd, char **ret) OD_MUST;
 
 /* An id that may be enclosed in <>, without them; a new string. */
 char *cmd_strip_brackets(const char *id) OD_MUST;

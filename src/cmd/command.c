@@ -167,6 +167,19 @@ static const struct command commands[] = {
      "  --dry-run   only list them\n"
      "  --json      print an object: messages, dry_run, and the array abandoned\n\n"
      "Exit status 0: done; 1: no such message; 75: one is being delivered and was skipped.\n"},
+    {"export", cmd_export, false, "[--raw DIR] ADDRESS", "print everything that is recorded about an address",
+     "A line of JSON for each message, the oldest first, of which ADDRESS is the envelope sender, an envelope recipient, before or\n"
+     "after aliases, the account, or an address in the header that is recorded. Of the deliveries, tries and copies only those\n"
+     "of ADDRESS. Needs the role SCHEMA_operator.\n\n"
+     "  --raw DIR   also write the recorded bytes of each message (record.level = raw) to DIR/DIGEST.eml; DIR is new or empty\n\n"
+     "Exit status 0: found; 1: nothing is recorded; 73: DIR cannot be used.\n"},
+    {"forget", cmd_forget, false, "[--dry-run | --yes] ADDRESS", "remove the messages of an address from the record",
+     "Removes what is recorded of each message that export would print, for all its recipients; mailboxes stay as they are.\n"
+     "Messages younger than 7 days, which Postfix may still retry, unfinished ones, and those being delivered stay, and are\n"
+     "counted: run it again later. Works in batches; no delivery has to wait. Needs the role SCHEMA_operator.\n\n"
+     "  --dry-run   only print what would be removed; so does forget without an option\n"
+     "  --yes       remove it\n\n"
+     "Exit status 0: done; 1: nothing is recorded; 75: something is left, run it again.\n"},
     {"version", run_version, false, "", "print the version", ""},
     {"help", run_help, false, "[COMMAND]", "explain a command", ""},
     {NULL, NULL, false, NULL, NULL, NULL},

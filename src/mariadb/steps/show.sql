@@ -78,3 +78,21 @@ WHERE c.message = :message ORDER BY c.id
 -- gives: path type charset disposition filename size sha256
 SELECT path, type, charset, disposition, filename, size, lower(hex(sha256)) AS sha256
 FROM part WHERE message = :message ORDER BY NATURAL_SORT_KEY(path)
+
+-- export_message: what is known of a message as a whole
+-- takes: message
+-- gives: id message_id identity digest sender from subject date size in_reply_to references:json received_at
+SELECT id, message_id, lower(hex(identity)) AS identity, lower(hex(digest)) AS digest, sender, "from", subject,
+@utc(date)@ AS date, size, in_reply_to, "references",
+@utc(received_at)@ AS received_at FROM message WHERE id = :message
+
+-- export_parts: as show_parts, with their text
+-- takes: message
+-- gives: path type charset disposition filename size sha256 text
+SELECT path, type, charset, disposition, filename, size, lower(hex(sha256)) AS sha256, text
+FROM part WHERE message = :message ORDER BY NATURAL_SORT_KEY(path)
+
+-- export_raw: whether its bytes are recorded
+-- takes: message
+-- gives: there:truth
+SELECT EXISTS (SELECT 1 FROM raw WHERE message = :message)

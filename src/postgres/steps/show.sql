@@ -85,3 +85,21 @@ WHERE c.message = :message::bigint ORDER BY c.id
 -- gives: path type charset disposition filename size sha256
 SELECT path, type, charset, disposition, filename, size, encode(sha256, 'hex') AS sha256
 FROM @schema@.part WHERE message = :message::bigint ORDER BY string_to_array(path, '.')::int[]
+
+-- export_message: what is known of a message as a whole
+-- takes: message
+-- gives: id message_id identity digest sender from subject date size in_reply_to references:json received_at
+SELECT id, message_id, encode(identity, 'hex') AS identity, encode(digest, 'hex') AS digest, sender, "from", subject,
+@utc(date)@ AS date, size, in_reply_to, to_jsonb("references") AS "references",
+@utc(received_at)@ AS received_at FROM @schema@.message WHERE id = :message::bigint
+
+-- export_parts: as show_parts, with their text
+-- takes: message
+-- gives: path type charset disposition filename size sha256 text
+SELECT path, type, charset, disposition, filename, size, encode(sha256, 'hex') AS sha256, text
+FROM @schema@.part WHERE message = :message::bigint ORDER BY string_to_array(path, '.')::int[]
+
+-- export_raw: whether its bytes are recorded
+-- takes: message
+-- gives: there:truth
+SELECT EXISTS (SELECT FROM @schema@.raw WHERE message = :message::bigint)

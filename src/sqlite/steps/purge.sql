@@ -42,6 +42,29 @@ ORDER BY m.id LIMIT :most
 SELECT m.id, m.lock_key FROM @schema@.message m WHERE m.id > :after AND @old@
 ORDER BY m.id LIMIT :most
 
+-- word of_person: whether an address is in what is recorded of a message m, or an account
+(:address IN (lower(m.sender), lower(m."from"))
+OR EXISTS (SELECT 1 FROM @schema@.address a WHERE a.message = m.id AND lower(a.address) = :address)
+OR EXISTS (SELECT 1 FROM @schema@.delivery d WHERE d.message = m.id
+AND :address IN (lower(d.recipient), lower(d.original_recipient), lower(d.account)))
+OR EXISTS (SELECT 1 FROM @schema@.copy c WHERE c.message = m.id AND lower(c.account) = :address))
+
+-- word is_open: whether something of a message m is unfinished
+(EXISTS (SELECT 1 FROM @schema@.delivery d WHERE d.message = m.id AND d.finished_at IS NULL)
+OR EXISTS (SELECT 1 FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')))
+
+-- word old_at: when a message m will be old, if nothing happens to it until then
+max(m.received_at, coalesce((SELECT max(last_at) FROM @schema@.delivery WHERE message = m.id), 0)) + :older_ms * 1000
+
+-- find_person: of the next messages, which have to do with an address, and which of these may be deleted. No index has all that
+-- is compared here: so many messages at a time, a statement takes no longer in a larger ledger
+-- takes: address older_ms after most
+-- gives: id lock_key theirs:truth old:truth open:truth old_at
+SELECT m.id, m.lock_key, m.theirs, m.theirs AND @old@, m.theirs AND @is_open@,
+CASE WHEN m.theirs THEN @utc(@old_at@)@ END
+FROM (SELECT m.id, m.lock_key, m.received_at, @of_person@ AS theirs FROM @schema@.message m
+WHERE m.id > :after ORDER BY m.id LIMIT :most) m ORDER BY m.id
+
 -- lock_messages: which of these are there: nobody else writes
 -- takes: ids
 -- gives: id

@@ -85,3 +85,21 @@ FROM numbers WHERE rest <> '') SELECT key FROM numbers WHERE rest = '')
 -- gives: path type charset disposition filename size sha256
 SELECT path, type, charset, disposition, filename, size, lower(hex(sha256)) AS sha256
 FROM @schema@.part WHERE message = :message ORDER BY @path_key@
+
+-- export_message: what is known of a message as a whole
+-- takes: message
+-- gives: id message_id identity digest sender from subject date size in_reply_to references:json received_at
+SELECT id, message_id, lower(hex(identity)) AS identity, lower(hex(digest)) AS digest, sender, "from", subject,
+@utc(date)@ AS date, size, in_reply_to, "references",
+@utc(received_at)@ AS received_at FROM @schema@.message WHERE id = :message
+
+-- export_parts: as show_parts, with their text
+-- takes: message
+-- gives: path type charset disposition filename size sha256 text
+SELECT path, type, charset, disposition, filename, size, lower(hex(sha256)) AS sha256, text
+FROM @schema@.part WHERE message = :message ORDER BY @path_key@
+
+-- export_raw: whether its bytes are recorded
+-- takes: message
+-- gives: there:truth
+SELECT EXISTS (SELECT 1 FROM @schema@.raw WHERE message = :message)

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * export: what the ledger has about one address, a line of JSON for each message; the recorded bytes as files. */
+#include <errno.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/table.h"
+#include "ledger/ledger_person.h"
+#include "ledger/ledger_report.h"
+#include "ledger/ledger_resume.h"
+#include "replay/replay_answer.h"
+
+struct export
+{
+    char *address;   /* lower case */
+    const char *raw; /* the directory for the bytes; NULL: they are not asked for */
+    int directory;   /* -1: none */
+    int64_t found;
+};
+
+/* The recipients and accounts of one message that are theirs: sets of strings. */
+struct theirs {
+    GHashTable *recipients, *accounts;
+};
+
+static bool is_address(const struct export *export, const char *text)
+{
+    g_autofree char *lower = g_utf8_strdown(text, -1);
+    return strcmp(lower, export->address) == 0;
+}
+
+static struct theirs theirs_of(const struct export *export, const struct ledger_table *message,
+                               const struct ledger_table *deliveries, const struct ledger_table *copies)
+{
+    struct theirs theirs = {g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+                            g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL)};
+    bool sent = is_address(export, ledger_cell(message, 0, EXPORT_MESSAGE_SENDER)) ||
+                is_address(export, ledger_cell(message, 0, EXPORT_MESSAGE_FROM));
+    for (size_t row = 0; row < deliveries->rows; row++) {
+        const char *recipient = ledger_cell(deliveries, row, SHOW_DELIVERIES_RECIPIENT);
+        const char *account = ledger_cell(deliveries, row, SHOW_DELIVERIES_ACCOUNT);
+        if (!is_address(export, recipient) && !is_address(export, account) &&
+            !is_address(export, ledger_cell(deliveries, row, SHOW_DELIVERIES_ORIGINAL_RECIPIENT)))
+            continue;
+        g_hash_table_add(theirs.recipients, g_strdup(recipient));
+        g_hash_table_add(theirs.accounts, g_strdup(account));
+    }
+    for (size_t row = 0; row < copies->rows; row++) {
+        const char *account = ledger_cell(copies, row, SHOW_COPIES_ACCOUNT);
+        if (is_address(export, account) || (sent && strcmp(ledger_cell(copies, row, SHOW_COPIES_ROLE), "sent") == 0))
+            g_hash_table_add(theirs.accounts, g_strdup(account));
+    }
+    return theirs;
+}
+
+/* The rows with one of these names in the column: those of others are nobody else's business. */
+static json_t *rows_of(const struct ledger_table *table, size_t column, GHashTable *names)
+{
+    json_t *rows = json_array();
+    for (size_t row = 0; row < table->rows; row++)
+        if (g_hash_table_contains(names, ledger_cell(table, row, column)))
+            json_array_append_new(rows, table_row_json(table, row));
+    return rows;
+}
+
+static bool write_piece(void *context, const void *bytes, size_t size, struct fault *fault)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t count = write(*(int *)context, (const char *)bytes + done, size - done);
+        if (count < 0 && errno != EINTR)
+            return fault_set(fault, "write: %m");
+        done += count > 0 ? (size_t)count : 0;
+    }
+    return true;
+}
+
+/* The bytes into a file of this name. One that is there already has the same content, recorded under another
+ * lock.namespace. */
+static bool write_raw(struct cmd *cmd, const struct export *export, int64_t id, const char *name)
+{
+    int fd = openat(export->directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0 && errno == EEXIST)
+        return true;
+    bool done = fd >= 0 ? ledger_raw(cmd->ledger, id, write_piece, &fd, &cmd->fault)
+                        : fault_set(&cmd->fault, "open: %m");
+    if (fd >= 0 && close(fd) != 0 && done)
+        done = fault_set(&cmd->fault, "close: %m");
+    if (!done)
+        fault_prefix(&cmd->fault, "%s/%s", export->raw, name);
+    return done;
+}
+
+/* Adds `raw`, the name of the file with the bytes; null if they are not recorded. */
+static bool add_raw(struct cmd *cmd, const struct export *export, int64_t id, const char *digest, json_t *json)
+{
+    bool there = false;
+    char *name OD_CLEANUP(base_free) = base_printf("%s.eml", digest);
+    if (!ledger_person_has_raw(cmd->ledger, id, &there, &cmd->fault) || (there && !write_raw(cmd, export, id, name)))
+        return false;
+    json_object_set_new(json, "raw", there ? json_string(name) : json_null());
+    return true;
+}
+
+enum { MESSAGE, ADDRESSES, DELIVERIES, TRIES, COPIES, TEXTS, SECTIONS };
+
+static bool read_sections(struct cmd *cmd, int64_t id, struct ledger_table *tables[SECTIONS])
+{
+    static const char *const names[] = {"message", "addresses", "deliveries", "tries", "copies", "texts"};
+    for (size_t i = 0; i < SECTIONS; i++)
+        if ((tables[i] = ledger_person_show(cmd->ledger, names[i], id, &cmd->fault)) == NULL)
+            return false;
+    return true;
+}
+
+static json_t *message_json(const struct export *export, struct ledger_table *const tables[SECTIONS])
+{
+    struct theirs theirs = theirs_of(export, tables[MESSAGE], tables[DELIVERIES], tables[COPIES]);
+    json_t *json = table_row_json(tables[MESSAGE], 0);
+    json_object_set_new(json, "addresses", table_json(tables[ADDRESSES]));
+    json_object_set_new(json, "parts", table_json(tables[TEXTS]));
+    json_object_set_new(json, "deliveries", rows_of(tables[DELIVERIES], SHOW_DELIVERIES_RECIPIENT, theirs.recipients));
+    json_object_set_new(json, "tries", rows_of(tables[TRIES], SHOW_TRIES_RECIPIENT, theirs.recipients));
+    json_object_set_new(json, "copies", rows_of(tables[COPIES], SHOW_COPIES_ACCOUNT, theirs.accounts));
+    g_hash_table_unref(theirs.recipients);
+    g_hash_table_unref(theirs.accounts);
+    return json;
+}
+
+/* Prints the message, unless it has been removed meanwhile. */
+static bool export_message(struct cmd *cmd, struct export *export, int64_t id)
+{
+    struct ledger_table *tables[SECTIONS] = {NULL};
+    json_t *json = NULL;
+    bool done = read_sections(cmd, id, tables);
+    if (done && tables[MESSAGE]->rows > 0) {
+        json = message_json(export, tables);
+        const char *digest = ledger_cell(tables[MESSAGE], 0, EXPORT_MESSAGE_DIGEST);
+        done = export->raw == NULL || add_raw(cmd, export, id, digest, json);
+    }
+    if (done && json != NULL) {
+        json_dumpf(json, stdout, JSON_COMPACT | JSON_REAL_PRECISION(15));
+        putchar('\n');
+        export->found++;
+    }
+    json_decref(json);
+    for (size_t i = 0; i < SECTIONS; i++)
+        ledger_table_free(&tables[i]);
+    return done;
+}
+
+static bool export_all(struct cmd *cmd, struct export *export)
+{
+    int64_t ids[LEDGER_PERSON_MOST], after = 0;
+    size_t count;
+    for (bool ended = false; !ended;) {
+        if (!ledger_person_next(cmd->ledger, export->address, &after, ids, &count, &ended, &cmd->fault))
+            return false;
+        for (size_t i = 0; i < count; i++)
+            if (!export_message(cmd, export, ids[i]))
+                return false;
+        if (ferror(stdout) != 0)
+            return true; /* main says so */
+    }
+    return true;
+}
+
+/* The directory for the bytes: new, or empty, and then nobody else's. */
+static bool open_directory(struct cmd *cmd, struct export *export)
+{
+    if (export->raw == NULL)
+        return true;
+    if (mkdir(export->raw, 0700) != 0 && errno != EEXIST)
+        return fault_set(&cmd->fault, "%s: %m", export->raw);
+    export->directory = open(export->raw, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (export->directory < 0 || fchmod(export->directory, 0700) != 0)
+        return fault_set(&cmd->fault, "%s: %m", export->raw);
+    g_autoptr(GDir) entries = g_dir_open(export->raw, 0, NULL);
+    return (entries != NULL && g_dir_read_name(entries) == NULL) ||
+           fault_set(&cmd->fault, "%s: must be new or empty", export->raw);
+}
+
+int cmd_export(struct cmd *cmd)
+{
+    struct export export = {.directory = -1};
+    const struct cmd_option words[] = {{"raw", .text = &export.raw}, {.name = NULL}};
+    bool good = cmd_parse(cmd, words, 1, 1, "an address") && cmd_parse_person(cmd, &export.address);
+    int status = good ? cmd_connect(cmd) : CMD_USAGE;
+    if (status == 0 && !open_directory(cmd, &export))
+        status = cmd_fault(EX_CANTCREAT, cmd);
+    else if (status == 0 && !export_all(cmd, &export))
+        status = cmd_fault(EX_UNAVAILABLE, cmd);
+    else if (status == 0 && export.found == 0)
+        status = cmd_fail(1, "nothing is recorded about %s", export.address);
+    base_close(&export.directory);
+    base_free(&export.address);
+    return status;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: ISC */
+#include "ledger/ledger_person.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ledger/ledger_batch.h"
+#include "ledger/ledger_purge.h"
+#include "ledger/ledger_report.h"
+
+/* The values of find_person. */
+#define PERSON(address_, after_) \
+    SQL_STEP(find_person, .address = SQL_TEXT(address_), .older_ms = SQL_NUMBER(LEDGER_PURGE_YOUNGEST_MS), \
+             .after = SQL_NUMBER(after_), .most = SQL_NUMBER(LEDGER_PERSON_MOST))
+
+_Static_assert(LEDGER_PERSON_MOST <= LEDGER_BATCH, "what is found at once is locked at once");
+
+/* Advances *after behind the rows. Returns whether they are the last ones. */
+static bool advance(const struct sql_rows *rows, int64_t *after)
+{
+    if (rows->count > 0)
+        *after = sql_number(rows, rows->count - 1, FIND_PERSON_ID);
+    return rows->count < LEDGER_PERSON_MOST;
+}
+
+bool ledger_person_next(struct ledger *ledger, const char *address, int64_t *after, int64_t *ret_ids, size_t *ret_count,
+                        bool *ret_ended, struct fault *fault)
+{
+    size_t count = 0;
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = ledger_ask(ledger, SQL_OPERATOR, PERSON(address, *after), fault);
+    if (rows == NULL)
+        return false;
+    for (size_t row = 0; row < rows->count && count < LEDGER_PERSON_MOST; row++)
+        if (sql_truth(rows, row, FIND_PERSON_THEIRS))
+            ret_ids[count++] = sql_number(rows, row, FIND_PERSON_ID);
+    *ret_ended = advance(rows, after);
+    *ret_count = count;
+    return true;
+}
+
+struct ledger_table *ledger_person_show(struct ledger *ledger, const char *section, int64_t message,
+                                        struct fault *fault)
+{
+    char id[24];
+    snprintf(id, sizeof(id), "%lld", (long long)message);
+    if (strcmp(section, "message") == 0)
+        return ledger_query(ledger, SQL_STEP(export_message, .message = SQL_NUMBER(message)), fault);
+    if (strcmp(section, "texts") == 0)
+        return ledger_query(ledger, SQL_STEP(export_parts, .message = SQL_NUMBER(message)), fault);
+    return ledger_show(ledger, section, id, fault);
+}
+
+bool ledger_person_has_raw(struct ledger *ledger, int64_t message, bool *ret, struct fault *fault)
+{
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
+        ledger_ask(ledger, SQL_OPERATOR, SQL_STEP(export_raw, .message = SQL_NUMBER(message)), fault);
+    if (rows != NULL)
+        *ret = sql_truth(rows, 0, EXPORT_RAW_THERE);
+    return rows != NULL;
+}
+
+/* Counts what stays as it is, and collects the rest. */
+static void sort_out(const struct sql_rows *rows, struct ledger_forget *forget, struct ledger_candidates *old)
+{
+    old->count = 0;
+    for (size_t row = 0; row < rows->count && old->count < LEDGER_BATCH; row++) {
+        const char *old_at = sql_text(rows, row, FIND_PERSON_OLD_AT);
+        if (!sql_truth(rows, row, FIND_PERSON_THEIRS))
+            continue;
+        if (sql_truth(rows, row, FIND_PERSON_OLD)) {
+            old->ids[old->count] = sql_number(rows, row, FIND_PERSON_ID);
+            old->keys[old->count++] = sql_number(rows, row, FIND_PERSON_LOCK_KEY);
+        } else if (sql_truth(rows, row, FIND_PERSON_OPEN)) {
+            forget->unfinished++;
+        } else {
+            forget->young++;
+            if (strcmp(old_at, forget->old_at) > 0)
+                g_strlcpy(forget->old_at, old_at, sizeof(forget->old_at));
+        }
+    }
+}
+
+/* Removes those of them whose lock is free, and that are still old. */
+static bool remove_old(struct ledger *ledger, const struct ledger_candidates *old, int64_t *removed,
+                       struct fault *fault)
+{
+    struct ledger_batch batch;
+    if (!ledger_batch_lock(ledger, old, &batch, fault))
+        return false;
+    if (!batch.open)
+        return true;
+    sql_add(ledger->sql, SQL_STEP(lock_tally));
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
+        ledger_batch_commit(ledger,
+                            SQL_STEP(delete_old, .older_ms = SQL_NUMBER(LEDGER_PURGE_YOUNGEST_MS),
+                                     .ids = SQL_NUMBERS(batch.ids, batch.count)),
+                            fault);
+    if (rows != NULL)
+        *removed = sql_number(rows, 0, DELETE_OLD_DELETED);
+    return rows != NULL;
+}
+
+bool ledger_forget_batch(struct ledger *ledger, struct ledger_forget *forget, struct fault *fault)
+{
+    struct ledger_forget next = *forget;
+    struct ledger_candidates old;
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
+        ledger_batch_find(ledger, PERSON(forget->address, forget->after), fault);
+    if (rows == NULL)
+        return false;
+    sort_out(rows, &next, &old);
+    next.ended = advance(rows, &next.after);
+    int64_t removed = 0;
+    if (forget->dry_run)
+        removed = (int64_t)old.count;
+    else if (!remove_old(ledger, &old, &removed, fault))
+        return false;
+    next.removed += removed;
+    next.busy += (int64_t)old.count - removed;
+    *forget = next;
+    return true;
+}
