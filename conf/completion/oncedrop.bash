@@ -23,6 +23,8 @@ _oncedrop_options() {
         stats) echo '--prometheus --json' ;;
         purge) echo '--older-than --dry-run --json' ;;
         abandon) echo '--dry-run --json' ;;
+        export) echo '--raw' ;;
+        forget) echo '--dry-run --yes' ;;
     esac
 }
 
@@ -33,13 +35,13 @@ _oncedrop_takes_value() {
         'deliver '-[fdaqsuS] | 'replay '-[dfj] | 'resume -j') ;;
         'setup --domain' | 'setup --way' | 'setup --accounts' | 'setup --conninfo' | 'setup --postmaster' | 'setup --root') ;;
         'list --state' | 'list --since' | 'list --recipient' | 'list --sender') ;;
-        'list --queue-id' | 'list --delay' | 'list --limit' | 'purge --older-than') ;;
+        'list --queue-id' | 'list --delay' | 'list --limit' | 'purge --older-than' | 'export --raw') ;;
         *) return 1 ;;
     esac
 }
 
 _oncedrop() {
-    local commands='deliver lmtp serve replay resume setup schema ledger check route config show list locks stats purge abandon version help'
+    local commands='deliver lmtp serve replay resume setup schema ledger check route config show list locks stats purge abandon export forget version help'
     local command='' previous='' current words word i
     local -a line=()
     COMPREPLY=()
@@ -67,6 +69,7 @@ _oncedrop() {
         ' -o') compopt -o nospace 2>/dev/null; words=$(_oncedrop_settings "${COMP_WORDS[0]}") ;;
         'setup --way') words='lmtp pipe mailbox_command' ;;
         'setup --accounts') words='system virtual' ;;
+        'export --raw') compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -d -- "$current")); return 0 ;;
         'list --state') words='pending appending stored failed abandoned unfinished' ;;
         *' '?*) return 0 ;;
         ' ') words="-c -o -v $commands" ;;

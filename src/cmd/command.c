@@ -102,7 +102,7 @@ static const struct command commands[] = {
      "if there is nothing to do. method records lock.method as the one of all hosts. print writes the SQL to standard\n"
      "output; version prints the installed and the required version. install needs the right to create a schema;\n"
      "upgrade and method must be run as its owner. A delivery needs only the role SCHEMA_delivery, which install creates;\n"
-     "show, list, locks, stats, resume, purge and abandon need SCHEMA_operator.\n"},
+     "show, list, locks, stats, resume, purge, abandon, export and forget need SCHEMA_operator.\n"},
     {"ledger", cmd_ledger, false,
      "install|upgrade|method|print|version | backup FILE | check | copy [--running] TARGET",
      "create, upgrade, back up, check or copy the ledger",

@@ -61,7 +61,7 @@ static struct theirs theirs_of(const struct export *export, const struct ledger_
 }
 
 /* The rows with one of these names in the column: those of others are nobody else's business. */
-static json_t *rows_of(const struct ledger_table *table, size_t column, GHashTable *names)
+static json_t *rows_with(const struct ledger_table *table, size_t column, GHashTable *names)
 {
     json_t *rows = json_array();
     for (size_t row = 0; row < table->rows; row++)
@@ -98,7 +98,7 @@ static bool write_raw(struct cmd *cmd, const struct export *export, int64_t id, 
 }
 
 /* Adds `raw`, the name of the file with the bytes; null if they are not recorded. */
-static bool add_raw(struct cmd *cmd, const struct export *export, int64_t id, const char *digest, json_t *json)
+static bool add_file(struct cmd *cmd, const struct export *export, int64_t id, const char *digest, json_t *json)
 {
     bool there = false;
     char *name OD_CLEANUP(base_free) = base_printf("%s.eml", digest);
@@ -125,9 +125,10 @@ static json_t *message_json(const struct export *export, struct ledger_table *co
     json_t *json = table_row_json(tables[MESSAGE], 0);
     json_object_set_new(json, "addresses", table_json(tables[ADDRESSES]));
     json_object_set_new(json, "parts", table_json(tables[TEXTS]));
-    json_object_set_new(json, "deliveries", rows_of(tables[DELIVERIES], SHOW_DELIVERIES_RECIPIENT, theirs.recipients));
-    json_object_set_new(json, "tries", rows_of(tables[TRIES], SHOW_TRIES_RECIPIENT, theirs.recipients));
-    json_object_set_new(json, "copies", rows_of(tables[COPIES], SHOW_COPIES_ACCOUNT, theirs.accounts));
+    json_object_set_new(json, "deliveries",
+                        rows_with(tables[DELIVERIES], SHOW_DELIVERIES_RECIPIENT, theirs.recipients));
+    json_object_set_new(json, "tries", rows_with(tables[TRIES], SHOW_TRIES_RECIPIENT, theirs.recipients));
+    json_object_set_new(json, "copies", rows_with(tables[COPIES], SHOW_COPIES_ACCOUNT, theirs.accounts));
     g_hash_table_unref(theirs.recipients);
     g_hash_table_unref(theirs.accounts);
     return json;
@@ -142,7 +143,7 @@ static bool export_message(struct cmd *cmd, struct export *export, int64_t id)
     if (done && tables[MESSAGE]->rows > 0) {
         json = message_json(export, tables);
         const char *digest = ledger_cell(tables[MESSAGE], 0, EXPORT_MESSAGE_DIGEST);
-        done = export->raw == NULL || add_raw(cmd, export, id, digest, json);
+        done = export->raw == NULL || add_file(cmd, export, id, digest, json);
     }
     if (done && json != NULL) {
         json_dumpf(json, stdout, JSON_COMPACT | JSON_REAL_PRECISION(15));

@@ -81,8 +81,8 @@ static void sort_out(const struct sql_rows *rows, struct ledger_forget *forget, 
 }
 
 /* Removes those of them whose lock is free, and that are still old. */
-static bool remove_old(struct ledger *ledger, const struct ledger_candidates *old, int64_t *removed,
-                       struct fault *fault)
+static bool remove_unheld(struct ledger *ledger, const struct ledger_candidates *old, int64_t *removed,
+                          struct fault *fault)
 {
     struct ledger_batch batch;
     if (!ledger_batch_lock(ledger, old, &batch, fault))
@@ -113,7 +113,7 @@ bool ledger_forget_batch(struct ledger *ledger, struct ledger_forget *forget, st
     int64_t removed = 0;
     if (forget->dry_run)
         removed = (int64_t)old.count;
-    else if (!remove_old(ledger, &old, &removed, fault))
+    else if (!remove_unheld(ledger, &old, &removed, fault))
         return false;
     next.removed += removed;
     next.busy += (int64_t)old.count - removed;

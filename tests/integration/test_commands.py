@@ -12,7 +12,7 @@ from lab.ledger import MARIADB, POSTGRES, SQLITE, engine
 from lab.messages import message, new_id
 
 COMMANDS = ["deliver", "replay", "resume", "schema", "check", "route", "config", "show", "list", "locks", "stats", "purge",
-            "abandon", "version", "help"]
+            "abandon", "export", "forget", "version", "help"]
 
 
 def test_version(site):
@@ -201,7 +201,7 @@ def test_surplus_descriptors_and_an_empty_environment(site):
                                      "show <{id}>", "show --json <{id}>", "locks --json", "route {scuba}",
                                      "route --json {scuba}", "check {scuba}", "check --json {scuba}",
                                      "purge --older-than 7d", "purge --older-than 7d --json", "replay --dry-run {file}",
-                                     "replay --dry-run --json {file}"])
+                                     "replay --dry-run --json {file}", "export {scuba}", "forget {scuba}"])
 def test_what_cannot_be_printed_is_told(site, command):
     """A disk that is full is; that the reader has gone makes the exit status only.
 

@@ -16,7 +16,7 @@ from lab import lab as lab_module, terminal
 from lab.messages import message
 
 COMMANDS = ["deliver", "lmtp", "replay", "resume", "schema", "check", "route", "config", "show", "list", "locks", "stats",
-            "purge", "version", "help"]
+            "purge", "export", "forget", "version", "help"]
 
 # Arguments, and words of the answer.
 WRONG = [
@@ -34,6 +34,9 @@ WRONG = [
     ("purge --older-than 6d", "7 days"),
     ("purge", "--older-than AGE is missing"),
     ("purge --older-than 30d x", "'x'"),
+    ("export", "an address is missing"),
+    ("forget --yes", "an address is missing"),
+    ("forget --yes --dry-run a@b", "give only one of --dry-run and --yes"),
     ("replay", "PATH is missing"),
     ("replay -j 0 x", "-j 0", "from 1 to 64"),
     ("replay -j", "-j needs a value"),
@@ -197,7 +200,7 @@ def test_a_database_of_another_encoding(site, encoding):
 def test_no_schema(site):
     path = site.write("one.eml", message().decode())
     for words in ("list", "show a@b", "locks", "stats", "resume", "purge --older-than 30d", "purge --older-than 30d --dry-run",
-                  f"replay -d a@b {path}", f"replay --dry-run -d a@b {path}", "schema upgrade", "check", "deliver -d a@b"):
+                  "export a@b", "forget a@b", "forget --yes a@b", f"replay -d a@b {path}", f"replay --dry-run -d a@b {path}", "schema upgrade", "check", "deliver -d a@b"):
         done = site.run(*words.split(), options=["-o", "database.schema=elsewhere"], stdin=message())
         assert done.exit != 0 and "oncedrop schema install" in " ".join((done.out + done.err).split()), (words, done)
 
