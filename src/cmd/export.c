@@ -98,7 +98,7 @@ static bool write_raw(struct cmd *cmd, const struct export *export, int64_t id, 
 }
 
 /* Adds `raw`, the name of the file with the bytes; null if they are not recorded. */
-static bool put_bytes(struct cmd *cmd, const struct export *export, int64_t id, const char *digest, json_t *json)
+static bool link_raw(struct cmd *cmd, const struct export *export, int64_t id, const char *digest, json_t *json)
 {
     bool there = false;
     char *name OD_CLEANUP(base_free) = base_printf("%s.eml", digest);
@@ -143,7 +143,7 @@ static bool export_message(struct cmd *cmd, struct export *export, int64_t id)
     if (done && tables[MESSAGE]->rows > 0) {
         json = message_json(export, tables);
         const char *digest = ledger_cell(tables[MESSAGE], 0, EXPORT_MESSAGE_DIGEST);
-        done = export->raw == NULL || put_bytes(cmd, export, id, digest, json);
+        done = export->raw == NULL || link_raw(cmd, export, id, digest, json);
     }
     if (done && json != NULL) {
         json_dumpf(json, stdout, JSON_COMPACT | JSON_REAL_PRECISION(15));

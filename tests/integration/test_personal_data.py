@@ -77,14 +77,23 @@ def test_export_finds_each_role(site):
     assert len(exported_ids(site, site.value("SELECT min(recipient) FROM oncedrop.delivery"))) == len(ids)
 
 
+def test_without_the_header_from_is_still_recorded(site):
+    site.settings["record.level"] = "envelope"
+    expect.stored(site.deliver(message(sender=f"Ada <{ADA}>"), site.account(), sender="x@y"))
+    [one] = export(site, ADA)
+    assert (one["from"], one["addresses"], one["parts"]) == (ADA, [], [])
+
+
 def test_an_account_is_found_by_its_copies(site):
-    """Also the one of a Sent copy."""
+    """Also the one of a Sent copy, and by another name than an address."""
     lisa, scuba, id = site.account("lisa"), site.account("scuba"), new_id()
     expect.stored(site.deliver(message(sender=lisa, id=id), scuba, sender=lisa))
     [one] = export(site, lisa)
     assert [(copy["account"], copy["role"]) for copy in one["copies"]] == [(lisa, "sent")] and one["deliveries"] == []
     [one] = export(site, scuba)
     assert [(copy["account"], copy["role"]) for copy in one["copies"]] == [(scuba, "inbox")]
+    site.sql("UPDATE oncedrop.copy SET account = 'lis' WHERE role = 'sent'")
+    assert exported_ids(site, "Lis") == [id]
 
 
 def test_what_is_exported(site):
