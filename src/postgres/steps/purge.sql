@@ -44,16 +44,17 @@ ORDER BY m.id LIMIT :most::bigint
 SELECT m.id, m.lock_key FROM @schema@.message m WHERE m.id > :after::bigint AND @old@
 ORDER BY m.id LIMIT :most::bigint
 
--- word of_person: whether an address is in what is recorded of a message m, or an account
+-- word of_person: whether an address is in what is recorded of a message m, or an account. Not EXISTS: for that, a plan may
+-- read all of a table each time
 (:address::text IN (pg_catalog.lower(m.sender), pg_catalog.lower(m."from"))
-OR EXISTS (SELECT FROM @schema@.address a WHERE a.message = m.id AND pg_catalog.lower(a.address) = :address::text)
-OR EXISTS (SELECT FROM @schema@.delivery d WHERE d.message = m.id
-AND :address::text IN (pg_catalog.lower(d.recipient), pg_catalog.lower(d.original_recipient), pg_catalog.lower(d.account)))
-OR EXISTS (SELECT FROM @schema@.copy c WHERE c.message = m.id AND pg_catalog.lower(c.account) = :address::text))
+OR (SELECT true FROM @schema@.address a WHERE a.message = m.id AND pg_catalog.lower(a.address) = :address::text LIMIT 1)
+OR (SELECT true FROM @schema@.delivery d WHERE d.message = m.id
+AND :address::text IN (pg_catalog.lower(d.recipient), pg_catalog.lower(d.original_recipient), pg_catalog.lower(d.account)) LIMIT 1)
+OR (SELECT true FROM @schema@.copy c WHERE c.message = m.id AND pg_catalog.lower(c.account) = :address::text LIMIT 1))
 
 -- word is_open: whether something of a message m is unfinished
-(EXISTS (SELECT FROM @schema@.delivery d WHERE d.message = m.id AND d.finished_at IS NULL)
-OR EXISTS (SELECT FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')))
+coalesce((SELECT true FROM @schema@.delivery d WHERE d.message = m.id AND d.finished_at IS NULL LIMIT 1),
+(SELECT true FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending') LIMIT 1), false)
 
 -- word old_at: when a message m will be old, if nothing happens to it until then
 greatest(m.received_at, (SELECT max(last_at) FROM @schema@.delivery WHERE message = m.id))
@@ -63,7 +64,7 @@ greatest(m.received_at, (SELECT max(last_at) FROM @schema@.delivery WHERE messag
 -- is compared here: so many messages at a time, a statement takes no longer in a larger ledger
 -- takes: address older_ms after most
 -- gives: id lock_key theirs:truth old:truth open:truth old_at
-SELECT m.id, m.lock_key, m.theirs, m.theirs AND @old@, m.theirs AND @is_open@,
+SELECT m.id, m.lock_key, m.theirs, m.theirs AND NOT @is_open@ AND @old_at@ < @now@, m.theirs AND @is_open@,
 CASE WHEN m.theirs THEN @utc(@old_at@)@ END
 FROM (SELECT m.id, m.lock_key, m.received_at, @of_person@ AS theirs FROM @schema@.message m
 WHERE m.id > :after::bigint ORDER BY m.id LIMIT :most::bigint) m ORDER BY m.id
