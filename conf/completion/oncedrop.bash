@@ -13,6 +13,7 @@ _oncedrop_options() {
         deliver) echo '-f -d -a -q -s -u -S' ;;
         replay) echo '-d -f -j --dry-run --verify --force --json' ;;
         resume) echo '-j --json' ;;
+        restore) echo '--account --since -j --deleted --dry-run --json' ;;
         ledger) echo '--running' ;;
         setup) echo '--domain --way --accounts --sent-copies --conninfo --postmaster --root --dry-run --undo' ;;
         check) echo '--send --json' ;;
@@ -32,7 +33,7 @@ _oncedrop_options() {
 _oncedrop_takes_value() {
     case "$1 $2" in
         ' -c' | ' -o') ;;
-        'deliver '-[fdaqsuS] | 'replay '-[dfj] | 'resume -j') ;;
+        'deliver '-[fdaqsuS] | 'replay '-[dfj] | 'resume -j' | 'restore --account' | 'restore --since' | 'restore -j') ;;
         'setup --domain' | 'setup --way' | 'setup --accounts' | 'setup --conninfo' | 'setup --postmaster' | 'setup --root') ;;
         'list --state' | 'list --since' | 'list --recipient' | 'list --sender') ;;
         'list --queue-id' | 'list --delay' | 'list --limit' | 'purge --older-than' | 'export --raw') ;;
@@ -41,7 +42,7 @@ _oncedrop_takes_value() {
 }
 
 _oncedrop() {
-    local commands='deliver lmtp serve replay resume setup schema ledger check route config show list locks stats purge abandon export forget version help'
+    local commands='deliver lmtp serve replay resume restore setup schema ledger check route config show list locks stats purge abandon export forget version help'
     local command='' previous='' current words word i
     local -a line=()
     COMPREPLY=()

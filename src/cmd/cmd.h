@@ -35,6 +35,7 @@ int cmd_check(struct cmd *cmd);
 int cmd_route(struct cmd *cmd);
 int cmd_replay(struct cmd *cmd);
 int cmd_resume(struct cmd *cmd);
+int cmd_restore(struct cmd *cmd);
 int cmd_show(struct cmd *cmd);
 int cmd_list(struct cmd *cmd);
 int cmd_stats(struct cmd *cmd);

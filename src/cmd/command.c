@@ -70,7 +70,7 @@ static const struct command commands[] = {
      "Delivered-To or X-Original-To, else those in To, Cc and Bcc that have an account. Messages already in place are not\n"
      "delivered again, so the command can be repeated until all are. Files are only read.\n\n"
      "  -j N        N messages at a time\n"
-     "  --dry-run   only print what would be done with each message, and why\n"
+     "  --dry-run   only print what would be done with each message, and why; with --verify, look into the mailboxes\n"
      "  --verify    search the mailboxes instead of trusting the ledger, and restore what is missing there\n"
      "  --force     deliver again what is already delivered\n"
      "  --json      print one JSON object per message\n\n"
@@ -79,6 +79,20 @@ static const struct command commands[] = {
      "For messages whose bytes are recorded (record.level = raw) and that were certainly complete. Any number of these\n"
      "commands may run at a time, on any number of hosts; -j N handles N messages at a time.\n"
      "Exit status 0: all are in place; 75: some are still deferred, run it again; 65: some were refused for good.\n"},
+    {"restore", cmd_restore, false, "[--account ACCOUNT] [--since T] [-j N] [--deleted] [--dry-run] [--json]",
+     "restore mail that the IMAP server has lost",
+     "For a server that was set back to a backup: looks into the mailboxes for what is recorded as stored, and adds what is\n"
+     "missing, with the bytes of the record (record.level = raw). What may have been deleted since is counted, and left so.\n"
+     "It can be repeated, and run beside deliveries. --dry-run shows first what it would do.\n\n"
+     "  --account ACCOUNT  only the mailboxes of this account\n"
+     "  --since T          only what was stored since; an age (30m, 2h, 7d), today, yesterday, or a date (2025-08-01,\n"
+     "                     2025-08-01T10:00Z). Choose the time of the backup, or earlier\n"
+     "  -j N               N messages at a time\n"
+     "  --deleted          also restore what may have been deleted\n"
+     "  --dry-run          look, but only print what would be done\n"
+     "  --json             print one JSON object per message\n\n"
+     "Exit status 0: nothing is missing any more; 75: some are deferred, run it again; 65: some failed, or their bytes are not\n"
+     "recorded.\n"},
     {"setup", cmd_setup, false,
      "--domain DOMAIN [--way WAY] [--accounts KIND] [--sent-copies] [--conninfo CONNINFO] [--postmaster ADDRESS] [--root DIR]"
      " [--dry-run] | --undo [--dry-run]",
@@ -102,7 +116,7 @@ static const struct command commands[] = {
      "if there is nothing to do. method records lock.method as the one of all hosts. print writes the SQL to standard\n"
      "output; version prints the installed and the required version. install needs the right to create a schema;\n"
      "upgrade and method must be run as its owner. A delivery needs only the role SCHEMA_delivery, which install creates;\n"
-     "show, list, locks, stats, resume, purge, abandon, export and forget need SCHEMA_operator.\n"},
+     "show, list, locks, stats, resume, restore, purge, abandon, export and forget need SCHEMA_operator.\n"},
     {"ledger", cmd_ledger, false,
      "install|upgrade|method|print|version | backup FILE | check | copy [--running] TARGET",
      "create, upgrade, back up, check or copy the ledger",

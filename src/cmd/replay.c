@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: ISC
  *
  * replay: messages in files are delivered just like those from Postfix. resume: finishes what was recorded but never
- * finished, by the same delivery. */
+ * finished, by the same delivery. restore: makes again what mailboxes have lost. */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sysexits.h>
+#include <time.h>
 
 #include "base/terminal.h"
 #include "cmd/cmd.h"
+#include "cmd/times.h"
 #include "ledger/ledger_resume.h"
 #include "replay/replay_files.h"
 #include "replay/replay_ledger.h"
@@ -98,4 +101,59 @@ int cmd_resume(struct cmd *cmd)
         return cmd_fault(EX_UNAVAILABLE, cmd);
     report_others(cmd);
     return status;
+}
+
+/* As a moment, for an age would be another one for each batch. */
+static bool take_since(const struct cmd *cmd, const char *text, char ret[TIMES_SIZE])
+{
+    char since[TIMES_SIZE];
+    if (!times_parse_since(text, since))
+        return cmd_wrong_value(cmd, "--since", text, TIMES_SINCE_ALLOWED);
+    int64_t moment = since[0] == '@' ? strtoll(since + 1, NULL, 10) : time(NULL) - strtoll(since, NULL, 10) / 1000;
+    snprintf(ret, TIMES_SIZE, "@%" PRId64, moment);
+    return true;
+}
+
+static bool parse_restore(struct cmd *cmd, struct replay_setup *setup, struct replay_ledger *messages,
+                          char since[TIMES_SIZE])
+{
+    const char *jobs = NULL, *age = NULL;
+    bool deleted = false;
+    const struct cmd_option words[] = {
+        {"account", .text = &messages->account},
+        {"since", .text = &age},
+        {"j", .text = &jobs},
+        {"deleted", .flag = &deleted},
+        {"dry-run", .flag = &setup->dry_run},
+        {"json", .flag = &setup->json},
+        {.name = NULL},
+    };
+    if (!cmd_parse(cmd, words, 0, 0, NULL) || !cmd_parse_jobs(cmd, jobs, &setup->jobs) ||
+        (age != NULL && !take_since(cmd, age, since)))
+        return false;
+    messages->since = age != NULL ? since : NULL;
+    setup->only_account = messages->account;
+    setup->again = deleted ? AGAIN_MISSING : AGAIN_LOST;
+    return true;
+}
+
+int cmd_restore(struct cmd *cmd)
+{
+    char since[TIMES_SIZE];
+    struct replay_ledger messages = {.stored = true};
+    struct replay_setup setup = {
+        .command = "restore",
+        .hint = "to continue, run it again: what is in its place is not added again",
+        .next = replay_ledger_next,
+        .load = replay_ledger_load_stored,
+        .context = &messages,
+        .restores = true,
+    };
+    int status = parse_restore(cmd, &setup, &messages, since) ? cmd_connect(cmd) : CMD_USAGE;
+    if (status != 0)
+        return status;
+    messages.ledger = cmd->ledger;
+    setup.config = cmd->config;
+    status = replay_run(&setup, &cmd->fault);
+    return cmd->fault.text[0] != '\0' ? cmd_fault(EX_UNAVAILABLE, cmd) : status;
 }

@@ -52,7 +52,7 @@ void answers_of_plan(struct delivery_work *work)
     for (size_t i = 0; i < work->request->recipient_count; i++) {
         struct delivery_answer *answer = &work->delivery->answers[i];
         size_t target = work->targets.of_recipient[i];
-        if (target == LEDGER_NO_TARGET)
+        if (target == LEDGER_NO_TARGET || answer->report.given)
             continue;
         if (work->plan->targets[target].action == PLAN_DUPLICATE) {
             answer->uid = (uint32_t)work->found->copies[target].uid;
@@ -64,20 +64,34 @@ void answers_of_plan(struct delivery_work *work)
     }
 }
 
+/* What would become of a copy that is to be made. */
+static void preview(const struct delivery_work *work, size_t target, struct report *report)
+{
+    const char *mailbox = work->targets.list[target].mailbox;
+    enum plan_why why = work->plan->targets[target].why;
+    if (work->request->id_only)
+        report_set(report, OUTCOME_MISSING, "missing in mailbox=%s, and its bytes are not recorded", mailbox);
+    else if (why == WHY_VERIFIED)
+        report_set(report, OUTCOME_STORED, "would be restored in mailbox=%s", mailbox);
+    else
+        report_set(report, OUTCOME_STORED, "would be stored in mailbox=%s (%s)", mailbox, plan_why_text(why));
+}
+
 void answers_preview(struct delivery_work *work)
 {
+    size_t sent = work->plan->sent;
     for (size_t i = 0; i < work->request->recipient_count; i++) {
         struct report *report = &work->delivery->answers[i].report;
         size_t target = work->targets.of_recipient[i];
         if (target == LEDGER_NO_TARGET || report->given)
             continue;
-        const char *mailbox = work->targets.list[target].mailbox;
-        enum plan_why why = work->plan->targets[target].why;
-        if (why == WHY_VERIFIED)
-            report_set(report, OUTCOME_DUPLICATE, "stored in mailbox=%s, which would be searched for it", mailbox);
-        else
-            report_set(report, OUTCOME_STORED, "would be stored in mailbox=%s (%s)", mailbox, plan_why_text(why));
+        preview(work, target, report);
     }
+    if (!plan_makes_sent(work->plan))
+        return;
+    struct report report;
+    preview(work, sent, &report);
+    answers_log_sent(work, &report, 0, false);
 }
 
 /* The recipient that must be retried if the Sent copy is not made: the copy's owner or, if that one was refused for
@@ -152,7 +166,8 @@ struct ledger_answers answers_record(const struct delivery_work *work)
     for (size_t i = 0; i < work->request->recipient_count; i++) {
         const struct report *report = &delivery->answers[i].report;
         const struct outcome_row *row = outcome_row(report->outcome);
-        if (!plan_goes_on(work->plan, work->targets.of_recipient[i]))
+        size_t target = work->targets.of_recipient[i];
+        if (!plan_goes_on(work->plan, target) || (work->left != NULL && work->left[target]))
             continue;
         answers[count++] = (struct ledger_answer){
             .recipient = i,

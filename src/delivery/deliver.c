@@ -13,6 +13,7 @@
 #include "delivery/append.h"
 #include "delivery/claim.h"
 #include "delivery/inboxes.h"
+#include "delivery/look.h"
 #include "delivery/sent.h"
 #include "delivery/server.h"
 
@@ -66,8 +67,7 @@ static bool is_always_searched(const struct delivery_work *work)
     return always;
 }
 
-/* Plan: what to do about each target. Recipients that need nothing get their answer. */
-static void make_plan(struct delivery_work *work)
+static struct plan *plan_now(const struct delivery_work *work)
 {
     const struct config *config = work->request->config;
     const struct plan_request request = {
@@ -75,15 +75,29 @@ static void make_plan(struct delivery_work *work)
         .hold_off = config->delivery.hold_off,
         .search = is_always_searched(work),
         .has_id = work->request->message->message_id != NULL,
+        .left = work->left,
         .targets = work->targets.list,
         .fallbacks = config->route.detail == DETAIL_FOLDER ? work->targets.fallbacks : NULL,
         .target_count = work->targets.message.target_count,
         .recipients = work->targets.of_recipient,
         .recipient_count = work->request->recipient_count,
     };
-    work->plan = plan_make(work->found, &request);
-    work->appends = base_alloc((request.target_count + 1) * sizeof(*work->appends));
-    work->made = base_alloc((request.target_count + 1) * sizeof(*work->made));
+    return plan_make(work->found, &request);
+}
+
+/* Plan: what to do about each target. Recipients that need nothing get their answer. Where the mailboxes are to be looked
+ * into first, the plan is for that, and another one is made of what they show. */
+static void make_plan(struct delivery_work *work)
+{
+    size_t count = work->targets.message.target_count;
+    work->appends = base_alloc((count + 1) * sizeof(*work->appends));
+    work->made = base_alloc((count + 1) * sizeof(*work->made));
+    work->plan = plan_now(work);
+    if (look_wanted(work->request)) {
+        work->left = look_into_mailboxes(work);
+        base_free(&work->plan);
+        work->plan = plan_now(work);
+    }
     answers_of_plan(work);
 }
 
@@ -202,6 +216,7 @@ static void work_clear(struct delivery_work *work)
     base_free(&work->made);
     ledger_claim_free(&work->claim);
     base_free(&work->plan);
+    base_free(&work->left);
     base_free(&work->found);
     targets_clear(&work->targets);
 }

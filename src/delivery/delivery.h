@@ -51,6 +51,8 @@ struct delivery_request {
     int64_t received_at;              /* seconds since 1970, INTERNALDATE of a new message; 0: now */
     bool whole;                       /* the message had an end mark */
     enum delivery_again again;
+    const char *only_account; /* a look is for this account's copies, and leaves others alone (look.h); NULL: for all */
+    bool id_only; /* of the message nothing but the Message-ID is known, by which it is looked for; only with dry_run */
     bool dry_run; /* only report what would be done, and why; write nothing */
     /* For a message without end mark, called after the claim and before each APPEND. True: it may be incomplete, and the
      * delivery stops. NULL: never. */

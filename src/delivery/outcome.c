@@ -29,6 +29,8 @@ static const struct outcome_row rows[OUTCOME_COUNT] = {
     [OUTCOME_TOO_LARGE] = {"too-large", EX_UNAVAILABLE, "5.3.4", 552, "bounced", true},
     [OUTCOME_REFUSED_DEFER] = {"refused", EX_TEMPFAIL, "4.6.0", 451, "deferred", false},
     [OUTCOME_REFUSED_BOUNCE] = {"refused", EX_DATAERR, "5.6.0", 554, "bounced", true},
+    [OUTCOME_DELETED] = {"deleted", EX_OK, "2.1.5", 250, "duplicate", true},
+    [OUTCOME_MISSING] = {"missing", EX_DATAERR, "5.3.0", 554, "bounced", true},
 };
 
 const struct outcome_row *outcome_row(enum outcome outcome)

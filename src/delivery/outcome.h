@@ -23,6 +23,8 @@ enum outcome {
     OUTCOME_TOO_LARGE,
     OUTCOME_REFUSED_DEFER, /* the IMAP server does not accept this content */
     OUTCOME_REFUSED_BOUNCE,
+    OUTCOME_DELETED, /* restore: perhaps deleted from its mailbox, and left so */
+    OUTCOME_MISSING, /* restore: not in its mailbox, and its bytes are not recorded */
     OUTCOME_COUNT,
 };
 

@@ -31,6 +31,8 @@ static enum plan_why find_why(const struct ledger_found *found, const struct pla
 {
     const struct ledger_found_copy *copy = &found->copies[target];
     bool sent = request->targets[target].role == COPY_SENT; /* never made a second time */
+    if (request->left != NULL && request->left[target])
+        return WHY_STORED;
     switch (copy->state) {
     case COPY_NONE:
         return found->known ? WHY_NEW_MAILBOX : WHY_NEW_MESSAGE;
@@ -39,9 +41,10 @@ static enum plan_why find_why(const struct ledger_found *found, const struct pla
     case COPY_APPENDING:
         return copy->attempt_age_ms < request->hold_off ? WHY_UNDER_WAY : WHY_CUT_OFF;
     case COPY_STORED:
-        return request->again == AGAIN_VERIFY           ? WHY_VERIFIED
-               : request->again == AGAIN_FORCE && !sent ? WHY_FORCED
-                                                        : WHY_STORED;
+        return request->again == AGAIN_NO      ? WHY_STORED
+               : request->again != AGAIN_FORCE ? WHY_VERIFIED
+               : sent                          ? WHY_STORED
+                                               : WHY_FORCED;
     case COPY_FAILED:
         break;
     }

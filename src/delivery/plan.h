@@ -10,9 +10,11 @@
 
 /* What to do about a copy that is stored according to the ledger. */
 enum delivery_again {
-    AGAIN_NO,     /* nothing: it is a duplicate */
-    AGAIN_VERIFY, /* search the mailbox for it, and restore it if it is missing */
-    AGAIN_FORCE,  /* make a recipient's copy again */
+    AGAIN_NO,      /* nothing: it is a duplicate */
+    AGAIN_VERIFY,  /* search the mailbox for it, and restore it if it is missing */
+    AGAIN_MISSING, /* the same, but look into the mailboxes before anything is claimed (look.h) */
+    AGAIN_LOST,    /* the same, but what may have been deleted since is left so */
+    AGAIN_FORCE,   /* make a recipient's copy again */
 };
 
 enum plan_action {
@@ -45,6 +47,7 @@ struct plan_request {
     int64_t hold_off; /* milliseconds */
     bool search;      /* search before every APPEND (imap.search = always, of one of the servers) */
     bool has_id;      /* the message has a Message-ID, by which Sent is searched */
+    const bool *left; /* of each target: a look has shown that it is to be left alone; NULL: nobody has looked */
     const struct ledger_target *targets;
     const char *const *fallbacks; /* of each; NULL: no detail names a mailbox, so none was ever used */
     size_t target_count;

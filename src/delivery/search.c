@@ -69,8 +69,9 @@ static enum search_result search_message(struct mailbox *mailbox, const struct d
     const struct message *message = work->request->message;
     const struct plan_target *plan = &work->plan->targets[letter->target];
     bool sent = work->targets.list[letter->target].role == COPY_SENT && message->message_id != NULL;
-    bool by_id = sent || (message->message_id != NULL &&
-                          target_server(work, letter->target)->imap.match == IMAP_MATCH_MESSAGE_ID);
+    bool by_id = sent ||
+                 (message->message_id != NULL &&
+                  (work->request->id_only || target_server(work, letter->target)->imap.match == IMAP_MATCH_MESSAGE_ID));
     bool newest_only = sent && !plan->doubt && !plan->alias; /* otherwise we may have stored it long ago */
     bool has_ids = by_id || is_searchable(message), sized = !has_ids && message->content_size > 1;
     struct message_comparison *whole OD_CLEANUP(message_comparison_free) =
@@ -121,12 +122,14 @@ static enum search_result search_explanation(struct mailbox *mailbox, const stru
     return mailbox_search(mailbox, &search, &made->uidvalidity, &made->uid, fault);
 }
 
-/* In doubt the session must be new to this delivery: what it finds then depends on no view from before. */
+/* In doubt the session must be new to this delivery: what it finds then depends on no view from before. Not for a look, after
+ * which nothing is appended without another search. */
 static struct mailbox *take_session(const struct delivery_work *work, size_t target, bool *ret_kept,
                                     struct fault *fault)
 {
     return sessions_take(work->request->sessions, target_server(work, target), work->targets.list[target].account,
-                         work->plan->targets[target].doubt ? SESSIONS_NEW : SESSIONS_KEPT, 0, ret_kept, fault);
+                         work->plan->targets[target].doubt && !work->looking ? SESSIONS_NEW : SESSIONS_KEPT, 0,
+                         ret_kept, fault);
 }
 
 void search_open(struct delivery_work *work, size_t target)
@@ -200,4 +203,24 @@ enum search_result search_copy(struct delivery_work *work, const struct letter *
     if (result != SEARCH_ABSENT)
         *made = found;
     return result;
+}
+
+enum absence search_absence(struct delivery_work *work, size_t target, struct fault *fault)
+{
+    const struct message *message = work->request->message;
+    const struct ledger_found_copy *found = &work->found->copies[target];
+    const struct ledger_target *it = &work->targets.list[target];
+    struct message_comparison *ids OD_CLEANUP(message_comparison_free) =
+        message->message_id != NULL ? message_comparison_new_id(message) : NULL;
+    const struct search search = {.mailbox = it->mailbox, .by_id = true, .ids = message_reader(ids)};
+    bool kept;
+    struct mailbox *mailbox = take_session(work, target, &kept, fault);
+    if (mailbox == NULL)
+        return ABSENCE_TROUBLE;
+    enum absence absence = mailbox_absence(mailbox, &search, (uint32_t)found->uidvalidity, (uint32_t)found->uid, fault);
+    if (absence == ABSENCE_TROUBLE)
+        sessions_drop(work->request->sessions, target_server(work, target), it->account);
+    else
+        sessions_give_back(work->request->sessions, target_server(work, target), it->account);
+    return absence;
 }

@@ -15,4 +15,7 @@ void search_open(struct delivery_work *work, size_t target);
  * untouched. */
 enum search_result search_copy(struct delivery_work *work, const struct letter *letter, struct made *made) OD_MUST;
 
+/* After SEARCH_ABSENT: whether the message was lost, by the UID that is recorded. The fault is set on trouble. */
+enum absence search_absence(struct delivery_work *work, size_t target, struct fault *fault) OD_MUST;
+
 #endif

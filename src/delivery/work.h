@@ -14,9 +14,11 @@ struct delivery_work {
     struct targets targets;
     struct ledger_found *found;
     struct plan *plan;
+    bool *left; /* [targets] those that a look leaves alone (look.h); NULL: there was none */
     struct ledger_claim *claim;
     struct appending *appends; /* [targets] the APPENDs under way (append.h) */
     struct made *made;         /* [targets] the results (made.h) */
+    bool looking;              /* nothing is done because of what a search does not find: a kept session will do */
     bool whole;                /* the message is known to be complete; false again if the reader goes away */
 };
 

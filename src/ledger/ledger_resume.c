@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: ISC
  *
- * Unfinished messages in the record, and their bytes, chunk by chunk. */
+ * Messages in the record, and their bytes, chunk by chunk. */
 #include "ledger/ledger_resume.h"
 
 #include <glib.h>
 
 #include "ledger/ledger_session.h"
+
+/* The only column of these rows. */
+static bool take_ids(const struct sql_rows *rows, size_t limit, int64_t *ret_ids, size_t *ret_count)
+{
+    if (rows == NULL)
+        return false;
+    *ret_count = MIN(rows->count, limit);
+    for (size_t i = 0; i < *ret_count; i++)
+        ret_ids[i] = sql_number(rows, i, 0);
+    return true;
+}
 
 bool ledger_unfinished_ids(struct ledger *ledger, int64_t after, size_t limit, int64_t *ret_ids, size_t *ret_count,
                            struct fault *fault)
@@ -13,12 +24,18 @@ bool ledger_unfinished_ids(struct ledger *ledger, int64_t after, size_t limit, i
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
         ledger_ask(ledger, SQL_OPERATOR,
                    SQL_STEP(unfinished_ids, .after = SQL_NUMBER(after), .most = SQL_NUMBER((int64_t)limit)), fault);
-    if (rows == NULL)
-        return false;
-    *ret_count = MIN(rows->count, limit);
-    for (size_t i = 0; i < *ret_count; i++)
-        ret_ids[i] = sql_number(rows, i, UNFINISHED_IDS_MESSAGE);
-    return true;
+    return take_ids(rows, limit, ret_ids, ret_count);
+}
+
+bool ledger_stored_ids(struct ledger *ledger, const char *account, const char *since, int64_t after, size_t limit,
+                       int64_t *ret_ids, size_t *ret_count, struct fault *fault)
+{
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
+        ledger_ask(ledger, SQL_OPERATOR,
+                   SQL_STEP(stored_ids, .after = SQL_NUMBER(after), .most = SQL_NUMBER((int64_t)limit),
+                            .account = SQL_TEXT(account), .since = SQL_TEXT(since)),
+                   fault);
+    return take_ids(rows, limit, ret_ids, ret_count);
 }
 
 bool ledger_unfinished_others(struct ledger *ledger, int64_t *ret, struct fault *fault)
@@ -37,47 +54,53 @@ static void take_digest(const char *hex, unsigned char digest[LEDGER_HASH_SIZE])
         digest[i] = (unsigned char)(g_ascii_xdigit_value(hex[2 * i]) * 16 + g_ascii_xdigit_value(hex[2 * i + 1]));
 }
 
-/* One row for each unfinished delivery; each row has the message's columns. */
-static struct ledger_unfinished *take_unfinished(const struct sql_rows *rows)
+/* One row for each delivery; each row has the message's columns. */
+static struct ledger_recorded *take_recorded(const struct sql_rows *rows)
 {
-    struct ledger_unfinished *unfinished = base_alloc(sizeof(*unfinished));
-    unfinished->message_id = sql_copy(rows, 0, UNFINISHED_READ_MESSAGE_ID);
-    unfinished->sender = sql_copy(rows, 0, UNFINISHED_READ_SENDER);
-    unfinished->queue_id = sql_copy(rows, 0, UNFINISHED_READ_QUEUE_ID);
-    take_digest(sql_text(rows, 0, UNFINISHED_READ_DIGEST), unfinished->digest);
-    unfinished->sent_account = sql_copy(rows, 0, UNFINISHED_READ_SENT_ACCOUNT);
-    unfinished->sent_mailbox = sql_copy(rows, 0, UNFINISHED_READ_SENT_MAILBOX);
-    unfinished->recipients = base_alloc((rows->count + 1) * sizeof(char *));
-    unfinished->originals = base_alloc((rows->count + 1) * sizeof(char *));
+    struct ledger_recorded *recorded = base_alloc(sizeof(*recorded));
+    recorded->message_id = sql_copy(rows, 0, RECORDED_READ_MESSAGE_ID);
+    recorded->sender = sql_copy(rows, 0, RECORDED_READ_SENDER);
+    recorded->queue_id = sql_copy(rows, 0, RECORDED_READ_QUEUE_ID);
+    take_digest(sql_text(rows, 0, RECORDED_READ_DIGEST), recorded->digest);
+    recorded->sent_account = sql_copy(rows, 0, RECORDED_READ_SENT_ACCOUNT);
+    recorded->sent_mailbox = sql_copy(rows, 0, RECORDED_READ_SENT_MAILBOX);
+    recorded->has_bytes = sql_truth(rows, 0, RECORDED_READ_HAS_BYTES);
+    recorded->recipients = base_alloc((rows->count + 1) * sizeof(char *));
+    recorded->originals = base_alloc((rows->count + 1) * sizeof(char *));
     for (size_t row = 0; row < rows->count; row++) {
-        unfinished->recipients[row] = sql_copy(rows, row, UNFINISHED_READ_RECIPIENT);
-        unfinished->originals[row] = base_strdup(sql_text(rows, row, UNFINISHED_READ_ORIGINAL));
+        recorded->recipients[row] = sql_copy(rows, row, RECORDED_READ_RECIPIENT);
+        recorded->originals[row] = base_strdup(sql_text(rows, row, RECORDED_READ_ORIGINAL));
     }
-    return unfinished;
+    return recorded;
 }
 
-bool ledger_unfinished_read(struct ledger *ledger, int64_t id, struct ledger_unfinished **ret, struct fault *fault)
+bool ledger_recorded_read(struct ledger *ledger, int64_t id, enum ledger_part part, struct ledger_recorded **ret,
+                          struct fault *fault)
 {
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
-        ledger_ask(ledger, SQL_OPERATOR, SQL_STEP(unfinished_read, .message = SQL_NUMBER(id)), fault);
+        ledger_ask(ledger, SQL_OPERATOR,
+                   SQL_STEP(recorded_read, .message = SQL_NUMBER(id),
+                            .unfinished = part == LEDGER_UNFINISHED ? SQL_TRUTH(true) : SQL_NONE,
+                            .stored = part == LEDGER_STORED ? SQL_TRUTH(true) : SQL_NONE),
+                   fault);
     if (rows == NULL)
         return false;
-    *ret = rows->count > 0 ? take_unfinished(rows) : NULL;
+    *ret = rows->count > 0 ? take_recorded(rows) : NULL;
     return true;
 }
 
-void ledger_unfinished_free(struct ledger_unfinished **unfinished)
+void ledger_recorded_free(struct ledger_recorded **recorded)
 {
-    if (*unfinished == NULL)
+    if (*recorded == NULL)
         return;
-    base_free(&(*unfinished)->message_id);
-    base_free(&(*unfinished)->sender);
-    base_free(&(*unfinished)->queue_id);
-    g_strfreev((*unfinished)->recipients);
-    g_strfreev((*unfinished)->originals);
-    base_free(&(*unfinished)->sent_account);
-    base_free(&(*unfinished)->sent_mailbox);
-    base_free(unfinished);
+    base_free(&(*recorded)->message_id);
+    base_free(&(*recorded)->sender);
+    base_free(&(*recorded)->queue_id);
+    g_strfreev((*recorded)->recipients);
+    g_strfreev((*recorded)->originals);
+    base_free(&(*recorded)->sent_account);
+    base_free(&(*recorded)->sent_mailbox);
+    base_free(recorded);
 }
 
 bool ledger_raw(struct ledger *ledger, int64_t id,

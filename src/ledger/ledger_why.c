@@ -246,7 +246,7 @@ static void say_copy(const struct ledger_why *why, size_t row, GArray *sentences
     char *times OD_CLEANUP(base_free) = base_printf("%" G_GINT64_FORMAT " times", repeated);
     if (repeated > 0)
         say(sentences, RANK_REMARK, 0, id,
-            "the copy in %s was claimed again on purpose, by replay --force or --verify, %s", name,
+            "the copy in %s was claimed again on purpose, by replay --force or --verify, or by restore, %s", name,
             repeated == 1 ? "once" : times);
 }
 

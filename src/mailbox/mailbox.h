@@ -170,6 +170,22 @@ struct search {
 enum search_result mailbox_search(struct mailbox *mailbox, const struct search *search, uint32_t *ret_uidvalidity,
                                   uint32_t *ret_uid, struct fault *fault) OD_MUST;
 
+/* Why a message is absent that was stored under this UID. */
+enum absence {
+    ABSENCE_TROUBLE, /* not known (fault set) */
+    ABSENCE_LOST,    /* the server has lost it, as when it was restored from a backup */
+    ABSENCE_DELETED, /* it may have been deleted: nothing shows that it was lost */
+};
+
+/* After SEARCH_ABSENT: looks at the mailbox once more. Lost: there is no such mailbox, it has another UIDVALIDITY, its UIDNEXT
+ * is not beyond the UID, or the UID belongs to a message with another Message-ID. In a mailbox that was set back and has got
+ * new mail, a lost message may be taken for a deleted one; a deleted one counts as lost if its mailbox was made anew.
+ *
+ * search            as it was, but by_id
+ * uidvalidity, uid  as recorded when it was stored; 0: not known, so that only a missing mailbox shows anything */
+enum absence mailbox_absence(struct mailbox *mailbox, const struct search *search, uint32_t uidvalidity, uint32_t uid,
+                             struct fault *fault) OD_MUST;
+
 /* Whether SEARCH HEADER Message-ID can find this id, and every server returns it as it is: at most 200 printable ASCII
  * characters without blanks, not folded, no "=?" (servers decode RFC 2047 there), no '"' or '\'. */
 bool mailbox_searchable(const char *id, size_t length, bool folded) OD_MUST;

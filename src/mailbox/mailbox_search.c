@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "mailbox/mailbox_candidates.h"
+#include "mailbox/mailbox_examine.h"
 #include "mailbox/mailbox_folder.h"
-#include "mailbox/mailbox_refusal.h"
 
 #define DAY 86400
 #define HITS_MOST 100000 /* no deadline is long enough to compare more */
@@ -23,43 +23,6 @@ bool mailbox_searchable(const char *id, size_t length, bool folded)
             return false;
     }
     return true;
-}
-
-struct examined {
-    uint32_t uidvalidity;
-    uint32_t exists;
-    bool has_exists;
-};
-
-static void note_examined(void *context, struct imap_reply *reply)
-{
-    struct examined *examined = context;
-    if (imap_reply_exists(reply, &examined->exists))
-        examined->has_exists = true;
-    else
-        (void)!imap_reply_code_number(reply, "UIDVALIDITY", &examined->uidvalidity);
-}
-
-/* Opens the mailbox read-only. SEARCH_FOUND: it is open; SEARCH_ABSENT: there is none of that name. Only the list of
- * mailboxes distinguishes a missing mailbox from one in trouble; other codes certainly mean trouble. One that is refused but
- * then listed may have been created in between, by the delivery of another message: it is tried once more. */
-static enum search_result examine(struct imap *imap, const char *name, struct examined *ret, struct fault *fault)
-{
-    struct fault minor;
-    bool listed = true;
-    for (int i = 0; i < 2 && listed; i++) {
-        *ret = (struct examined){.exists = 0};
-        if (imap_ask(imap, note_examined, ret, fault, "EXAMINE %s", name)) {
-            if (ret->has_exists)
-                return SEARCH_FOUND;
-            fault_set(fault, "%s: EXAMINE did not report the number of messages", imap->where);
-            return SEARCH_TROUBLE;
-        }
-        if (imap->reply.status != STATUS_NO || !mailbox_refusal_perhaps_missing(&imap->reply) ||
-            !mailbox_folder_exists(imap, name, &listed, &minor))
-            return SEARCH_TROUBLE;
-    }
-    return listed ? SEARCH_TROUBLE : SEARCH_ABSENT;
 }
 
 /* What UID SEARCH has found. */
@@ -162,20 +125,13 @@ static enum search_result look_everywhere(struct imap *imap, const struct search
     return result;
 }
 
-static void close_examined(struct imap *imap)
-{
-    struct fault ignored;
-    if (!imap_ask(imap, NULL, NULL, &ignored, imap_can(imap, "UNSELECT") ? "UNSELECT" : "CLOSE"))
-        imap_stream_drop(imap);
-}
-
 enum search_result mailbox_search(struct mailbox *mailbox, const struct search *search, uint32_t *ret_uidvalidity,
                                   uint32_t *ret_uid, struct fault *fault)
 {
     struct examined examined;
     struct fault why;
     char *name OD_CLEANUP(base_free) = mailbox_folder_name(mailbox, search->mailbox, &why);
-    enum search_result opened = name != NULL ? examine(mailbox->imap, name, &examined, &why) : SEARCH_TROUBLE;
+    enum search_result opened = name != NULL ? mailbox_examine(mailbox->imap, name, &examined, &why) : SEARCH_TROUBLE;
     enum search_result result = opened;
     if (opened == SEARCH_FOUND)
         result = look_everywhere(mailbox->imap, search, examined.exists, ret_uid, &why);
@@ -185,7 +141,7 @@ enum search_result mailbox_search(struct mailbox *mailbox, const struct search *
         *fault = why;
         imap_stream_drop(mailbox->imap);
     } else if (opened == SEARCH_FOUND) {
-        close_examined(mailbox->imap);
+        mailbox_examine_end(mailbox->imap);
     }
     return result;
 }

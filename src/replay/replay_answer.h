@@ -7,7 +7,7 @@
  * message_id   null if there is none; null, too, if the message could not be loaded
  * digest       hexadecimal; null likewise
  * size
- * recipients   an array of {recipient, status, dsn, text, account, mailbox, uid}; status and dsn are set when it is
+ * recipients   an array of {recipient, status, dsn, text, account, mailbox, uid}; recipient "": the Sent copy; status and dsn are set when it is
  *              printed, the others as in struct delivery_recipient, "" or 0 if unknown
  * load         an enum replay_load, not printed; in each recipient: outcome, an enum outcome, not printed */
 #ifndef ONCEDROP_REPLAY_ANSWER_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Lists unfinished messages by id, and makes messages of their recorded bytes. */
+ * Lists messages by id, and makes messages of their recorded bytes. */
 #include "replay/replay_ledger.h"
 
 #include <inttypes.h>
@@ -9,15 +9,22 @@
 #include "ledger/ledger_resume.h"
 #include "message/message_builder.h"
 
+static bool next_ids(struct replay_ledger *source, int64_t last, struct fault *fault)
+{
+    size_t most = G_N_ELEMENTS(source->ids);
+    if (source->stored)
+        return ledger_stored_ids(source->ledger, source->account, source->since, last, most, source->ids,
+                                 &source->count, fault);
+    return ledger_unfinished_ids(source->ledger, last, most, source->ids, &source->count, fault);
+}
+
 bool replay_ledger_next(void *context, char **ret_name, int64_t *ret_number, struct fault *fault)
 {
     struct replay_ledger *source = context;
     if (source->at == source->count) {
         int64_t last = source->count > 0 ? source->ids[source->count - 1] : 0;
         source->at = source->count = 0;
-        if (!ledger_unfinished_ids(source->ledger, last, G_N_ELEMENTS(source->ids), source->ids, &source->count,
-                                   fault) ||
-            source->count == 0)
+        if (!next_ids(source, last, fault) || source->count == 0)
             return false;
     }
     *ret_number = source->ids[source->at++];
@@ -80,24 +87,59 @@ static enum replay_load read_recorded(struct replay_worker *worker, int64_t id, 
     return REPLAY_LOADED;
 }
 
+/* What is known of a message without its bytes: an id by which it can be looked for, and its digest, by which it is found in
+ * the ledger. */
+static enum replay_load read_id(struct replay_worker *worker, const struct ledger_recorded *recorded,
+                                struct message **ret, struct fault *fault)
+{
+    struct message_builder *builder OD_CLEANUP(message_builder_free) = new_builder(worker);
+    struct message *message OD_CLEANUP(message_free) = NULL;
+    const char *id = recorded->message_id != NULL ? recorded->message_id : "";
+    char *field OD_CLEANUP(base_free) = base_printf("Message-ID: <%s>\r\n\r\n", id);
+    if (!message_builder_feed(builder, field, strlen(field), fault) ||
+        message_builder_end(builder, &message, fault) != MESSAGE_OK)
+        return REPLAY_TROUBLE;
+    if (message->message_id == NULL || strcmp(message->message_id, id) != 0) {
+        fault_set(fault, "its bytes are not recorded, and it has no Message-ID by which it could be looked for");
+        return REPLAY_BAD;
+    }
+    memcpy(message->digest, recorded->digest, MESSAGE_DIGEST_SIZE);
+    *ret = g_steal_pointer(&message);
+    return REPLAY_LOADED;
+}
+
+static enum replay_load load_part(struct replay_worker *worker, int64_t number, enum ledger_part part,
+                                  struct replay_message *ret, struct fault *fault)
+{
+    struct ledger_recorded *recorded OD_CLEANUP(ledger_recorded_free) = NULL;
+    struct ledger *ledger = replay_task_ledger(worker, fault);
+    if (ledger == NULL || !ledger_recorded_read(ledger, number, part, &recorded, fault))
+        return REPLAY_TROUBLE;
+    if (recorded == NULL)
+        return REPLAY_NOTHING;
+    enum replay_load load = recorded->has_bytes ? read_recorded(worker, number, recorded->digest, &ret->message, fault)
+                                                : read_id(worker, recorded, &ret->message, fault);
+    if (load != REPLAY_LOADED)
+        return load;
+    ret->id_only = !recorded->has_bytes;
+    ret->sender = g_steal_pointer(&recorded->sender);
+    ret->queue_id = g_steal_pointer(&recorded->queue_id);
+    ret->recipients = g_steal_pointer(&recorded->recipients);
+    ret->originals = g_steal_pointer(&recorded->originals);
+    ret->sender_known = true;
+    ret->sender_route.account = g_steal_pointer(&recorded->sent_account);
+    ret->sender_route.sent = g_steal_pointer(&recorded->sent_mailbox);
+    return REPLAY_LOADED;
+}
+
 enum replay_load replay_ledger_load(struct replay_worker *worker, int64_t number, struct replay_message *ret,
                                     struct fault *fault)
 {
-    struct ledger_unfinished *unfinished OD_CLEANUP(ledger_unfinished_free) = NULL;
-    struct ledger *ledger = replay_task_ledger(worker, fault);
-    if (ledger == NULL || !ledger_unfinished_read(ledger, number, &unfinished, fault))
-        return REPLAY_TROUBLE;
-    if (unfinished == NULL)
-        return REPLAY_NOTHING;
-    enum replay_load load = read_recorded(worker, number, unfinished->digest, &ret->message, fault);
-    if (load != REPLAY_LOADED)
-        return load;
-    ret->sender = g_steal_pointer(&unfinished->sender);
-    ret->queue_id = g_steal_pointer(&unfinished->queue_id);
-    ret->recipients = g_steal_pointer(&unfinished->recipients);
-    ret->originals = g_steal_pointer(&unfinished->originals);
-    ret->sender_known = true;
-    ret->sender_route.account = g_steal_pointer(&unfinished->sent_account);
-    ret->sender_route.sent = g_steal_pointer(&unfinished->sent_mailbox);
-    return REPLAY_LOADED;
+    return load_part(worker, number, LEDGER_UNFINISHED, ret, fault);
+}
+
+enum replay_load replay_ledger_load_stored(struct replay_worker *worker, int64_t number, struct replay_message *ret,
+                                           struct fault *fault)
+{
+    return load_part(worker, number, LEDGER_STORED, ret, fault);
 }

@@ -25,10 +25,8 @@ struct replay_output {
 };
 
 static const char *const count_names[REPLAY_COUNTS] = {
-    [REPLAY_STORED] = "stored",
-    [REPLAY_DUPLICATE] = "duplicate",
-    [REPLAY_DEFERRED] = "deferred",
-    [REPLAY_FAILED] = "failed",
+    [REPLAY_STORED] = "stored",   [REPLAY_DUPLICATE] = "duplicate", [REPLAY_DELETED] = "deleted",
+    [REPLAY_MISSING] = "missing", [REPLAY_DEFERRED] = "deferred",   [REPLAY_FAILED] = "failed",
 };
 
 struct replay_output *replay_output_new(const struct replay_setup *setup)
@@ -61,6 +59,10 @@ static enum replay_count counted_as(enum outcome outcome)
         return REPLAY_STORED;
     if (outcome == OUTCOME_DUPLICATE)
         return REPLAY_DUPLICATE;
+    if (outcome == OUTCOME_DELETED)
+        return REPLAY_DELETED;
+    if (outcome == OUTCOME_MISSING)
+        return REPLAY_MISSING;
     return row->final ? REPLAY_FAILED : REPLAY_DEFERRED;
 }
 
@@ -77,7 +79,7 @@ static void print_result(struct replay_output *output, enum replay_count count, 
     output->counts[count]++;
     if (output->all_lines)
         terminal_print(stdout, INDENT, "%s", line);
-    if (count == REPLAY_DEFERRED || count == REPLAY_FAILED)
+    if (count == REPLAY_MISSING || count == REPLAY_DEFERRED || count == REPLAY_FAILED)
         g_ptr_array_add(output->problems, line);
     else
         g_free(line);
@@ -165,11 +167,13 @@ void replay_output_end(struct replay_output **output_ptr, bool left, bool failed
         terminal_print(stderr, INDENT, "%s", (char *)output->problems->pdata[i]);
     g_autoptr(GString) counts = g_string_new(NULL);
     for (int i = 0; i < REPLAY_COUNTS; i++)
-        g_string_append_printf(counts, "%s %zu %s", i > 0 ? "," : "", output->counts[i], count_names[i]);
+        if (output->setup->restores || (i != REPLAY_DELETED && i != REPLAY_MISSING))
+            g_string_append_printf(counts, "%s %zu %s", i > 0 ? "," : "", output->counts[i], count_names[i]);
     if (output->done > 0 || !failed)
-        terminal_print(output->setup->json ? stderr : stdout, 2, "%s%s: %zu message%s:%s (by recipient), in %.1f s",
+        terminal_print(output->setup->json ? stderr : stdout, 2, "%s%s: %zu message%s:%s (by %s), in %.1f s",
                        output->setup->command, output->setup->dry_run ? " --dry-run" : "", output->done,
-                       output->done == 1 ? "" : "s", counts->str, (double)(base_now_ms() - output->started_ms) / 1000);
+                       output->done == 1 ? "" : "s", counts->str, output->setup->restores ? "copy" : "recipient",
+                       (double)(base_now_ms() - output->started_ms) / 1000);
     if (left && !failed)
         terminal_print(stderr, 0, "%s", output->setup->hint);
     fflush(stdout);

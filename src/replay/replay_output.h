@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The output of `replay` and `resume`: a line for each recipient, or a JSON object for each message, on stdout; on
+ * The output of `replay`, `resume` and `restore`: a line for each recipient, or a JSON object for each message, on stdout; on
  * stderr a progress bar, if it is a terminal, and the list of failures. */
 #ifndef ONCEDROP_REPLAY_OUTPUT_H
 #define ONCEDROP_REPLAY_OUTPUT_H
@@ -8,7 +8,15 @@
 #include "replay/replay_task.h"
 
 /* Recipients by result. */
-enum replay_count { REPLAY_STORED, REPLAY_DUPLICATE, REPLAY_DEFERRED, REPLAY_FAILED, REPLAY_COUNTS };
+enum replay_count {
+    REPLAY_STORED,
+    REPLAY_DUPLICATE,
+    REPLAY_DELETED, /* of restore only, as is the next */
+    REPLAY_MISSING,
+    REPLAY_DEFERRED,
+    REPLAY_FAILED,
+    REPLAY_COUNTS
+};
 
 struct replay_output;
 

@@ -127,6 +127,19 @@ static void give_out(struct run *run)
     }
 }
 
+/* Replaces the recipient's earlier result. The Sent copy may have none. */
+static void join_recipient(json_t *recipients, json_t *recipient)
+{
+    size_t i = 0;
+    while (i < json_array_size(recipients) && !json_equal(json_object_get(json_array_get(recipients, i), "recipient"),
+                                                          json_object_get(recipient, "recipient")))
+        i++;
+    if (i < json_array_size(recipients))
+        json_array_set(recipients, i, recipient);
+    else
+        json_array_append(recipients, recipient);
+}
+
 /* A further try was for some recipients only: its results replace their earlier ones. */
 static void join_answer(json_t *answer, const json_t *further)
 {
@@ -137,10 +150,7 @@ static void join_answer(json_t *answer, const json_t *further)
     else if (load != REPLAY_LOADED)
         change_busy(answer, OUTCOME_TROUBLE, replay_answer_text(further, "error"));
     for (size_t i = 0; i < json_array_size(new); i++)
-        for (size_t j = 0; j < json_array_size(old); j++)
-            if (json_equal(json_object_get(json_array_get(new, i), "recipient"),
-                           json_object_get(json_array_get(old, j), "recipient")))
-                json_array_set(old, j, json_array_get(new, i));
+        join_recipient(old, json_array_get(new, i));
 }
 
 /* The recipients whose copy another delivery is making: a new array. */
@@ -240,7 +250,7 @@ static void install_stop(void)
 
 static int exit_status(const struct run *run)
 {
-    if (replay_output_count(run->output, REPLAY_FAILED) > 0)
+    if (replay_output_count(run->output, REPLAY_FAILED) + replay_output_count(run->output, REPLAY_MISSING) > 0)
         return EX_DATAERR;
     bool all_tried = run->all_begun && stops == 0;
     return replay_output_count(run->output, REPLAY_DEFERRED) > 0 || !all_tried ? EX_TEMPFAIL : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The parent's side of `replay` and `resume`: gives messages to workers, retries those that others are delivering, and
+ * The parent's side of `replay`, `resume` and `restore`: gives messages to workers, retries those that others are delivering, and
  * reports the results. */
 #ifndef ONCEDROP_REPLAY_RUN_H
 #define ONCEDROP_REPLAY_RUN_H
@@ -12,7 +12,7 @@
  *
  * fault   why setup->next ended early, for the caller to report; its text is "" if it did not
  *
- * Returns the exit status: 0 everything is in place, EX_DATAERR some failed permanently, else EX_TEMPFAIL some were
+ * Returns the exit status: 0 everything is in place, EX_DATAERR some failed permanently or are missing for good, else EX_TEMPFAIL some were
  * deferred or not tried. */
 int replay_run(const struct replay_setup *setup, struct fault *fault) OD_MUST;
 

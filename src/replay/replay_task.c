@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
+#include "delivery/look.h"
 
 /* On the deadline or a signal. The parent counts the message as deferred; the ledger knows what was begun. */
 static void end_worker(int signal)
@@ -73,6 +74,30 @@ static struct delivery_recipient *choose_recipients(const struct replay_message 
     return chosen;
 }
 
+/* Where only one account is concerned, the others' recipients are only there for the Sent copy. */
+static bool is_reported(const struct delivery_request *request, const struct delivery_answer *answer)
+{
+    return request->only_account == NULL || answer->route.account == NULL ||
+           strcmp(request->only_account, answer->route.account) == 0 ||
+           outcome_row(answer->report.outcome)->exit_status != 0;
+}
+
+/* The Sent copy counts by itself where the mailboxes are looked into: it may be the only one that is missing. It has no
+ * recipient; if it is busy, the recipient that answers for it says so. */
+static void add_answers(const struct delivery *delivery, json_t *answer)
+{
+    const struct delivery_request *request = delivery->request;
+    const struct delivery_sent *sent = &delivery->sent;
+    for (size_t i = 0; i < request->recipient_count; i++) {
+        const struct delivery_answer *said = &delivery->answers[i];
+        if (is_reported(request, said))
+            replay_answer_add(answer, request->recipients[i].address, &said->report, said->route.account,
+                              delivery_mailbox(said), said->uid);
+    }
+    if (look_wanted(request) && sent->account != NULL && sent->report.outcome != OUTCOME_BUSY)
+        replay_answer_add(answer, "", &sent->report, sent->account, sent->mailbox, sent->uid);
+}
+
 static void deliver_loaded(struct replay_worker *worker, const struct replay_message *message, const json_t *left,
                            json_t *answer)
 {
@@ -90,7 +115,9 @@ static void deliver_loaded(struct replay_worker *worker, const struct replay_mes
         .received_at = message->received_at,
         .whole = true,
         .again = setup->again,
-        .dry_run = setup->dry_run,
+        .only_account = setup->only_account,
+        .id_only = message->id_only,
+        .dry_run = setup->dry_run || message->id_only,
         .recipients = recipients,
         .recipient_count = count,
     };
@@ -105,13 +132,9 @@ static void deliver_loaded(struct replay_worker *worker, const struct replay_mes
         delivery_run(&delivery);
         deadline_disarm();
     }
-    if (!setup->dry_run)
+    if (!request.dry_run)
         delivery_log(&delivery);
-    for (size_t i = 0; i < count; i++) {
-        const struct delivery_answer *said = &delivery.answers[i];
-        replay_answer_add(answer, recipients[i].address, &said->report, said->route.account, delivery_mailbox(said),
-                          said->uid);
-    }
+    add_answers(&delivery, answer);
 }
 
 json_t *replay_task_serve(struct replay_worker *worker, const json_t *task)

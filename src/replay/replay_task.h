@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A worker of `replay` and `resume`: it loads the message of a task and delivers it as `deliver` and `lmtp` do. Tasks and
+ * A worker of `replay`, `resume` and `restore`: it loads the message of a task and delivers it as `deliver` and `lmtp` do. Tasks and
  * answers (replay_answer.h) are passed between processes as JSON. */
 #ifndef ONCEDROP_REPLAY_TASK_H
 #define ONCEDROP_REPLAY_TASK_H
@@ -20,6 +20,7 @@ struct replay_message {
     bool sender_known;         /* sender_route is: */
     struct route sender_route; /* account NULL: no Sent copy is due */
     int64_t received_at;       /* 0: now */
+    bool id_only;              /* its bytes are not known: it is only looked for (delivery.h) */
 };
 
 struct replay_worker;
@@ -40,6 +41,8 @@ struct replay_setup {
     void *context; /* of both */
     size_t jobs;   /* number of workers, at least 1 */
     enum delivery_again again;
+    const char *only_account; /* as in struct delivery_request; other accounts are not reported either */
+    bool restores;            /* count what is deleted or missing, and each copy */
     bool dry_run;
     bool json; /* print an object for each message */
 };

@@ -134,7 +134,7 @@ def settings():
 def test_commands(complete):
     assert complete("oncedrop ") - {"-c", "-o", "-v"} == set(commands())
     assert complete("oncedrop -") == {"-c", "-o", "-v"}
-    assert complete("oncedrop re") == {"replay", "resume"}
+    assert complete("oncedrop re") == {"replay", "resume", "restore"}
     for before in ("-v", "-c one", "-o lock.wait=5s", "-v -c check -o a.b=c"):
         assert complete(f"oncedrop {before} ver") == {"version"}, before
 

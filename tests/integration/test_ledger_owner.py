@@ -25,7 +25,7 @@ def embedded(site):
 
 
 COMMANDS = [["check"], ["list"], ["show", "x@y"], ["stats"], ["locks"], ["purge", "--older-than", "30d"], ["abandon"],
-            ["resume"], ["schema", "version"], ["schema", "upgrade"], ["schema", "method"], ["route", "a@example.org"]]
+            ["resume"], ["restore", "--dry-run"], ["schema", "version"], ["schema", "upgrade"], ["schema", "method"], ["route", "a@example.org"]]
 
 
 def test_root_leaves_no_file_of_its_own(embedded):

@@ -126,7 +126,7 @@ def deliver_all(site):
 
 
 COMMANDS = (["show", "x@y"], ["show", "4abcDEF"], ["list"], ["list", "--state", "unfinished", "--since", "1d"], ["locks"],
-            ["stats"], ["stats", "--json"], ["stats", "--prometheus"], ["resume"], ["abandon", "--dry-run", "4abcDEG"],
+            ["stats"], ["stats", "--json"], ["stats", "--prometheus"], ["resume"], ["restore"], ["abandon", "--dry-run", "4abcDEG"],
             ["purge", "--older-than", "30d", "--dry-run"], ["purge", "--older-than", "30d"], ["stats"])
 
 

@@ -105,7 +105,7 @@ def test_deliveries(site, level):
 
 
 COMMANDS = {"show": ["show", "x@y"], "show a queue id": ["show", "4abcDEF"], "list": ["list"], "locks": ["locks"],
-            "stats": ["stats"], "resume": ["resume"], "purge": ["purge", "--older-than", "30d"],
+            "stats": ["stats"], "resume": ["resume"], "restore": ["restore"], "purge": ["purge", "--older-than", "30d"],
             "purge --dry-run": ["purge", "--older-than", "30d", "--dry-run"], "abandon": ["abandon", "4abcDEF"],
             "abandon --dry-run": ["abandon", "--dry-run"], "export": ["export", "lisa@elsewhere.example"],
             "forget": ["forget", "lisa@elsewhere.example"], "forget --yes": ["forget", "--yes", "lisa@elsewhere.example"]}

@@ -116,7 +116,7 @@ def test_what_to_type_before_there_is_a_schema(peer):
 def test_an_operator_is_told_what_to_type(peer):
     postgres = peer.site.lab.postgres
     postgres.admin(f"REVOKE CONNECT ON DATABASE {peer.site.database} FROM PUBLIC")
-    commands = [["list"], ["show", "x@y"], ["stats"], ["locks"], ["purge", "--older-than", "30d"], ["resume"]]
+    commands = [["list"], ["show", "x@y"], ["stats"], ["locks"], ["purge", "--older-than", "30d"], ["resume"], ["restore"]]
     for command in commands:
         done = peer.run(*command)
         assert done.exit == 69 and 'role "root" does not exist' in done.err, done

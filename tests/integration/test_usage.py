@@ -15,7 +15,7 @@ import pytest
 from lab import lab as lab_module, terminal
 from lab.messages import message
 
-COMMANDS = ["deliver", "lmtp", "replay", "resume", "schema", "check", "route", "config", "show", "list", "locks", "stats",
+COMMANDS = ["deliver", "lmtp", "replay", "resume", "restore", "schema", "check", "route", "config", "show", "list", "locks", "stats",
             "purge", "export", "forget", "version", "help"]
 
 # Arguments, and words of the answer.
@@ -44,6 +44,7 @@ WRONG = [
     ("replay --verify --force x", "only one of --verify and --force"),
     ("resume -j 65", "-j 65", "from 1 to 64"),
     ("resume x", "'x'"),
+    ("restore --since soon", "--since", "an age"),
     ("schema", "install, upgrade, method, print or version"),
     ("schema instal", "instal", "install, upgrade, method, print or version"),
     ("schema install now", "'now'"),
@@ -199,7 +200,7 @@ def test_a_database_of_another_encoding(site, encoding):
 @pytest.mark.postgres
 def test_no_schema(site):
     path = site.write("one.eml", message().decode())
-    for words in ("list", "show a@b", "locks", "stats", "resume", "purge --older-than 30d", "purge --older-than 30d --dry-run",
+    for words in ("list", "show a@b", "locks", "stats", "resume", "restore", "purge --older-than 30d", "purge --older-than 30d --dry-run",
                   "export a@b", "forget a@b", "forget --yes a@b", f"replay -d a@b {path}", f"replay --dry-run -d a@b {path}", "schema upgrade", "check", "deliver -d a@b"):
         done = site.run(*words.split(), options=["-o", "database.schema=elsewhere"], stdin=message())
         assert done.exit != 0 and "oncedrop schema install" in " ".join((done.out + done.err).split()), (words, done)

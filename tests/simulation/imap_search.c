@@ -71,6 +71,15 @@ enum search_result mailbox_search(struct mailbox *mailbox, const struct search *
     return result;
 }
 
+/* No episode restores what a server has lost. */
+enum absence mailbox_absence(struct mailbox *mailbox, const struct search *search, uint32_t uidvalidity, uint32_t uid,
+                             struct fault *fault)
+{
+    (void)mailbox, (void)search, (void)uidvalidity, (void)uid;
+    strcpy(fault->text, "IMAP: not asked for");
+    return ABSENCE_TROUBLE;
+}
+
 bool mailbox_searchable(const char *id, size_t length, bool folded)
 {
     return length <= 200 && !folded && id != NULL;

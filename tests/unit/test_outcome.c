@@ -33,6 +33,8 @@ static const struct {
     {OUTCOME_TOO_LARGE, 69, "5.3.4", 552, "bounced"},
     {OUTCOME_REFUSED_DEFER, 75, "4.6.0", 451, "deferred"},
     {OUTCOME_REFUSED_BOUNCE, 65, "5.6.0", 554, "bounced"},
+    {OUTCOME_DELETED, 0, "2.1.5", 250, "duplicate"},
+    {OUTCOME_MISSING, 65, "5.3.0", 554, "bounced"},
 };
 
 static void test_table(void **state)

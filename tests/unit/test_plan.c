@@ -93,6 +93,8 @@ static void test_inbox(void **state)
         {{.state = COPY_STORED}, AGAIN_NO, PLAN_DUPLICATE, WHY_STORED, false},
         {{.state = COPY_STORED, .attempt_age_ms = HOLD_OFF}, AGAIN_NO, PLAN_DUPLICATE, WHY_STORED, false},
         {{.state = COPY_STORED}, AGAIN_VERIFY, PLAN_SEARCH, WHY_VERIFIED, true},
+        {{.state = COPY_STORED}, AGAIN_MISSING, PLAN_SEARCH, WHY_VERIFIED, true},
+        {{.state = COPY_STORED}, AGAIN_LOST, PLAN_SEARCH, WHY_VERIFIED, true},
         {{.state = COPY_STORED}, AGAIN_FORCE, PLAN_APPEND, WHY_FORCED, false},
         /* clang-format on */
     };
@@ -301,6 +303,28 @@ static void test_sent(void **state)
 }
 
 /* Only a recipient that goes on can answer for the Sent copy. */
+/* What a look leaves alone is not made, whatever is known of it; the Sent copy still has an owner then. */
+static void test_left(void **state)
+{
+    static const enum copy_state states[] = {COPY_NONE, COPY_PENDING, COPY_APPENDING, COPY_STORED, COPY_FAILED};
+    static const bool left[TARGETS] = {[SCUBA] = true, [DOUG] = true};
+    (void)state;
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+        struct situation it;
+        prepare(&it);
+        it.request.again = AGAIN_LOST;
+        it.request.left = left;
+        it.found->copies[SCUBA].state = it.found->copies[DOUG].state = states[i];
+        it.found->copies[LISA].state = COPY_STORED;
+        const struct plan *plan = make(&it);
+        assert_int_equal(plan->targets[SCUBA].action, PLAN_DUPLICATE);
+        assert_int_equal(plan->targets[DOUG].action, PLAN_DUPLICATE);
+        assert_int_equal(plan->targets[LISA].action, PLAN_SEARCH);
+        assert_int_equal(plan->sent_owner, 0);
+        clear(&it);
+    }
+}
+
 static void test_sent_owner(void **state)
 {
     struct situation it;
@@ -359,9 +383,9 @@ static void test_new_message(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_inbox),       cmocka_unit_test(test_beside),     cmocka_unit_test(test_alias),
-        cmocka_unit_test(test_sent),        cmocka_unit_test(test_sent_owner), cmocka_unit_test(test_search),
-        cmocka_unit_test(test_new_message),
+        cmocka_unit_test(test_inbox),  cmocka_unit_test(test_beside),      cmocka_unit_test(test_alias),
+        cmocka_unit_test(test_sent),   cmocka_unit_test(test_left),        cmocka_unit_test(test_sent_owner),
+        cmocka_unit_test(test_search), cmocka_unit_test(test_new_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

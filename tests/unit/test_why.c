@@ -162,14 +162,15 @@ static void test_copies(void **state)
                              ROWS(TRY_COLUMNS, TRY("1", "8", "09:00", "10",
                                                    "overquota", [WHY_TRIES_REASON] = "the mailbox is over quota now")),
                              NO_ROWS(DELIVERY_COLUMNS), NO_OTHERS};
-    EXPECT(why, "09:00 for <doug@x>, queue id Q1: the mailbox is over quota now",
-           "the copy in doug@x INBOX may have been stored by an earlier try: the next one searches the mailbox first",
-           "the copy in doug@x INBOX is not known to be stored; it will be if the message is delivered again",
-           "the copy in doug@x INBOX: no Sent", "the copy in doug@x INBOX was given up 10:00",
-           "the copy in doug@x INBOX was given up 10:00: new", "the copy in doug@x INBOX is not stored yet",
-           "the copy in doug@x INBOX is not stored yet",
-           "the copy in doug@x INBOX was claimed again on purpose, by replay --force or --verify, 2 times",
-           "the copy in doug@x INBOX was claimed again on purpose, by replay --force or --verify, once");
+    EXPECT(
+        why, "09:00 for <doug@x>, queue id Q1: the mailbox is over quota now",
+        "the copy in doug@x INBOX may have been stored by an earlier try: the next one searches the mailbox first",
+        "the copy in doug@x INBOX is not known to be stored; it will be if the message is delivered again",
+        "the copy in doug@x INBOX: no Sent", "the copy in doug@x INBOX was given up 10:00",
+        "the copy in doug@x INBOX was given up 10:00: new", "the copy in doug@x INBOX is not stored yet",
+        "the copy in doug@x INBOX is not stored yet",
+        "the copy in doug@x INBOX was claimed again on purpose, by replay --force or --verify, or by restore, 2 times",
+        "the copy in doug@x INBOX was claimed again on purpose, by replay --force or --verify, or by restore, once");
 }
 
 static void test_deliveries(void **state)

@@ -1,3 +1,6 @@
+-- word restorable: a copy c was stored, or was to be again
+(c.state = 'stored' OR c.repeated > 0 AND c.state IN ('pending', 'appending', 'failed'))
+
 -- word is_whole: the message of a delivery d is known to be complete
 EXISTS (SELECT FROM @schema@.delivery w WHERE w.message = d.message AND w.whole)
 
@@ -14,14 +17,30 @@ AND @is_whole@ AND @has_bytes@ ORDER BY d.message LIMIT :most::bigint
 -- gives: messages
 SELECT count(DISTINCT d.message) FROM @schema@.delivery d WHERE d.finished_at IS NULL AND NOT (@is_whole@ AND @has_bytes@)
 
--- unfinished_read: one row for each unfinished delivery of a message; each row has the message's columns
--- takes: message
--- gives: message_id sender queue_id digest sent_account sent_mailbox recipient original
+-- stored_ids: the next messages of which a copy was stored (or was to be again), in this account, since that time (@ and seconds
+-- since 1970)
+-- takes: after most account since
+-- gives: message
+SELECT DISTINCT c.message FROM @schema@.copy c WHERE c.message > :after::bigint AND @restorable@
+AND c.account = :account -- if account
+AND coalesce(c.stored_at, c.attempt_at) >= pg_catalog.to_timestamp(pg_catalog.ltrim(:since::text, '@')::double precision) -- if since
+ORDER BY c.message LIMIT :most::bigint
+
+-- recorded_read: a row for each delivery of a message, each of which has the message's columns: those that are unfinished, or
+-- those whose copy was stored (or was to be again), and then the Sent copy likewise
+-- takes: message unfinished stored
+-- gives: message_id sender queue_id digest sent_account sent_mailbox recipient original has_bytes:truth
 SELECT m.message_id, m.sender, d.queue_id, encode(m.digest, 'hex'), s.account, s.mailbox, d.recipient,
-d.original_recipient FROM @schema@.message m JOIN @schema@.delivery d ON d.message = m.id
-LEFT JOIN LATERAL (SELECT account, mailbox FROM @schema@.copy WHERE message = m.id AND role = 'sent'
-ORDER BY id DESC LIMIT 1) s ON true
-WHERE m.id = :message::bigint AND d.finished_at IS NULL ORDER BY d.id
+d.original_recipient, @has_bytes@
+FROM @schema@.message m JOIN @schema@.delivery d ON d.message = m.id
+LEFT JOIN LATERAL (SELECT c.account, c.mailbox FROM @schema@.copy c WHERE c.message = m.id AND c.role = 'sent'
+AND @restorable@ -- if stored
+ORDER BY c.id DESC LIMIT 1) s ON true
+WHERE m.id = :message::bigint
+AND d.finished_at IS NULL -- if unfinished
+AND EXISTS (SELECT FROM @schema@.copy c WHERE c.message = d.message AND c.account = d.account AND c.mailbox = d.mailbox -- if stored
+AND @restorable@) -- if stored
+ORDER BY d.id
 
 -- raw_chunk: a piece of a message's recorded bytes
 -- takes: message chunk

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Tells what was deleted from what the server lost. A UID is given once, in ascending order, as long as UIDVALIDITY stays
+ * (RFC 3501, 2.3.1.1); only a mailbox that was set back breaks that. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "mailbox/mailbox_candidates.h"
+#include "mailbox/mailbox_examine.h"
+#include "mailbox/mailbox_folder.h"
+
+struct uids {
+    uint32_t *list;
+    size_t count;
+    bool damaged;
+};
+
+static void free_uids(struct uids *uids)
+{
+    free(uids->list);
+}
+
+static void note_uids(void *context, struct imap_reply *reply)
+{
+    struct uids *uids = context;
+    if (reply->status == STATUS_NONE && strncasecmp(reply->data, "SEARCH", 6) == 0)
+        uids->damaged |= !imap_reply_search(reply, &uids->list, &uids->count);
+}
+
+/* Whether the UID is another message's, by its Message-ID. What has the same one may be ours as the server changed it. */
+static enum absence look_at_uid(struct imap *imap, const struct search *search, uint32_t uid, struct fault *fault)
+{
+    struct uids uids OD_CLEANUP(free_uids) = {.count = 0};
+    uint32_t ignored;
+    if (!imap_ask(imap, note_uids, &uids, fault, "UID SEARCH UID %u", uid))
+        return ABSENCE_TROUBLE;
+    if (uids.damaged || uids.count != 1 || uids.list[0] != uid || search->ids.feed == NULL)
+        return ABSENCE_DELETED;
+    switch (mailbox_candidates(imap, search, true, &uid, 1, &ignored, fault)) {
+    case SEARCH_ABSENT:
+        return ABSENCE_LOST;
+    case SEARCH_FOUND:
+        return ABSENCE_DELETED;
+    case SEARCH_TROUBLE:
+        break;
+    }
+    return ABSENCE_TROUBLE;
+}
+
+enum absence mailbox_absence(struct mailbox *mailbox, const struct search *search, uint32_t uidvalidity, uint32_t uid,
+                             struct fault *fault)
+{
+    struct examined examined;
+    struct fault why;
+    enum absence absence = ABSENCE_TROUBLE;
+    char *name OD_CLEANUP(base_free) = mailbox_folder_name(mailbox, search->mailbox, &why);
+    enum search_result opened = name != NULL ? mailbox_examine(mailbox->imap, name, &examined, &why) : SEARCH_TROUBLE;
+    bool known = uid != 0 && opened == SEARCH_FOUND && examined.uidvalidity != 0;
+    if (opened == SEARCH_ABSENT || (known && examined.uidvalidity != uidvalidity) ||
+        (known && examined.uidnext != 0 && examined.uidnext <= uid))
+        absence = ABSENCE_LOST;
+    else if (known)
+        absence = look_at_uid(mailbox->imap, search, uid, &why);
+    else if (opened == SEARCH_FOUND)
+        absence = ABSENCE_DELETED;
+    if (absence == ABSENCE_TROUBLE) {
+        *fault = why;
+        imap_stream_drop(mailbox->imap);
+    } else if (opened == SEARCH_FOUND) {
+        mailbox_examine_end(mailbox->imap);
+    }
+    return absence;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * EXAMINE, and UNSELECT or CLOSE. */
+#include "mailbox/mailbox_examine.h"
+
+#include "mailbox/mailbox_folder.h"
+#include "mailbox/mailbox_refusal.h"
+
+static void note_examined(void *context, struct imap_reply *reply)
+{
+    struct examined *examined = context;
+    if (imap_reply_exists(reply, &examined->exists))
+        examined->has_exists = true;
+    else if (!imap_reply_code_number(reply, "UIDVALIDITY", &examined->uidvalidity))
+        (void)!imap_reply_code_number(reply, "UIDNEXT", &examined->uidnext);
+}
+
+enum search_result mailbox_examine(struct imap *imap, const char *name, struct examined *ret, struct fault *fault)
+{
+    struct fault minor;
+    bool listed = true;
+    for (int i = 0; i < 2 && listed; i++) {
+        *ret = (struct examined){.exists = 0};
+        if (imap_ask(imap, note_examined, ret, fault, "EXAMINE %s", name)) {
+            if (ret->has_exists)
+                return SEARCH_FOUND;
+            fault_set(fault, "%s: EXAMINE did not report the number of messages", imap->where);
+            return SEARCH_TROUBLE;
+        }
+        if (imap->reply.status != STATUS_NO || !mailbox_refusal_perhaps_missing(&imap->reply) ||
+            !mailbox_folder_exists(imap, name, &listed, &minor))
+            return SEARCH_TROUBLE;
+    }
+    return listed ? SEARCH_TROUBLE : SEARCH_ABSENT;
+}
+
+void mailbox_examine_end(struct imap *imap)
+{
+    struct fault ignored;
+    if (!imap_ask(imap, NULL, NULL, &ignored, imap_can(imap, "UNSELECT") ? "UNSELECT" : "CLOSE"))
+        imap_stream_drop(imap);
+}
