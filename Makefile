@@ -7,6 +7,7 @@ MANDIR ?= $(PREFIX)/share/man
 LIBEXECDIR ?= $(PREFIX)/libexec
 BASH_COMPLETION := $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETION ?= $(PREFIX)/share/zsh/site-functions
+FISH_COMPLETION := $(PREFIX)/share/fish/vendor_completions.d
 SHAREDIR := $(PREFIX)/share/oncedrop
 BUILD ?= build
 CC ?= cc
@@ -256,9 +257,10 @@ install: all
 	  $(INSTALL) -d $$section && $(INSTALL) -m 644 /dev/null $$section/$${page##*/} && \
 	  $(LOCATE) -e 's/^\.Os$$/.Os oncedrop $(VERSION)/' $$page >$$section/$${page##*/} || exit 1; \
 	done
-	$(INSTALL) -d $(DESTDIR)$(BASH_COMPLETION) $(DESTDIR)$(ZSH_COMPLETION)
+	$(INSTALL) -d $(DESTDIR)$(BASH_COMPLETION) $(DESTDIR)$(ZSH_COMPLETION) $(DESTDIR)$(FISH_COMPLETION)
 	$(INSTALL) -m 644 conf/completion/oncedrop.bash $(DESTDIR)$(BASH_COMPLETION)/oncedrop
 	$(INSTALL) -m 644 conf/completion/_oncedrop $(DESTDIR)$(ZSH_COMPLETION)/_oncedrop
+	$(INSTALL) -m 644 conf/completion/oncedrop.fish $(DESTDIR)$(FISH_COMPLETION)/oncedrop.fish
 	for file in $(SHARED); do \
 	  to=$(DESTDIR)$(SHAREDIR)/$${file#conf/}; mode=644; [ ! -x $$file ] || mode=755; \
 	  $(INSTALL) -d $${to%/*} && $(INSTALL) -m $$mode /dev/null $$to && $(LOCATE) $$file >$$to || exit 1; \
@@ -267,7 +269,7 @@ install: all
 uninstall:
 	rm -f $(INSTALLED) $(FULL) $(addprefix $(LIBRARY)/,$(MODULES) $(SETUP)) $(SAMPLE)
 	[ ! -d $(LIBRARY) ] || rmdir --ignore-fail-on-non-empty $(LIBRARY)
-	rm -f $(DESTDIR)$(BASH_COMPLETION)/oncedrop $(DESTDIR)$(ZSH_COMPLETION)/_oncedrop
+	rm -f $(DESTDIR)$(BASH_COMPLETION)/oncedrop $(DESTDIR)$(ZSH_COMPLETION)/_oncedrop $(DESTDIR)$(FISH_COMPLETION)/oncedrop.fish
 	for page in man/*.[1-9]; do rm -f $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/}; done
 	for file in $(SHARED); do rm -f $(DESTDIR)$(SHAREDIR)/$${file#conf/}; done
 	[ ! -d $(DESTDIR)$(SHAREDIR) ] || find $(DESTDIR)$(SHAREDIR) -depth -type d -empty -delete
@@ -457,7 +459,7 @@ FORCE:
 #: make soak        deliveries on several hosts while everything is killed, cut and restarted; then checks every mailbox
 #:                  and row: SECONDS=600 HOSTS=3 DELIVERIES=100 (at once) SEED= (to repeat a run) ENGINE=sqlite
 #:                  or mariadb
-#: make install     the programs, manuals, completion for bash and zsh, a sample configuration, and in share/oncedrop the
+#: make install     the programs, manuals, completion for bash, zsh and fish, a sample configuration, and in share/oncedrop the
 #:                  examples for Postfix, Dovecot, Cyrus, Courier, PostgreSQL, PgBouncer, systemd, AppArmor, Grafana and
 #:                  applications, with these directories in them:
 #:                    DESTDIR=      PREFIX=/usr/local      SYSCONFDIR=/etc (to be given to `make` as well)

@@ -46,7 +46,8 @@ for piece in $pieces; do
 done
 expect_mode /usr/local/share/oncedrop/application/listen 755
 expect_mode /usr/local/share/oncedrop/courier/authProg 755
-completions='/usr/local/share/bash-completion/completions/oncedrop /usr/local/share/zsh/site-functions/_oncedrop'
+completions='/usr/local/share/bash-completion/completions/oncedrop /usr/local/share/zsh/site-functions/_oncedrop
+/usr/local/share/fish/vendor_completions.d/oncedrop.fish'
 for file in $completions; do
     expect_mode "$file" 644
 done

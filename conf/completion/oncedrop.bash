@@ -17,11 +17,11 @@ _oncedrop_options() {
         ledger) echo '--running' ;;
         setup) echo '--domain --way --accounts --sent-copies --conninfo --postmaster --root --dry-run --undo' ;;
         check) echo '--send --json' ;;
-        locks | route) echo '--json' ;;
-        config) echo '-n -d --test' ;;
-        show) echo '--digest --json' ;;
-        list) echo '--state --since --recipient --sender --queue-id --delay --limit --json' ;;
-        stats) echo '--prometheus --json' ;;
+        locks | route | version) echo '--json' ;;
+        config) echo '-n -d --test --json' ;;
+        show) echo '--digest --look --utc --json' ;;
+        list) echo '--state --since --until --recipient --sender --mailbox --subject --message-id --queue-id --delay --limit --utc --json' ;;
+        stats) echo '--utc --prometheus --json' ;;
         purge) echo '--older-than --dry-run --json' ;;
         abandon) echo '--dry-run --json' ;;
         export) echo '--raw' ;;
@@ -36,6 +36,7 @@ _oncedrop_takes_value() {
         'deliver '-[fdaqsuS] | 'replay '-[dfj] | 'resume -j' | 'restore --account' | 'restore --since' | 'restore -j') ;;
         'setup --domain' | 'setup --way' | 'setup --accounts' | 'setup --conninfo' | 'setup --postmaster' | 'setup --root') ;;
         'list --state' | 'list --since' | 'list --recipient' | 'list --sender') ;;
+        'list --until' | 'list --mailbox' | 'list --subject' | 'list --message-id') ;;
         'list --queue-id' | 'list --delay' | 'list --limit' | 'purge --older-than' | 'export --raw') ;;
         *) return 1 ;;
     esac

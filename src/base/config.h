@@ -161,12 +161,16 @@ struct config *config_defaults(void) OD_MUST;
 
 void config_free(struct config **config);
 
-/* Which settings config_print prints. */
+/* Which settings config_print prints, and config_tell tells. */
 enum config_print { CONFIG_PRINT_ALL, CONFIG_PRINT_NON_DEFAULT, CONFIG_PRINT_DEFAULTS };
 
 /* Prints settings as "group.name = value", one a line, as postconf(1) does. Secrets are not settings and never appear;
  * a password inside database.conninfo is shown as "***". */
 void config_print(FILE *out, const struct config *config, enum config_print which);
+
+/* The same, one call for each: name is "group.name". */
+void config_tell(const struct config *config, enum config_print which,
+                 void (*take)(void *context, const char *name, const char *value), void *context);
 
 /* SHA-256, in hex, of all settings and the IMAP password, but not of the name of its file, which may be systemd's. To
  * be compared, and not shown: it depends on secrets. To be freed by the caller. */

@@ -30,17 +30,20 @@ static char *hide_secrets(const char *conninfo)
 }
 
 /* What a server has of its own. */
-static void print_server(FILE *out, const struct config *config, const struct config *server)
+static void tell_server(const struct config *config, const struct config *server,
+                        void (*take)(void *context, const char *name, const char *value), void *context)
 {
     for (const struct setting *setting = config_table; setting->group != NULL; setting++) {
         char *first OD_CLEANUP(base_free) = config_value_text(config, setting);
         char *value OD_CLEANUP(base_free) = config_value_text(server, setting);
+        char *name OD_CLEANUP(base_free) = base_printf("%s %s.%s", setting->group, server->server, setting->name);
         if (strcmp(first, value) != 0)
-            fprintf(out, "%s %s.%s =%s%s\n", setting->group, server->server, setting->name, *value ? " " : "", value);
+            take(context, name, value);
     }
 }
 
-void config_print(FILE *out, const struct config *config, enum config_print which)
+void config_tell(const struct config *config, enum config_print which,
+                 void (*take)(void *context, const char *name, const char *value), void *context)
 {
     for (const struct setting *setting = config_table; setting->group != NULL; setting++) {
         if (which != CONFIG_PRINT_DEFAULTS && !config_in_force(config, setting))
@@ -54,10 +57,21 @@ void config_print(FILE *out, const struct config *config, enum config_print whic
             base_free(&value);
             value = shown;
         }
-        fprintf(out, "%s.%s =%s%s\n", setting->group, setting->name, *value ? " " : "", value);
+        char *name OD_CLEANUP(base_free) = base_printf("%s.%s", setting->group, setting->name);
+        take(context, name, value);
     }
     for (size_t i = 0; which != CONFIG_PRINT_DEFAULTS && i < config_server_count(config); i++)
-        print_server(out, config, config->servers[i]);
+        tell_server(config, config->servers[i], take, context);
+}
+
+static void print_setting(void *context, const char *name, const char *value)
+{
+    fprintf(context, "%s =%s%s\n", name, *value ? " " : "", value);
+}
+
+void config_print(FILE *out, const struct config *config, enum config_print which)
+{
+    config_tell(config, which, print_setting, out);
 }
 
 static void add_to_digest(GChecksum *sum, const struct config *config)

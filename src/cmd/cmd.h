@@ -32,6 +32,7 @@ int cmd_schema(struct cmd *cmd);
 int cmd_ledger(struct cmd *cmd);
 int cmd_setup(struct cmd *cmd);
 int cmd_check(struct cmd *cmd);
+int cmd_config(struct cmd *cmd);
 int cmd_route(struct cmd *cmd);
 int cmd_replay(struct cmd *cmd);
 int cmd_resume(struct cmd *cmd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The table of commands, and those that need no database: config, version, help. */
+ * The table of commands, and those that need no configuration: version, help. */
 #include "cmd/command.h"
 
 #include <glib.h>
@@ -10,37 +10,18 @@
 
 #include "base/terminal.h"
 #include "cmd/nearest.h"
-
-static int run_config(struct cmd *cmd)
-{
-    bool own = false, defaults = false, test = false;
-    const struct cmd_option words[] = {{"n", .flag = &own},
-                                       {"d", .flag = &defaults},
-                                       {"test", .flag = &test},
-                                       {.name = NULL}};
-    bool good = cmd_parse(cmd, words, 0, 0, NULL);
-    if (good && own + defaults + test > 1)
-        good = cmd_wrong(cmd, "give only one of -n, -d and --test");
-    if (!good)
-        return CMD_USAGE;
-    int status = 0;
-    if (defaults)
-        cmd->config = config_defaults();
-    else
-        status = cmd_open(cmd);
-    if (status == 0 && !test)
-        config_print(stdout, cmd->config,
-                     defaults ? CONFIG_PRINT_DEFAULTS
-                     : own    ? CONFIG_PRINT_NON_DEFAULT
-                              : CONFIG_PRINT_ALL);
-    return status;
-}
+#include "cmd/table.h"
 
 static int run_version(struct cmd *cmd)
 {
-    if (!cmd_parse(cmd, NULL, 0, 0, NULL))
+    bool json = false;
+    const struct cmd_option words[] = {{"json", .flag = &json}, {.name = NULL}};
+    if (!cmd_parse(cmd, words, 0, 0, NULL))
         return CMD_USAGE;
-    puts("oncedrop " VERSION);
+    if (json)
+        table_print_json(json_pack("{s:s}", "version", VERSION));
+    else
+        puts("oncedrop " VERSION);
     return 0;
 }
 
@@ -144,31 +125,42 @@ static const struct command commands[] = {
      "  --json      print an array of objects: address, account, inbox, sent, account_by, inbox_by, sent_by; error if there\n"
      "              is no account\n\n"
      "Exit status 0: each address has an account; 1: one has none; 69: the database is needed but not available.\n"},
-    {"config", run_config, false, "[-n | -d | --test]", "print the settings in force",
+    {"config", cmd_config, false, "[-n | -d | --test] [--json]", "print the settings in force",
      "-n prints those that differ from the defaults, -d the defaults. --test prints nothing if the configuration is right.\n"
+     "--json prints them as an object.\n"
      "Exit status 0: it is right; 78: it is not.\n"},
-    {"show", cmd_show, false, "[--digest] [--json] MESSAGE-ID|QUEUE-ID|DIGEST",
+    {"show", cmd_show, false, "[--digest] [--look] [--utc] [--json] MESSAGE-ID|QUEUE-ID|DIGEST",
      "print everything known about a message, why a copy was or was not made, and the key of its lock",
      "Each try has a row, with its reason and where its time went. A message is found by every queue id it ever had. The id\n"
      "may be enclosed in <>; with --digest it can only be a content digest. The key of the lock is printed even if the id is\n"
-     "unknown.\n"
+     "unknown. Times are local, with --utc UTC; in JSON they always are.\n"
+     "With --look it searches the mailboxes, and says of each copy whether it is still there. It says neither if that is not\n"
+     "certain.\n"
      "Exit status 0: found; 1: unknown.\n"},
     {"list", cmd_list, false,
-     "[--state S] [--since T] [--recipient A] [--sender A] [--queue-id Q] [--delay AGE] [--limit N] [--json]",
+     "[--state S] [--since T] [--until T] [--recipient A] [--sender A] [--mailbox NAME] [--subject TEXT] [--message-id PART]"
+     " [--queue-id Q] [--delay AGE] [--limit N] [--utc] [--json]",
      "list copies of messages, newest first",
      "  --state S       pending, appending, stored, failed, abandoned, or unfinished (the first two)\n"
-     "  --since T       an age (30m, 2h, 7d), today, yesterday, or a date (2025-08-01, 2025-08-01T10:00Z)\n"
+     "  --since T       an age (30m, 2h, 7d), today, yesterday, or a date (2025-08-01, 2025-08-01T10:00,\n"
+     "                  2025-08-01T10:00Z); local, if there is no zone\n"
+     "  --until T       first attempted before then\n"
      "  --recipient A   for this envelope recipient or account\n"
      "  --sender A      from this envelope sender (<> for bounces), or with this address in From\n"
+     "  --mailbox NAME  in this mailbox\n"
+     "  --subject TEXT  with this text in the subject, in upper or lower case\n"
+     "  --message-id PART  with this text in the Message-ID, likewise\n"
      "  --queue-id Q    of messages that Postfix delivered under this queue id\n"
      "  --delay AGE     stored or given up at least this long (90s, 5m, 1h) after Postfix received it, or unfinished by then\n"
-     "  --limit N       at most this many; default 50\n"},
+     "  --limit N       at most this many; default 50\n"
+     "  --utc           print and read times in UTC instead of local time\n"},
     {"locks", cmd_locks, false, "[--json]", "list deliveries in progress, and who holds and awaits their locks",
      "For each message: which copies are being stored, by whom and since when; which database session holds its lock, and\n"
      "which ones wait for it. A free lock means that the delivery died. Sessions that are not deliveries, such as psql, are\n"
      "listed too; since when they have held a lock, a database may show to some of its users only (see oncedrop(1)).\n"},
-    {"stats", cmd_stats, false, "[--prometheus | --json]", "print totals, outcomes, and delivery times",
-     "--prometheus writes the format that node_exporter's textfile collector reads. Its counters never decrease.\n"},
+    {"stats", cmd_stats, false, "[--utc] [--prometheus | --json]", "print totals, outcomes, and delivery times",
+     "Hours are local, with --utc UTC. --prometheus writes the format that node_exporter's textfile collector reads. Its\n"
+     "counters never decrease.\n"},
     {"purge", cmd_purge, false, "--older-than AGE [--dry-run] [--json]", "remove old messages from the record",
      "AGE is, for example, 90d; at least 7d, because Postfix may still retry younger messages. Unfinished messages are kept,\n"
      "except that those last tried longer ago than record.abandon_after are first abandoned. Works in batches; no delivery\n"
@@ -194,7 +186,7 @@ static const struct command commands[] = {
      "  --dry-run   only print what would be removed; so does forget without an option\n"
      "  --yes       remove it\n\n"
      "Exit status 0: done; 1: nothing is recorded; 75: something is left, run it again.\n"},
-    {"version", run_version, false, "", "print the version", ""},
+    {"version", run_version, false, "[--json]", "print the version", ""},
     {"help", run_help, false, "[COMMAND]", "explain a command", ""},
     {NULL, NULL, false, NULL, NULL, NULL},
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * list: copies by state, time, delay, queue id, sender and recipient. */
+ * list: copies by state, time, delay, queue id, sender, recipient, mailbox, and parts of the subject and Message-ID. */
 #include <glib.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,10 +15,10 @@
 
 struct options {
     struct ledger_filter filter;
-    char since[TIMES_SIZE];
+    char since[TIMES_SIZE], until[TIMES_SIZE];
     char delay[24]; /* milliseconds */
-    char *recipient;
-    bool json;
+    char *recipient, *message_id;
+    bool json, utc;
 };
 
 static bool is_state(const char *text)
@@ -37,21 +37,44 @@ static bool take_delay(struct options *options, const char *text)
     return true;
 }
 
+/* A time, as the filter has it. */
+static bool take_time(const struct cmd *cmd, const char *name, const char *text, char time[TIMES_SIZE],
+                      const char **ret)
+{
+    if (text != NULL && !times_parse_since(text, time))
+        return cmd_wrong_value(cmd, name, text, TIMES_SINCE_ALLOWED);
+    *ret = text != NULL ? time : NULL;
+    return true;
+}
+
+/* Texts that are compared with those in the record. */
+static bool take_texts(const struct cmd *cmd, struct options *options)
+{
+    struct ledger_filter *filter = &options->filter;
+    const struct {
+        const char *name, *text;
+    } texts[] = {{"--mailbox", filter->mailbox}, {"--subject", filter->subject}, {"--message-id", filter->message_id}};
+    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)
+        if (texts[i].text != NULL && (texts[i].text[0] == '\0' || !g_utf8_validate(texts[i].text, -1, NULL)))
+            return cmd_wrong_value(cmd, texts[i].name, texts[i].text, "text, in UTF-8");
+    if (filter->mailbox != NULL && g_ascii_strcasecmp(filter->mailbox, "INBOX") == 0)
+        filter->mailbox = "INBOX";
+    if (filter->message_id != NULL)
+        filter->message_id = options->message_id = cmd_strip_brackets(filter->message_id);
+    return true;
+}
+
 /* Takes the values over as the filter has them. */
-static bool take_values(const struct cmd *cmd, struct options *options, const char *since, const char *delay,
-                        const char *limit)
+static bool take_values(const struct cmd *cmd, struct options *options, const char *delay, const char *limit)
 {
     struct ledger_filter *filter = &options->filter;
     if (filter->state != NULL && !is_state(filter->state))
         return cmd_wrong_value(cmd, "--state", filter->state,
                                "pending, appending, stored, failed, abandoned or unfinished (pending or appending)");
-    if (since != NULL && !times_parse_since(since, options->since))
-        return cmd_wrong_value(cmd, "--since", since, TIMES_SINCE_ALLOWED);
     if (delay != NULL && !take_delay(options, delay))
         return cmd_wrong_value(cmd, "--delay", delay, "a number and ms, s, m, h or d, such as 5m");
     if (limit != NULL && !g_ascii_string_to_signed(limit, 10, 1, INT64_MAX, &filter->limit, NULL))
         return cmd_wrong_value(cmd, "--limit", limit, "a number from 1");
-    filter->since = since != NULL ? options->since : NULL;
     if (filter->sender != NULL && strcmp(filter->sender, "<>") == 0)
         filter->sender = "";
     if (filter->recipient != NULL)
@@ -61,20 +84,30 @@ static bool take_values(const struct cmd *cmd, struct options *options, const ch
 
 static bool parse_listing(struct cmd *cmd, struct options *options)
 {
-    const char *since = NULL, *delay = NULL, *limit = NULL;
+    const char *since = NULL, *until = NULL, *delay = NULL, *limit = NULL;
     struct ledger_filter *filter = &options->filter;
     const struct cmd_option words[] = {
         {"state", .text = &filter->state},
         {"since", .text = &since},
+        {"until", .text = &until},
         {"recipient", .text = &filter->recipient},
         {"sender", .text = &filter->sender},
+        {"mailbox", .text = &filter->mailbox},
+        {"subject", .text = &filter->subject},
+        {"message-id", .text = &filter->message_id},
         {"queue-id", .text = &filter->queue_id},
         {"delay", .text = &delay},
         {"limit", .text = &limit},
+        {"utc", .flag = &options->utc},
         {"json", .flag = &options->json},
         {.name = NULL},
     };
-    return cmd_parse(cmd, words, 0, 0, NULL) && take_values(cmd, options, since, delay, limit);
+    bool parsed = cmd_parse(cmd, words, 0, 0, NULL);
+    if (options->utc)
+        times_use_utc();
+    return parsed && take_time(cmd, "--since", since, options->since, &filter->since) &&
+           take_time(cmd, "--until", until, options->until, &filter->until) && take_texts(cmd, options) &&
+           take_values(cmd, options, delay, limit);
 }
 
 static int print_list(struct cmd *cmd, const struct options *options)
@@ -101,5 +134,6 @@ int cmd_list(struct cmd *cmd)
     struct options options = {.filter = {.limit = DEFAULT_LIMIT}};
     int status = parse_listing(cmd, &options) ? print_list(cmd, &options) : CMD_USAGE;
     base_free(&options.recipient);
+    base_free(&options.message_id);
     return status;
 }

@@ -7,36 +7,46 @@
 #include <string.h>
 
 #define LONGEST 200 /* only this many bytes are compared */
+#define CHANGES_MOST 3
 
-/* How many bytes must be inserted, deleted or replaced (Levenshtein); the result is only exact below `enough`. */
-static size_t distance(const char *a, const char *b, size_t enough)
+/* The cost of the cell i, j, where three rows are known. */
+static size_t cost_of(const char *a, const char *b, size_t i, size_t j, const size_t rows[3][LONGEST + 1])
 {
-    size_t costs[LONGEST + 1], a_length = MIN(strlen(a), LONGEST), b_length = MIN(strlen(b), LONGEST);
-    if ((a_length > b_length ? a_length - b_length : b_length - a_length) >= enough)
-        return enough;
-    for (size_t j = 0; j <= b_length; j++)
-        costs[j] = j;
-    for (size_t i = 1; i <= a_length; i++) {
-        size_t diagonal = costs[0];
-        costs[0] = i;
-        for (size_t j = 1; j <= b_length; j++) {
-            size_t replaced = diagonal + (g_ascii_tolower(a[i - 1]) != g_ascii_tolower(b[j - 1]));
-            diagonal = costs[j];
-            costs[j] = MIN(replaced, MIN(costs[j], costs[j - 1]) + 1);
-        }
-    }
-    return costs[b_length];
+    char last = g_ascii_tolower(a[i - 1]), other = g_ascii_tolower(b[j - 1]);
+    size_t cost = MIN(rows[1][j - 1] + (last != other), MIN(rows[1][j], rows[2][j - 1]) + 1);
+    bool exchanged = i > 1 && j > 1 && last == g_ascii_tolower(b[j - 2]) && other == g_ascii_tolower(a[i - 2]);
+    return exchanged ? MIN(cost, rows[0][j - 2] + 1) : cost;
 }
 
+/* How many bytes must be inserted, deleted, replaced, or exchanged with the next one (optimal string alignment); the result is
+ * only exact up to `most`. */
+static size_t distance(const char *a, const char *b, size_t most)
+{
+    size_t rows[3][LONGEST + 1] = {{0}}; /* the two rows before, and this one */
+    size_t a_length = MIN(strlen(a), LONGEST), b_length = MIN(strlen(b), LONGEST);
+    if ((a_length > b_length ? a_length - b_length : b_length - a_length) > most)
+        return most + 1;
+    for (size_t j = 0; j <= b_length; j++)
+        rows[2][j] = j;
+    for (size_t i = 1; i <= a_length; i++) {
+        memmove(rows[0], rows[1], 2 * sizeof(rows[0]));
+        rows[2][0] = i;
+        for (size_t j = 1; j <= b_length; j++)
+            rows[2][j] = cost_of(a, b, i, j, rows);
+    }
+    return rows[2][b_length];
+}
+
+/* SIZE_MAX: it is not near. One change for each four characters, and no more than three, is a slip; more is another word. */
 static size_t distance_of(const char *candidate, const char *text)
 {
-    size_t length = strlen(text), enough = MAX(length / 4, 2) + 1;
+    size_t length = strlen(text), most = CLAMP(length / 4, 1, CHANGES_MOST);
     if (length > 2 && strncmp(candidate, text, length) == 0)
         return 0;
     if (length > 2 && strstr(candidate, text) != NULL)
         return 1;
-    size_t changes = distance(candidate, text, enough);
-    return changes < enough ? changes : SIZE_MAX;
+    size_t changes = distance(candidate, text, most);
+    return changes <= most ? changes : SIZE_MAX;
 }
 
 size_t nearest_find(const char *const *candidates, size_t count, const char *text, const char *ret[NEAREST_MOST])

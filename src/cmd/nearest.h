@@ -8,8 +8,9 @@
 
 #define NEAREST_MOST 3
 
-/* Finds the nearest of the candidates, nearest first: those that contain the text, or differ by few changes (a
- * character inserted, deleted, or replaced). Returns how many are in ret. */
+/* Finds the nearest of the candidates, nearest first: those that contain the text, or differ by one change for each four
+ * of its characters, but at least one and at most three (a character inserted, deleted, replaced, or exchanged with the next).
+ * Returns how many are in ret. */
 size_t nearest_find(const char *const *candidates, size_t count, const char *text,
                     const char *ret[NEAREST_MOST]) OD_MUST;
 

@@ -11,7 +11,10 @@
 #include "base/terminal.h"
 #include "cmd/cmd.h"
 #include "cmd/nearest.h"
+#include "cmd/show_differences.h"
+#include "cmd/show_look.h"
 #include "cmd/table.h"
+#include "cmd/times.h"
 #include "ledger/ledger_report.h"
 #include "message/message.h"
 #include "replay/replay_answer.h"
@@ -21,6 +24,8 @@ struct question {
     char *id; /* without <> */
     bool digest_only;
     bool json;
+    bool utc;
+    bool look;
     unsigned char identity[MESSAGE_DIGEST_SIZE];
     unsigned char digest[MESSAGE_DIGEST_SIZE];
     bool is_digest; /* the id can be a digest */
@@ -31,14 +36,18 @@ static const struct section {
     const char *name;
     const char *in_why; /* a column */
     bool for_programs;  /* JSON only */
+    struct ledger_table *(*make)(struct cmd *cmd, const struct ledger_table *messages,
+                                 size_t row); /* NULL: ledger_show */
 } sections[] = {
     {.name = "why"},
     {.name = "deliveries", .in_why = "reason"},
     {.name = "tries", .in_why = "reason"},
     {.name = "spans", .for_programs = true},
     {.name = "copies", .in_why = "error"},
+    {.name = "look", .make = show_look}, /* --look only */
     {.name = "addresses"},
     {.name = "parts"},
+    {.name = "differences", .make = show_differences},
 };
 
 /* 64 hexadecimal digits to 32 bytes. */
@@ -55,9 +64,13 @@ static bool parse_show(struct cmd *cmd, struct question *question)
 {
     const struct cmd_option words[] = {{"json", .flag = &question->json},
                                        {"digest", .flag = &question->digest_only},
+                                       {"utc", .flag = &question->utc},
+                                       {"look", .flag = &question->look},
                                        {.name = NULL}};
     if (!cmd_parse(cmd, words, 1, 1, "the id of a message"))
         return false;
+    if (question->utc)
+        times_use_utc();
     question->id = cmd_strip_brackets(cmd->operands[0]);
     question->is_digest = parse_digest(question->id, question->digest);
     return !question->digest_only || question->is_digest ||
@@ -75,22 +88,27 @@ static void print_section(const struct section *section, const struct ledger_tab
         table_print(table, section->in_why);
         return;
     }
-    for (size_t row = 0; row < table->rows; row++)
-        terminal_print(stdout, 2, "* %s", log_escape(ledger_cell(table, row, 0), text, sizeof(text)));
+    for (size_t row = 0; row < table->rows; row++) {
+        char *sentence OD_CLEANUP(base_free) = times_local(ledger_cell(table, row, 0));
+        terminal_print(stdout, 2, "* %s", log_escape(sentence, text, sizeof(text)));
+    }
 }
 
 /* Prints one message, or adds its sections to json. */
-static bool show_message(struct cmd *cmd, const struct ledger_table *messages, size_t row, json_t *json)
+static bool show_message(struct cmd *cmd, const struct question *question, const struct ledger_table *messages,
+                         size_t row, json_t *json)
 {
     if (json == NULL) {
         fputs(row > 0 ? "\n" : "", stdout);
         table_print_row(messages, row);
     }
     for (size_t i = 0; i < G_N_ELEMENTS(sections); i++) {
-        if (json == NULL && sections[i].for_programs)
+        if ((json == NULL && sections[i].for_programs) || (sections[i].make == show_look && !question->look))
             continue;
         struct ledger_table *table OD_CLEANUP(ledger_table_free) =
-            ledger_show(cmd->ledger, sections[i].name, ledger_cell(messages, row, FIND_MESSAGES_ID), &cmd->fault);
+            sections[i].make != NULL
+                ? sections[i].make(cmd, messages, row)
+                : ledger_show(cmd->ledger, sections[i].name, ledger_cell(messages, row, FIND_MESSAGES_ID), &cmd->fault);
         if (table == NULL)
             return false;
         if (json == NULL)
@@ -120,8 +138,10 @@ static void print_nearest(struct cmd *cmd, const struct question *question)
         near != NULL ? nearest_find((const char *const *)near->cells->pdata, near->rows, question->id, nearest) : 0;
     struct ledger_table *oldest OD_CLEANUP(ledger_table_free) = ledger_oldest(cmd->ledger, &cmd->fault);
     g_autoptr(GString) line = g_string_new("oncedrop: no such message");
-    if (oldest != NULL && oldest->rows > 0)
-        g_string_append_printf(line, "; the record goes back to %s", ledger_cell(oldest, 0, 0));
+    char *since OD_CLEANUP(base_free) = oldest != NULL && oldest->rows > 0 ? times_local(ledger_cell(oldest, 0, 0))
+                                                                           : NULL;
+    if (since != NULL)
+        g_string_append_printf(line, "; the record goes back to %s", since);
     for (size_t i = 0; i < count; i++)
         g_string_append_printf(line, "%s<%s>", i == 0 ? "; nearest: " : ", ",
                                log_escape(nearest[i], text, sizeof(text)));
@@ -149,7 +169,7 @@ static int show_messages(struct cmd *cmd, const struct question *question, json_
     bool shown = true;
     for (size_t row = 0; shown && row < messages->rows; row++) {
         json_t *object = json != NULL ? table_row_json(messages, row) : NULL;
-        shown = show_message(cmd, messages, row, object);
+        shown = show_message(cmd, question, messages, row, object);
         if (object != NULL)
             json_array_append_new(list, object);
     }

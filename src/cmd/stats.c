@@ -9,6 +9,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/table.h"
+#include "cmd/times.h"
 #include "ledger/ledger_report.h"
 
 #define HOURS 24
@@ -62,11 +63,16 @@ static void add_up(struct cmd *cmd)
 int cmd_stats(struct cmd *cmd)
 {
     struct stats stats OD_CLEANUP(stats_clear) = {.totals = NULL};
-    bool json = false, prometheus = false;
-    const struct cmd_option words[] = {{"json", .flag = &json}, {"prometheus", .flag = &prometheus}, {.name = NULL}};
+    bool json = false, prometheus = false, utc = false;
+    const struct cmd_option words[] = {{"json", .flag = &json},
+                                       {"prometheus", .flag = &prometheus},
+                                       {"utc", .flag = &utc},
+                                       {.name = NULL}};
     bool good = cmd_parse(cmd, words, 0, 0, NULL);
     if (good && json && prometheus)
         good = cmd_wrong(cmd, "give only one of --json and --prometheus");
+    if (utc)
+        times_use_utc();
     int status = good ? cmd_connect(cmd) : CMD_USAGE;
     if (status != 0)
         return status;

@@ -11,7 +11,7 @@
 #include "cmd/times.h"
 
 #define SHARE_BAR 40 /* the longest bar */
-#define HOUR_BAR 12
+#define HOUR_BAR 8
 #define HOURS_MOST 48 /* lines */
 
 #define INDENT 14 /* behind the word that begins a line */
@@ -136,19 +136,20 @@ static void print_hours(const struct ledger_table *hours)
     double most = 1;
     for (size_t row = 0; row < hours->rows; row++)
         most = MAX(most, stats_number(hours, row, "stored"));
-    table_heading("Stored for recipients by hour (UTC), and the time since the first attempt");
-    printf("%-13s %8s %7s %11s %11s %11s\n", "", "stored", "retried", "50 % within", "95 % within", "99 % within");
+    table_heading("Stored for recipients by hour, and the time since the first attempt");
+    printf("%-17s %8s %7s %11s %11s %11s\n", "", "stored", "retried", "50 % within", "95 % within", "99 % within");
     GDateTime *now = g_date_time_new_now_utc(), *at = g_date_time_new_from_iso8601(ledger_cell(hours, 0, 0), NULL);
     size_t row = 0;
     for (int i = 0; i < HOURS_MOST && at != NULL && (row < hours->rows || g_date_time_compare(at, now) < 0); i++) {
         GDateTime *next = g_date_time_add_hours(at, 1);
-        char *hour = g_date_time_format(at, "%Y-%m-%dT%H"); /* a cell is as 2025-08-01T10:00:00Z */
-        printf("%.10s %s", hour, hour + strlen("2025-08-01T"));
-        if (row < hours->rows && g_str_has_prefix(ledger_cell(hours, row, 0), hour))
+        char *hour = g_date_time_format(at, "%Y-%m-%dT%H:%M:%SZ"), *local = times_local(hour);
+        printf("%.11s%s", local + strlen("2025-"), local + strlen("2025-08-01 12:00:00"));
+        if (row < hours->rows && strcmp(ledger_cell(hours, row, 0), hour) == 0)
             print_hour(hours, row++, most);
         else
             printf(" %8d\n", 0);
         g_free(hour);
+        g_free(local);
         g_date_time_unref(at);
         at = next;
     }

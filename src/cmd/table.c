@@ -15,6 +15,8 @@
 #define CELL_BYTES 4096
 #define GAP 2
 #define NO_COLUMN SIZE_MAX
+#define KEPT \
+    "queue_id" /* the column of a list that is never left out: it is what one looks for elsewhere, as in Postfix's log */
 
 #define BOLD "\033[1m"
 #define PLAIN "\033[0m"
@@ -53,7 +55,12 @@ static const char *colour_of(const char *text)
     return "";
 }
 
-/* Booleans and delays in words, as people say them; what a pipe reads may add up seconds. */
+static bool has_times(const char *column)
+{
+    return strcmp(column, "at") == 0 || strcmp(column, "date") == 0 || g_str_has_suffix(column, "_at");
+}
+
+/* Local times, booleans and delays in words, as people say them; what a pipe reads may add up seconds. */
 static const char *cell_text(const struct ledger_table *table, size_t row, size_t column, char out[CELL_BYTES])
 {
     const char *cell = ledger_cell(table, row, column);
@@ -61,6 +68,10 @@ static const char *cell_text(const struct ledger_table *table, size_t row, size_
         return "-";
     if (table->types[column] == SQL_TYPE_TRUTH)
         return cell[0] == 't' ? "yes" : "no";
+    if (has_times(table->names[column])) {
+        char *local OD_CLEANUP(base_free) = times_local(cell);
+        return log_escape(local, out, CELL_BYTES);
+    }
     if (strcmp(table->names[column], "delay") == 0 && terminal_width(STDOUT_FILENO) > 0)
         return times_duration(1000 * g_ascii_strtod(cell, NULL), out);
     return log_escape(cell, out, CELL_BYTES);
@@ -208,12 +219,14 @@ void table_print(const struct ledger_table *table, const char *without)
         print_filled(table, columns, row, room);
 }
 
-/* Leaves out columns that do not fit beside those before them; returns their names. */
+/* Leaves out columns that do not fit beside those before them, and beside the one that is kept; returns their names. */
 static char *leave_out(const struct ledger_table *table, struct column *columns, int room)
 {
     GString *names = g_string_new(NULL);
-    for (size_t i = 1; i < table->columns; i++) {
-        if (columns[i].width == 0 || sum_of(columns, i + 1, true) <= room)
+    size_t kept = find_column(table, KEPT) != NO_COLUMN ? find_column(table, KEPT) : 0;
+    for (size_t i = 0; i < table->columns; i++) {
+        int reserved = i < kept && columns[kept].width > 0 ? columns[kept].width + GAP : 0;
+        if (i == kept || columns[i].width == 0 || sum_of(columns, i + 1, true) + reserved <= room)
             continue;
         columns[i].width = 0;
         g_string_append_printf(names, "%s%s", names->len > 0 ? ", " : "", table->names[i]);

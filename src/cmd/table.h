@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * Tables for people, and the same as JSON for programs. On a terminal, texts and addresses in lists are cut to fit its
- * width, but never times, ids and numbers; states are coloured unless NO_COLOR is set, and delays are in words. Elsewhere
+ * width, but never times, ids and numbers; times are local; states are coloured unless NO_COLOR is set, and delays are in words. Elsewhere
  * everything is printed in full, without colours. */
 #ifndef ONCEDROP_TABLE_H
 #define ONCEDROP_TABLE_H
@@ -17,7 +17,7 @@
 void table_print(const struct ledger_table *table, const char *without);
 
 /* The same for many rows: a column that does not fit the terminal beside those before it is left out and named at the
- * end; there the text of a column error or reason is printed below its row. */
+ * end; there the text of a column error or reason is printed below its row. A queue id is never left out. */
 void table_print_list(const struct ledger_table *table);
 
 /* Prints one row as "name: value" lines, except NULL values. Nothing is cut: a line wider than the terminal is

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC
  *
- * At most two units, and no more digits than people read; an age, a day, a date. */
+ * At most two units, and no more digits than people read; an age, a day, a date; local times. */
 #include "cmd/times.h"
 
 #include <glib.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -36,14 +37,36 @@ static bool take_age(const char *text, char ret[TIMES_SIZE])
     return true;
 }
 
-/* Midnight, in UTC. */
+/* In seconds since 1970. A time that clocks show twice, when they are set back, is the first of the two; one that they never
+ * show, when they are set forward, is the same time after the change. */
+static int64_t seconds_of(const struct tm *local)
+{
+    bool found = false;
+    time_t ret = 0;
+    for (int summer = 1; summer >= 0; summer--) {
+        struct tm tm = *local;
+        tm.tm_isdst = summer;
+        time_t seconds = mktime(&tm);
+        bool shown = tm.tm_isdst == summer && tm.tm_hour == local->tm_hour && tm.tm_min == local->tm_min;
+        if (!found || (shown && seconds < ret))
+            ret = seconds;
+        found = found || shown;
+    }
+    return ret;
+}
+
+/* Its midnight, or what comes first. */
 static bool take_day(const char *text, char ret[TIMES_SIZE])
 {
     bool yesterday = g_ascii_strcasecmp(text, "yesterday") == 0;
     if (!yesterday && g_ascii_strcasecmp(text, "today") != 0)
         return false;
-    int64_t day = time(NULL) / 86400 - yesterday;
-    snprintf(ret, TIMES_SIZE, "@%" PRId64, day * 86400);
+    time_t now = time(NULL);
+    struct tm day;
+    (void)localtime_r(&now, &day);
+    day.tm_mday -= yesterday;
+    day.tm_hour = day.tm_min = day.tm_sec = 0;
+    snprintf(ret, TIMES_SIZE, "@%" PRId64, seconds_of(&day));
     return true;
 }
 
@@ -59,16 +82,64 @@ static bool take_date(const char *text, char ret[TIMES_SIZE])
         text += end;
         text += sscanf(text, ":%2d%n", &second, &end) == 1 ? end : 0;
     }
-    g_autoptr(GTimeZone) zone = g_time_zone_new_identifier(*text != '\0' ? text : "Z");
-    if (zone == NULL)
-        return false;
-    g_autoptr(GDateTime) time = g_date_time_new(zone, year, month, day, hour, minute, second);
+    bool is_local = *text == '\0';
+    g_autoptr(GTimeZone) zone = g_time_zone_new_identifier(is_local ? "Z" : text);
+    g_autoptr(GDateTime) time = zone != NULL ? g_date_time_new(zone, year, month, day, hour, minute, second) : NULL;
+    const struct tm local = {.tm_year = year - 1900,
+                             .tm_mon = month - 1,
+                             .tm_mday = day,
+                             .tm_hour = hour,
+                             .tm_min = minute,
+                             .tm_sec = second};
     if (time != NULL)
-        snprintf(ret, TIMES_SIZE, "@%" PRId64, g_date_time_to_unix(time));
+        snprintf(ret, TIMES_SIZE, "@%" PRId64, is_local ? seconds_of(&local) : g_date_time_to_unix(time));
     return time != NULL;
 }
 
 bool times_parse_since(const char *text, char ret[TIMES_SIZE])
 {
     return take_age(text, ret) || take_day(text, ret) || take_date(text, ret);
+}
+
+/* Whether a time in UTC begins there, as the ledger writes it. */
+static bool starts_with_time(const char *text, struct tm *ret)
+{
+    static const char form[] = "0000-00-00T00:00:00Z";
+    for (size_t i = 0; form[i] != '\0'; i++)
+        if (form[i] == '0' ? !g_ascii_isdigit(text[i]) : text[i] != form[i])
+            return false;
+    *ret = (struct tm){0};
+    return strptime(text, "%Y-%m-%dT%H:%M:%SZ", ret) != NULL;
+}
+
+static void append_local(GString *text, struct tm *utc)
+{
+    time_t seconds = timegm(utc);
+    struct tm local;
+    char moment[TIMES_SIZE], offset[8];
+    (void)localtime_r(&seconds, &local);
+    strftime(moment, sizeof(moment), "%F %T", &local);
+    strftime(offset, sizeof(offset), "%z", &local);
+    g_string_append_printf(text, "%s%.3s:%s", moment, offset, offset + 3);
+}
+
+char *times_local(const char *text)
+{
+    GString *changed = g_string_new(NULL);
+    struct tm utc;
+    while (*text != '\0') {
+        if (starts_with_time(text, &utc)) {
+            append_local(changed, &utc);
+            text += strlen("0000-00-00T00:00:00Z");
+        } else {
+            g_string_append_c(changed, *text++);
+        }
+    }
+    return g_string_free(changed, FALSE);
+}
+
+void times_use_utc(void)
+{
+    setenv("TZ", "UTC0", 1);
+    tzset();
 }

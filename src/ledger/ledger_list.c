@@ -3,23 +3,61 @@
  * Each question is one step, restricted to what was asked for. */
 #include "ledger/ledger_report.h"
 
+#include <glib.h>
 #include <string.h>
 
 #include "ledger/ledger_session.h"
+
+/* One character of a regular expression. What has a meaning there has none in brackets, but for ^ and the backslash. */
+static void add_character(GString *pattern, gunichar c)
+{
+    gunichar cases[] = {c, g_unichar_tolower(c), g_unichar_toupper(c)};
+    bool is_letter = cases[1] != cases[2];
+    if (!is_letter && (c >= 0x80 || strchr("\\^.*+?(){}|$[", (int)c) == NULL)) {
+        g_string_append_unichar(pattern, c);
+    } else if (!is_letter) {
+        g_string_append_printf(pattern, c == '^' ? "\\%c" : c == '\\' ? "[\\%c]" : "[%c]", (int)c);
+    } else {
+        char *set OD_CLEANUP(base_free) = g_ucs4_to_utf8(cases, G_N_ELEMENTS(cases), NULL, NULL, NULL);
+        g_string_append_printf(pattern, "[%s]", set);
+    }
+}
+
+/* A regular expression that finds the text, whatever the case of its letters: each stands there in both, because of cases
+ * SQLite knows only ASCII's, and PostgreSQL those of a locale. The engines mean the same by all that is in it; a new string,
+ * or NULL for NULL. */
+static char *part_pattern(const char *text)
+{
+    if (text == NULL)
+        return NULL;
+    GString *pattern = g_string_new(NULL);
+    for (; *text != '\0'; text = g_utf8_find_next_char(text, NULL))
+        add_character(pattern, g_utf8_get_char(text));
+    return g_string_free(pattern, FALSE);
+}
+
+static bool is_moment(const char *time)
+{
+    return time != NULL && time[0] == '@';
+}
 
 /* A filter: none unless it is asked for. */
 struct ledger_table *ledger_list(struct ledger *ledger, const struct ledger_filter *filter, struct fault *fault)
 {
     bool unfinished = filter->state != NULL && strcmp(filter->state, "unfinished") == 0;
-    bool is_time = filter->since != NULL && filter->since[0] == '@';
+    char *subject OD_CLEANUP(base_free) = part_pattern(filter->subject);
+    char *message_id OD_CLEANUP(base_free) = part_pattern(filter->message_id);
     return ledger_query(ledger,
                         SQL_STEP(list, .state = SQL_TEXT(unfinished ? NULL : filter->state),
                                  .unfinished = unfinished ? SQL_TRUTH(true) : SQL_NONE,
-                                 .since_ms = SQL_TEXT(is_time ? NULL : filter->since),
-                                 .since = SQL_TEXT(is_time ? filter->since : NULL),
-                                 .recipient = SQL_TEXT(filter->recipient), .sender = SQL_TEXT(filter->sender),
-                                 .queue_id = SQL_TEXT(filter->queue_id), .delay_ms = SQL_TEXT(filter->delay),
-                                 .limit = SQL_NUMBER(filter->limit)),
+                                 .since_ms = SQL_TEXT(is_moment(filter->since) ? NULL : filter->since),
+                                 .since = SQL_TEXT(is_moment(filter->since) ? filter->since : NULL),
+                                 .until_ms = SQL_TEXT(is_moment(filter->until) ? NULL : filter->until),
+                                 .until = SQL_TEXT(is_moment(filter->until) ? filter->until : NULL),
+                                 .mailbox = SQL_TEXT(filter->mailbox), .subject = SQL_TEXT(subject),
+                                 .message_id = SQL_TEXT(message_id), .recipient = SQL_TEXT(filter->recipient),
+                                 .sender = SQL_TEXT(filter->sender), .queue_id = SQL_TEXT(filter->queue_id),
+                                 .delay_ms = SQL_TEXT(filter->delay), .limit = SQL_NUMBER(filter->limit)),
                         fault);
 }
 

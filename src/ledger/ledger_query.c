@@ -17,6 +17,23 @@ void ledger_table_free(struct ledger_table **table)
     base_free(table);
 }
 
+struct ledger_table *ledger_table_new(const char *const *names, size_t columns)
+{
+    struct ledger_table *table = base_alloc(sizeof(*table));
+    *table = (struct ledger_table){.columns = columns, .cells = g_ptr_array_new_with_free_func(free)};
+    table->names = base_alloc((columns + 1) * sizeof(char *));
+    table->types = base_alloc(columns * sizeof(*table->types));
+    for (size_t i = 0; i < columns; i++)
+        table->names[i] = base_strdup(names[i]);
+    return table;
+}
+
+void ledger_table_add(struct ledger_table *table, const char *text)
+{
+    g_ptr_array_add(table->cells, text != NULL ? base_strdup(text) : NULL);
+    table->rows = table->cells->len / table->columns;
+}
+
 const char *ledger_cell(const struct ledger_table *table, size_t row, size_t column)
 {
     const char *cell = g_ptr_array_index(table->cells, row * table->columns + column);

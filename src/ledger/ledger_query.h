@@ -23,6 +23,10 @@ struct ledger_table *ledger_query(struct ledger *ledger, enum sql_step step, con
 /* Converts a result to a new table; NULL gives one without rows and columns. */
 struct ledger_table *ledger_table_of(const struct sql_rows *rows) OD_MUST;
 
+/* A new table of text without rows, and its next cell, row by row; NULL: no value. */
+struct ledger_table *ledger_table_new(const char *const *names, size_t columns) OD_MUST;
+void ledger_table_add(struct ledger_table *table, const char *text);
+
 void ledger_table_free(struct ledger_table **table);
 
 /* The text of a cell; "" if it has no value. */

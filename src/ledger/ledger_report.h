@@ -8,12 +8,16 @@
 #include "ledger/ledger_query.h"
 
 struct ledger_filter {
-    const char *state;     /* pending, ..., abandoned, or unfinished (the first two); NULL: any */
-    const char *since;     /* milliseconds before now, or @ and seconds since 1970; NULL: any */
-    const char *recipient; /* envelope recipient or account, lower case; NULL: any */
-    const char *sender;    /* envelope sender, "" for bounces, or address in From; NULL: any */
-    const char *queue_id;  /* any queue id under which the message was tried; NULL: any */
-    const char *delay;     /* minimum milliseconds that the copy took, or has taken so far; NULL: any */
+    const char *state;      /* pending, ..., abandoned, or unfinished (the first two); NULL: any */
+    const char *since;      /* milliseconds before now, or @ and seconds since 1970; NULL: any */
+    const char *until;      /* before then, in the same form; NULL: any */
+    const char *recipient;  /* envelope recipient or account, lower case; NULL: any */
+    const char *sender;     /* envelope sender, "" for bounces, or address in From; NULL: any */
+    const char *mailbox;    /* its name; NULL: any */
+    const char *subject;    /* a part of it, whatever the case; valid UTF-8; NULL: any */
+    const char *message_id; /* a part of it, likewise */
+    const char *queue_id;   /* any queue id under which the message was tried; NULL: any */
+    const char *delay;      /* minimum milliseconds that the copy took, or has taken so far; NULL: any */
     int64_t limit;
 };
 

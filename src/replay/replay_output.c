@@ -21,6 +21,7 @@ struct replay_output {
     size_t done; /* messages */
     size_t counts[REPLAY_COUNTS];
     GPtrArray *problems; /* a line for each failure */
+    char *stopped;       /* the reason of all that comes now, which has no lines; NULL: each has its own */
     int64_t started_ms, drawn_ms;
 };
 
@@ -77,12 +78,18 @@ static void print_result(struct replay_output *output, enum replay_count count, 
                                  log_escape(recipient, escaped_recipient, sizeof(escaped_recipient)),
                                  recipient[0] != '\0' ? ">" : "", log_escape(text, escaped_text, sizeof(escaped_text)));
     output->counts[count]++;
-    if (output->all_lines)
+    if (output->all_lines && output->stopped == NULL)
         terminal_print(stdout, INDENT, "%s", line);
-    if (count == REPLAY_MISSING || count == REPLAY_DEFERRED || count == REPLAY_FAILED)
+    if (output->stopped == NULL && (count == REPLAY_MISSING || count == REPLAY_DEFERRED || count == REPLAY_FAILED))
         g_ptr_array_add(output->problems, line);
     else
         g_free(line);
+}
+
+void replay_output_stop(struct replay_output *output, const char *reason)
+{
+    char escaped[4096];
+    output->stopped = base_strdup(log_escape(reason, escaped, sizeof(escaped)));
 }
 
 static void print_answer(const char *name, json_t *answer)
@@ -174,9 +181,13 @@ void replay_output_end(struct replay_output **output_ptr, bool left, bool failed
                        output->setup->command, output->setup->dry_run ? " --dry-run" : "", output->done,
                        output->done == 1 ? "" : "s", counts->str, output->setup->restores ? "copy" : "recipient",
                        (double)(base_now_ms() - output->started_ms) / 1000);
-    if (left && !failed)
+    if (output->stopped != NULL)
+        terminal_print(stderr, 2, "oncedrop: %s: stopped, as nothing can be delivered without the ledger: %s",
+                       output->setup->command, output->stopped);
+    else if (left && !failed)
         terminal_print(stderr, 0, "%s", output->setup->hint);
     fflush(stdout);
     g_ptr_array_unref(output->problems);
+    base_free(&output->stopped);
     base_free(output_ptr);
 }

@@ -25,6 +25,9 @@ struct replay_output *replay_output_new(const struct replay_setup *setup) OD_MUS
 /* Reports what became of a message; completes the answer. */
 void replay_output_message(struct replay_output *output, const char *name, json_t *answer);
 
+/* From now on messages are counted, but have no lines (JSON they have): there is one reason for all, told at the end. */
+void replay_output_stop(struct replay_output *output, const char *reason);
+
 /* To be called regularly: updates the progress bar. waiting: messages that other deliveries are making. */
 void replay_output_progress(struct replay_output *output, size_t waiting);
 

@@ -17,6 +17,7 @@
 #define RETRY_LONGEST_MS 10000
 #define DRY_PATIENCE_MS 2000 /* a dry run waits only for its own workers, which may look at one id at once */
 #define LOOK_MS 200          /* how often to update the progress bar */
+#define UNHEARD_MOST 5       /* messages, before the ledger is taken for dead */
 
 static volatile sig_atomic_t stops; /* how often we were asked to stop */
 
@@ -42,6 +43,8 @@ struct run {
     struct workers *workers;
     struct replay_output *output;
     GQueue waiting;      /* of struct item, by due_ms */
+    GQueue unheard;      /* of struct item: finished without an answer from the ledger, before it has given any */
+    bool heard;          /* it has given one */
     int64_t patience_ms; /* how long to retry one message */
     bool all_begun;
     struct fault *fault;     /* of setup->next */
@@ -49,13 +52,60 @@ struct run {
 };
 
 /* Reports what became of a message, and frees it. */
-static void finish_item(struct run *run, struct item *item)
+static void report_item(struct run *run, struct item *item)
 {
     replay_output_message(run->output, item->name, item->answer);
     base_free(&item->name);
     json_decref(item->left);
     json_decref(item->answer);
     base_free(&item);
+}
+
+/* Whether each recipient's outcome is that the ledger did not answer; *ret_heard if it did so for one. */
+static bool is_unheard(const json_t *answer, bool *ret_heard)
+{
+    size_t i, unheard = 0;
+    json_t *recipient;
+    json_array_foreach(replay_answer_recipients(answer), i, recipient)
+    {
+        enum outcome outcome = replay_answer_outcome(recipient);
+        unheard += outcome == OUTCOME_DATABASE;
+        *ret_heard |= outcome == OUTCOME_STORED || outcome == OUTCOME_DUPLICATE || outcome == OUTCOME_QUARANTINED ||
+                      outcome == OUTCOME_BUSY;
+    }
+    return unheard > 0 && unheard == json_array_size(replay_answer_recipients(answer));
+}
+
+static bool is_ledger_dead(const struct run *run)
+{
+    return run->unheard.length >= UNHEARD_MOST;
+}
+
+static void report_unheard(struct run *run)
+{
+    while (!g_queue_is_empty(&run->unheard))
+        report_item(run, g_queue_pop_head(&run->unheard));
+}
+
+/* Until the ledger has answered once, messages for which it did not are kept: they may all have one reason. */
+static void finish_item(struct run *run, struct item *item)
+{
+    bool unheard = is_unheard(item->answer, &run->heard);
+    if (unheard && !run->heard) {
+        g_queue_push_tail(&run->unheard, item);
+        return;
+    }
+    if (run->heard)
+        report_unheard(run);
+    report_item(run, item);
+}
+
+/* The ledger was dead all the time: one reason is told for all messages. */
+static void report_dead(struct run *run)
+{
+    const struct item *first = g_queue_peek_head(&run->unheard);
+    const json_t *recipient = json_array_get(replay_answer_recipients(first->answer), 0);
+    replay_output_stop(run->output, replay_answer_text(recipient, "text"));
 }
 
 static gint by_due(gconstpointer a, gconstpointer b, gpointer context)
@@ -115,7 +165,7 @@ static void give_up(struct run *run, struct item *item, const char *reason)
 /* Gives out tasks while there are idle workers. */
 static void give_out(struct run *run)
 {
-    while (stops == 0 && workers_busy(run->workers) < run->setup->jobs) {
+    while (stops == 0 && !is_ledger_dead(run) && workers_busy(run->workers) < run->setup->jobs) {
         struct fault fault;
         struct item *item = next_item(run);
         if (item == NULL)
@@ -237,7 +287,7 @@ static bool is_to_do(const struct run *run)
 {
     if (workers_busy(run->workers) > 0)
         return true;
-    return stops == 0 && (!run->all_begun || run->waiting.length > 0);
+    return stops == 0 && !is_ledger_dead(run) && (!run->all_begun || run->waiting.length > 0);
 }
 
 static void install_stop(void)
@@ -262,6 +312,7 @@ int replay_run(const struct replay_setup *setup, struct fault *fault)
         .setup = setup,
         .output = replay_output_new(setup),
         .waiting = G_QUEUE_INIT,
+        .unheard = G_QUEUE_INIT,
         .workers = workers_new(setup),
         .would_store = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
         .patience_ms = setup->dry_run ? DRY_PATIENCE_MS
@@ -274,8 +325,11 @@ int replay_run(const struct replay_setup *setup, struct fault *fault)
         wait_for_answer(&run);
         replay_output_progress(run.output, g_queue_get_length(&run.waiting));
     }
-    while (!g_queue_is_empty(&run.waiting)) /* we were asked to stop */
+    while (!g_queue_is_empty(&run.waiting)) /* we were asked to stop, or it is of no use */
         finish_item(&run, g_queue_pop_head(&run.waiting));
+    if (is_ledger_dead(&run))
+        report_dead(&run);
+    report_unheard(&run);
     workers_free(&run.workers);
     g_hash_table_unref(run.would_store);
     int status = exit_status(&run);

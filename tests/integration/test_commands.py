@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """The commands for people: ordinary exit statuses, errors on stderr."""
 
+import json
 import os
 import re
 import subprocess
@@ -74,6 +75,17 @@ def test_config(site):
     assert changed == {name: value for name, value in everything.items() if value != defaults[name]}
     assert everything["lock.wait"] == "5s" and defaults["lock.wait"] == "0s"
     assert defaults["delivery.hold_off"] in ("320s", "5m20s")
+
+
+def test_config_for_programs(site):
+    site.settings["lock.wait"] = "5s"
+    for words in ([], ["-n"], ["-d"]):
+        assert json.loads(site.run("config", "--json", *words).out) == settings_of(site.run("config", *words)), words
+    assert json.loads(site.run("config", "-n", "--json").out)["lock.wait"] == "5s"
+    assert "password=mailer" not in site.run("config", "--json").out
+    done = site.run("config", "--json", "--test")
+    assert done.exit == 0 and not done.out, done
+    assert json.loads(site.run("version", "--json").out) == {"version": site.run("version").out.split()[1]}
 
 
 def test_config_shows_no_password(site):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
-"""Completion in bash and zsh offers what the program accepts, command by command, according to its own help.
+"""Completion in bash, zsh and fish offers what the program accepts, command by command, according to its own help.
 
-Seen to fail with: a command, an option, a state or a word of `schema` left out in either file; an option too many; the value
+Seen to fail with: a command, an option, a state or a word of `schema` left out in any file; an option too many; the value
 of an option taken for the command; "=" not joined; files not offered to `replay`."""
 
 import os
@@ -13,7 +13,8 @@ import pytest
 from lab import lab as lab_module, terminal
 
 FILES = {"bash": os.path.join(lab_module.REPOSITORY, "conf/completion/oncedrop.bash"),
-         "zsh": os.path.join(lab_module.REPOSITORY, "conf/completion/_oncedrop")}
+         "zsh": os.path.join(lab_module.REPOSITORY, "conf/completion/_oncedrop"),
+         "fish": os.path.join(lab_module.REPOSITORY, "conf/completion/oncedrop.fish")}
 
 BASH = r"""
 source "$1"
@@ -86,7 +87,15 @@ def in_zsh(line, directory, path, dump):
         return re.findall(r"offered<(.*)>", file.read())
 
 
-SHELLS = {"bash": in_bash, "zsh": in_zsh}
+def in_fish(line, directory, path, _dump):
+    """What is offered stands before a tab and its description."""
+    done = subprocess.run(["fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]", FILES["fish"], line], cwd=directory,
+                          env={"PATH": path, "HOME": directory, "LC_ALL": "C.UTF-8", "TERM": "dumb"}, text=True, timeout=180,
+                          stdout=subprocess.PIPE, check=True)
+    return [offer.split("\t")[0] for offer in done.stdout.splitlines()]
+
+
+SHELLS = {"bash": in_bash, "zsh": in_zsh, "fish": in_fish}
 
 
 def missing(shell):
@@ -175,5 +184,6 @@ def test_values(complete):
 def test_nothing_is_made_up(complete):
     """Where only the administrator can know the value."""
     for line in ("replay -d ", "replay -j ", "purge --older-than ", "list --since ", "deliver -f ", "list --limit ",
-                 "list --sender ", "list --queue-id ", "list --delay "):
+                 "list --sender ", "list --queue-id ", "list --delay ", "list --until ", "list --mailbox ", "list --subject ",
+                 "list --message-id "):
         assert complete(f"oncedrop {line}") == set(), line

@@ -11,6 +11,7 @@ from the first attempt though Postfix had received it before; reasons printed in
 import collections
 import contextlib
 import datetime
+import email.header
 import email.utils
 import json
 import os
@@ -37,8 +38,8 @@ AUGUST = datetime.datetime(2025, 8, 1, 10, tzinfo=datetime.timezone.utc)
 
 
 def answers(site, *arguments, exit=0):
-    """The JSON printed by a command."""
-    done = site.run(arguments[0], "--json", *arguments[1:])
+    """The JSON printed by a command, in a zone where a day is one in UTC."""
+    done = site.run(arguments[0], "--json", *arguments[1:], env={"TZ": "UTC0"})
     assert done.exit == exit, done
     return json.loads(done.out)
 
@@ -51,7 +52,7 @@ def as_owner(site):
 # show
 
 MESSAGE = {"id", "message_id", "digest", "lock_key", "sender", "from", "subject", "date", "size", "in_reply_to",
-           "references", "received_at", "why", "deliveries", "tries", "spans", "copies", "addresses", "parts"}
+           "references", "received_at", "why", "deliveries", "tries", "spans", "copies", "addresses", "parts", "differences"}
 SECTIONS = {
     "why": {"text"},
     "deliveries": {"recipient", "original_recipient", "account", "mailbox", "outcome", "reason", "tries", "queue_id",
@@ -156,6 +157,24 @@ def test_why_it_was_delivered_although_its_id_was_known(site):
                for one in messages)
 
 
+def test_in_what_variants_differ(site):
+    scuba, id = site.account(), new_id()
+    fields = ("MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n", "--b\n\ntext\n--b\nContent-Type: application/pdf\n"
+              "Content-Disposition: attachment; filename=a.pdf\n\n{}\n--b--\n")
+    variants = [dict(headers=fields[0], body=fields[1].format("one")), dict(headers=fields[0], body=fields[1].format("two")),
+                dict(headers=fields[0] + "Cc: c@x.example\n", body=fields[1].format("one"), subject="Hallo"),
+                dict(headers=fields[0] + "X-Other: x\n", body=fields[1].format("one"))]
+    for variant in variants:
+        expect.stored(site.deliver(message(id=id, **variant), scuba))
+    first, *others = [one["differences"] for one in answers(site, "show", id)["messages"]]
+    assert first == [] and [[row["what"] for row in rows] for rows in others] == [["part 2"], ["Subject", "Cc"], []], others
+    digests = [row[name] for row in others[0] for name in ("first", "this")]
+    assert all(re.fullmatch("application/pdf a.pdf, 3 bytes, sha256 [0-9a-f]{64}", text) for text in digests), digests
+    assert digests[0] != digests[1]
+    assert others[1] == [{"what": "Subject", "first": "Hello", "this": "Hallo"}, {"what": "Cc", "first": None, "this": "c@x.example"}]
+    assert re.search("^differences\nwhat +first +this\nSubject +Hello +Hallo\nCc +- +c@x.example$", site.run("show", id).out, re.M)
+
+
 def test_why_it_is_not_there(site):
     """Half done, in doubt, given up, repeated: the states that a copy can be left in."""
     scuba = site.account()
@@ -194,7 +213,7 @@ def test_what_is_not_known(site):
         assert done.exit == 1 and f"nearest: <{id}>" in done.err, (wrong, done)
     site.sql("UPDATE oncedrop.message SET received_at = %s WHERE message_id <> %s", (AUGUST, id))
     done = site.run("show", "something-else-entirely@nowhere.example")
-    assert done.err == "oncedrop: no such message; the record goes back to 2025-08-01T10:00:00Z\n", done
+    assert done.err == "oncedrop: no such message; the record goes back to 2025-08-01 10:00:00+00:00\n", done
     elsewhere, said = site.ledger.out_of_reach()
     site.settings.update(elsewhere)
     done = site.run("show", id)
@@ -219,6 +238,8 @@ def test_list_and_its_filters(site):
              (["--since", "1h"], [3, 1]), (["--since", "7d"], [3, 2, 1, 0]), (["--since", yesterday], [3, 2, 1]),
              (["--since", yesterday + "T00:00Z"], [3, 2, 1]), (["--recipient", scuba], [1, 0]),
              (["--recipient", doug.upper()], [3, 2]), (["--recipient", "nobody@example.org"], []),
+             (["--until", "1h"], [2, 0]), (["--until", yesterday], [0]),
+             (["--until", "1m"], [2, 0]), (["--until", "30d"], []), (["--since", "7d", "--until", "1d"], [0]),
              (["--limit", "2"], [3, 2]),
              (["--recipient", scuba, "--state", "pending", "--since", "1h", "--limit", "1"], [1])]
     for words, expected in cases:
@@ -286,6 +307,59 @@ def test_list_by_sender(site):
         assert "".join(row["subject"] for row in rows) == expected, words
 
 
+SUBJECTS = ["100% Rabatt", "100 Rabatt", "a_b", "axb", "R\u00c4UMUNG", "[1] a.b (c|d) {2} $x ^y \\z 'q' *?+", "TOKYO \u6771\u4eac"]
+
+
+@pytest.mark.parametrize("part, found", [
+    ("rabatt", [0, 1]), ("0% r", [0]), ("%", [0]), ("_", [2]), ("A_B", [2]), ("r\u00e4umung", [4]), ("R\u00c4um", [4]),
+    ("raumung", []), ("[1]", [5]), ("[2]", []), ("A.B", [5]), (".", [5]), ("(C|D)", [5]), ("{2}", [5]), ("$X", [5]), ("^Y", [5]),
+    ("^1", []), ("\\Z", [5]), ("\\", [5]), ("'Q'", [5]), ("*", [5]), ("*?+", [5]), ("?", [5]), ("]", [5]), ("\u4eac", [6]),
+    ("o \u6771", [6]), ("a", [0, 1, 2, 3, 5])])
+def test_list_by_a_part_of_the_subject(subjects, part, found):
+    """Literally, whatever the case, and the same on each engine: no character has a meaning."""
+    rows = answers(subjects, "list", "--subject", part)
+    assert sorted(SUBJECTS.index(row["subject"]) for row in rows) == found, part
+
+
+@pytest.fixture(scope="module")
+def subjects(lab, ledgers):
+    site = new_site(lab, ledgers)
+    scuba = site.account()
+    for subject in SUBJECTS:
+        expect.stored(site.deliver(message(subject=email.header.Header(subject, "utf-8").encode()), scuba))
+    expect.stored(site.deliver(b"From: <a@b.example>\n\nno subject\n", scuba))
+    yield site
+    site.close()
+
+
+def test_list_by_a_part_of_the_message_id(site):
+    scuba = site.account()
+    for id in ("One.%5@host.example", "one.x5@HOST.example", "two@other.example"):
+        expect.stored(site.deliver(message(id=id), scuba))
+    expect.stored(site.deliver(b"From: <a@b.example>\n\nno id\n", scuba))
+    for part, expected in (("@host.", [0, 1]), (".%5", [0]), ("ONE.", [0, 1]), ("<two@other.example>", [2]), ("two@other", [2]),
+                           ("two@host", [])):
+        ids = [row["message_id"] for row in answers(site, "list", "--message-id", part)]
+        assert sorted(ids) == sorted(["One.%5@host.example", "one.x5@HOST.example", "two@other.example"][i] for i in expected), part
+
+
+def test_list_by_mailbox(site):
+    lisa = site.account("lisa")
+    expect.stored(site.deliver(message(sender=lisa), lisa))
+    for name, roles in (("INBOX", ["inbox"]), ("inbox", ["inbox"]), ("Sent", ["sent"]), ("INBO_", []), ("INB%", []), ("Inbox.x", [])):
+        assert [row["role"] for row in answers(site, "list", "--mailbox", name)] == roles, name
+
+
+def test_list_combines_what_it_looks_for(site):
+    scuba, doug = site.account("scuba"), site.account("doug")
+    for subject, to in (("One", scuba), ("one more", doug), ("Two", doug)):
+        expect.stored(site.deliver(message(subject=subject), to))
+    rows = answers(site, "list", "--subject", "ONE", "--recipient", doug, "--mailbox", "INBOX", "--since", "1h", "--state",
+                   "stored", "--message-id", "@")
+    assert [row["subject"] for row in rows] == ["one more"]
+    assert [row["subject"] for row in answers(site, "list", "--subject", "o", "--limit", "2")] == ["Two", "one more"]
+
+
 def test_list_by_delay(site):
     """Until it was stored or given up; for unfinished copies, until now."""
     scuba = site.account()
@@ -310,7 +384,8 @@ def test_list_by_delay(site):
                                    ["--delay", "long"], ["--delay", ""], ["--queue-id"], ["--sender"],
                                    ["--limit", "0"], ["--limit", "-1"], ["--limit", "many"],
                                    ["--limit", "99999999999999999999"], ["x"], ["--nonsense"],
-                                   ["--since", "2025-13-45"]])
+                                   ["--since", "2025-13-45"], ["--until", "banana"], ["--subject", ""], ["--mailbox"],
+                                   ["--subject", b"caf\xe9"], ["--message-id", b"\xff"], ["--mailbox", ""]])
 def test_list_refuses(site, words):
     done = site.run("list", *words)
     assert done.exit == 64 and done.err and not done.out, done
@@ -607,6 +682,9 @@ def questions(large):
              "list --recipient --state": ["list", "--recipient", account, "--state", "failed"],
              "list --recipient (nobody)": ["list", "--recipient", "nobody"],
              "list --queue-id": ["list", "--queue-id", f"Q{ROWS // 2}"], "resume": ["resume"],
+             "list --subject (many)": ["list", "--subject", "NUMBER"],
+             "list --mailbox (many)": ["list", "--mailbox", "INBOX"],
+             "list --until": ["list", "--until", "50d"], "list --since --until": ["list", "--since", "31d", "--until", "30d"],
              "list --state abandoned": ["list", "--state", "abandoned"],
              "abandon --dry-run": ["abandon", "--dry-run"]}
 
@@ -617,6 +695,9 @@ def test_questions_to_a_large_ledger_are_quick(large, capsys):
     figures["show (unknown)"] = figure(large, "show", f"bulk.{ROWS // 2}x@test.example", exit=1)
     slower = {"stats": figure(large, "stats"), "list --delay": figure(large, "list", "--delay", "5m", "--state", "stored"),
               "list --sender": figure(large, "list", "--sender", "nobody@example.org"),
+              "list --subject": figure(large, "list", "--subject", "nothing of this"),
+              "list --message-id": figure(large, "list", "--message-id", "nothing-of-this"),
+              "list --mailbox": figure(large, "list", "--mailbox", "Nowhere"),
               "purge --dry-run": figure(large, "purge", "--older-than", "30d", "--dry-run")}
     with capsys.disabled():
         print(f"\nA ledger of {ROWS} messages, ms: " +

@@ -124,6 +124,16 @@ CONTENTS = {
 }
 
 
+def test_show_finds_the_explanation(site):
+    server = picky(site)
+    quarantined(site.deliver(bad(), SCUBA, "-q", "4LOOK"))
+    [one] = json.loads(site.run("show", "--look", "--json", "4LOOK").out)["messages"]
+    assert [(row["copy"], row["reason"]) for row in one["look"]] == [("there", "attached to an explanation")]
+    server.boxes[SCUBA, "INBOX"].clear()
+    [one] = json.loads(site.run("show", "--look", "--json", "4LOOK").out)["messages"]
+    assert one["look"][0]["copy"] == "cannot be told", one["look"]
+
+
 @pytest.mark.parametrize("mail", CONTENTS.values(), ids=CONTENTS.keys())
 def test_the_message_is_attached_byte_for_byte(site, mail):
     server = picky(site)

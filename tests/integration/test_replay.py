@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import pwd
 import signal
 import threading
@@ -11,6 +12,7 @@ import expect
 import pytest
 from lab import locks, user as ordinary
 from lab.messages import message, on_the_wire
+from lab.ledger import MARIADB, POSTGRES, engine
 from lab.process import free_port, wait_until
 from lab.proxy import SERVER
 from test_concurrent import lock_key
@@ -699,6 +701,46 @@ def test_a_dry_run_matches_what_then_happens(site, files):
     assert statuses() == would
     assert would[0][2] == [(scuba, "duplicate"), (full, "stored")]
     assert would[4][2] == [(scuba, "duplicate"), (full, "duplicate")]
+
+
+def dead(site):
+    """Where there is no ledger."""
+    return {MARIADB: "mariadb://x:x@127.0.0.1:1/x", POSTGRES: "host=127.0.0.1 port=1 dbname=x user=x"}.get(
+        engine(), f"sqlite:{site.directory}/gone/ledger.db")
+
+
+@pytest.mark.parametrize("words", [[], ["-j", "2"], ["--dry-run"], ["--json"]])
+def test_a_dead_ledger_ends_it(site, files, words):
+    """After a few messages, with the reason once, as nothing would be delivered."""
+    scuba = site.account()
+    for number in range(30):
+        files.write(f"{number}.eml", message())
+    alive = site.settings["database.conninfo"]
+    site.settings["database.conninfo"] = dead(site)
+    done = site.run("replay", *words, "-d", scuba, files.path)
+    assert done.exit == 75, done
+    said = " ".join(done.err.split())
+    assert said.count("stopped, as nothing can be delivered without the ledger: ") == 1 and ".eml" not in done.err, done
+    lines = done.out.splitlines()
+    if words == ["--json"]:
+        assert 5 <= len(lines) <= 7 and all(json.loads(line)["recipients"][0]["status"] == "deferred" for line in lines), done
+    else:
+        [line] = lines
+        assert re.search(r": [567] messages: 0 stored, 0 duplicate, [567] deferred, 0 failed", line), done
+    site.settings["database.conninfo"] = alive
+    counted(site.run("replay", "-d", scuba, files.path), stored=30)
+
+
+def test_a_dead_ledger_and_few_files(site, files):
+    """Then each has its line; and so has what needs no ledger to fail."""
+    scuba = site.account()
+    for number in range(4):
+        files.write(f"{number}.eml", message())
+    files.write("9.eml", b"")
+    site.settings["database.conninfo"] = dead(site)
+    done = site.run("replay", "-d", scuba, files.path)
+    counted(done, 65, deferred=4, failed=1)
+    assert all(f"{name}.eml" in done.out for name in (0, 1, 2, 3, 9)) and "stopped" not in done.err, done
 
 
 def test_a_dry_run_says_why(site, files):

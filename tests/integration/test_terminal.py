@@ -211,7 +211,7 @@ def test_list_gives_reasons_in_full(site, columns):
     assert columns == 160 or "subject" not in header     # whose first words alone say nothing
     assert columns == 80 or re.search(r"subject {23,}", header)
     _, output = Terminal(site, columns, "list", "--delay", "1d").finish()
-    assert re.search(r"^\S+Z  appending .* 1 d 2 h( |$)", ESCAPE.sub("", output).replace("\r", ""), re.M), output
+    assert re.search(r"^[\d-]{10} [\d:+-]{14}  appending .* 1 d 2 h( |$)", ESCAPE.sub("", output).replace("\r", ""), re.M), output
     assert re.search(r" 936\d\d\.\d+ ", site.run("list", "--delay", "1d").out)
 
 
@@ -235,7 +235,17 @@ def test_times_and_ids_are_never_cut(site, columns):
         assert not [word for word in cut if re.match(r"[\d-]|4abc|long", word)], (arguments, cut)
     lines = ESCAPE.sub("", Terminal(site, columns, "list", "--queue-id", "4abcDEG").finish()[1]).splitlines()
     assert lines[0].split()[:3] == ["at", "state", "queue_id"] and (columns < 80 or lines[0].split()[3] == "account")
-    assert re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ  stored +4abcDEG", lines[1]), lines
+    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d  stored +4abcDEG", lines[1]), lines
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+@pytest.mark.parametrize("queue_id", ["4abcDEG", "0123456789", "4Zb1Yk5nMXz9rF2"])
+def test_list_never_leaves_out_a_queue_id(site, columns, queue_id):
+    """What does not fit beside it is left out, even the time."""
+    expect.stored(site.deliver(message(), site.account("one-with-a-long-name"), "-q", queue_id))
+    lines = ESCAPE.sub("", Terminal(site, columns, "list").finish()[1]).splitlines()
+    assert "queue_id" in lines[0].split() and queue_id in lines[1].split(), lines
+    assert ("at" in lines[0].split()) == (columns == 80 or len(queue_id) < 12), lines
 
 
 def test_list_says_what_is_left_out(site):

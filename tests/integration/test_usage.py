@@ -83,7 +83,7 @@ def test_relative_times(site):
     for since, then, found in (("2h", ago, 2), ("1m", ago, 1), ("today", the_day_before, 1), ("yesterday", the_day_before, 2),
                                ("YESTERDAY", the_day_before, 2)):
         site.sql("UPDATE oncedrop.copy SET first_at = %s WHERE id = 1", (then,))
-        done = site.run("list", "--since", since)
+        done = site.run("list", "--since", since, env={"TZ": "UTC0"})
         assert done.exit == 0 and len(done.out.splitlines()) == 1 + found, (since, done)
 
 

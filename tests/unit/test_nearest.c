@@ -2,7 +2,8 @@
  *
  * Suggestions for a mistyped id, and the layout of text in columns.
  *
- * Seen to fail with: the order of equals reversed; a text that contains the other one not considered near. */
+ * Seen to fail with: the order of equals reversed; a text that contains the other one not considered near;
+ * two changes allowed in any word; as many as a quarter of a long one; an exchange counted as two. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,8 +34,8 @@ static void test_nearest(void **state)
         {"ABC@x", {"abc@X", NULL}, {"abc@X", NULL}},
         {"0815", {"20250801.0815.1@host.example", NULL}, {"20250801.0815.1@host.example", NULL}},
         {"ab", {"zzabzz", NULL}, {NULL}}, /* too short to be significant */
-        {"", {"abc", "ab", NULL}, {"ab", NULL}},
-        {"a@b", {"c@b", "d@e", "a@bcdefgh", NULL}, {"a@bcdefgh", "c@b", "d@e"}},
+        {"", {"abc", "ab", NULL}, {NULL}},
+        {"a@b", {"c@b", "d@e", "a@bcdefgh", NULL}, {"a@bcdefgh", "c@b", NULL}},
         {"18.c@x", {"218.c@x.example", "18.c@x.example", NULL}, {"18.c@x.example", "218.c@x.example", NULL}},
         {"caf\xc3\xa9@x.example", {"cafe@x.example", NULL}, {"cafe@x.example", NULL}},
     };
@@ -51,6 +52,48 @@ static void test_nearest(void **state)
             fail_msg("\"%s\": %zu found", cases[i].text, count);
         for (size_t n = 0; n < count; n++)
             assert_string_equal(found[n], cases[i].expected[n]);
+    }
+}
+
+/* Slips, and words that are merely short or alike. */
+static void test_how_near(void **state)
+{
+    static const struct {
+        const char *text, *candidate;
+        bool near;
+    } cases[] = {
+        {"lsit", "list", true},
+        {"hlep", "help", true},
+        {"lst", "list", true},
+        {"listt", "list", true},
+        {"lits", "list", true},
+        {"shwo", "show", true},
+        {"LIST", "list", true},
+        {"replya", "replay", true},
+        {"rpely", "reply", true},
+        {"delvier", "deliver", true},
+        {"version", "verison", true},
+        {"vreison1", "version1", true},  /* two exchanged */
+        {"verzioon", "versions", false}, /* three of eight */
+        {"foo", "show", false},
+        {"merge", "purge", false},
+        {"lost", "list", true},
+        {"most", "list", false},
+        {"move", "show", false},
+        {"print", "list", false},
+        {"x", "help", false},
+        {"reload", "replay", false},
+        {"status", "stats", true},
+        {"20250801.4711.abc@mail.example.org", "20250801.4711.abx@mail.example.org", true},
+        {"20250801.4711.abc@mail.example.org", "20250801.4722.abx@mail.example.org", true},
+        {"20250801.4711.abc@mail.example.org", "20250801.4722.bxy@mail.example.org",
+         false}, /* most of it is the host */
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const char *found[NEAREST_MOST];
+        if (nearest_find(&cases[i].candidate, 1, cases[i].text, found) != cases[i].near)
+            fail_msg("\"%s\", \"%s\"", cases[i].text, cases[i].candidate);
     }
 }
 
@@ -102,6 +145,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_how_near),
         cmocka_unit_test(test_long),
         cmocka_unit_test(test_columns),
     };

@@ -15,7 +15,7 @@ TIMESTAMPDIFF(MICROSECOND, @first_try@, @end@)
 WHERE q.delivery = c.claimed_by AND q.queued_at < c.first_at - INTERVAL 1 SECOND
 AND TIMESTAMPDIFF(MICROSECOND, q.queued_at, @end@) >= {}))
 
--- word find_before: sets @before to a copy that began before the moment in @since, as did all those before it; 0 if there is no
+-- word find_before: sets @before_X to a copy that began before the moment in @X, as did all those before it; 0 if there is no
 -- such moment. No index has these times: ids are given in their order, so that halving finds it. A clock may have been wrong
 -- then, by up to a day
 BEGIN NOT ATOMIC
@@ -25,19 +25,26 @@ DECLARE at DATETIME(6);
 WHILE high - low > 1 DO
 SET middle = (low + high) DIV 2;
 SELECT id, first_at INTO middle, at FROM copy WHERE id >= middle ORDER BY id LIMIT 1;
-IF at < CAST(@since AS DATETIME(6)) - INTERVAL 1 DAY THEN SET low = middle;
+IF at < CAST(@{} AS DATETIME(6)) - INTERVAL 1 DAY THEN SET low = middle;
 ELSE SET high = (low + high) DIV 2; END IF;
 END WHILE;
-SET @before = low;
+SET @before_{} = low;
 END
+
+-- word seconds_at: a time as struct ledger_filter has it
+@moment(CAST(CAST(substr({}, 2) AS DOUBLE) * 1000000 AS INTEGER))@
 
 -- list: copies, newest first. Each value is a filter, and its condition stands there only if it is asked for, so that an
 -- index can be used; what is shown of a copy is looked up for those that are. Postfix's time has whole seconds
--- takes: state unfinished since_ms since recipient sender queue_id delay_ms limit
+-- takes: state unfinished since_ms since until_ms until recipient sender mailbox subject message_id queue_id delay_ms limit
 -- gives: at state queue_id account delay:number mailbox subject from sender message_id uid role recipients attempt error
-SET @since = coalesce(@ago(:since_ms)@, @moment(CAST(CAST(substr(:since, 2) AS DOUBLE) * 1000000 AS INTEGER))@)
+SET @since = coalesce(@ago(:since_ms)@, @seconds_at(:since)@), @until = coalesce(@ago(:until_ms)@, @seconds_at(:until)@)
 -- then
-@find_before@
+SET @until_later = @until + INTERVAL 2 DAY
+-- then
+@find_before(since)@
+-- then
+@find_before(until_later)@
 -- then
 SELECT @utc(@first_try@)@ AS at, c.state, coalesce(t.queue_id, o.queue_id) AS queue_id, c.account,
 round(@delay@ / 1000000, 3) AS delay, c.mailbox, m.subject, m."from", m.sender, m.message_id, c.uid,
@@ -53,9 +60,14 @@ WHERE t.queue_id = :queue_id) q ON q.message = c.message -- if queue_id
 WHERE TRUE
 AND c.state = :state -- if state
 AND c.state IN ('pending', 'appending') -- if unfinished
-AND c.id > @before AND c.first_at >= CAST(@since AS DATETIME(6)) -- if since_ms
-AND c.id > @before AND c.first_at >= CAST(@since AS DATETIME(6)) -- if since
+AND c.id > @before_since AND c.first_at >= CAST(@since AS DATETIME(6)) -- if since_ms
+AND c.id > @before_since AND c.first_at >= CAST(@since AS DATETIME(6)) -- if since
+AND c.id <= @before_until_later + 1 AND c.first_at < CAST(@until AS DATETIME(6)) -- if until_ms
+AND c.id <= @before_until_later + 1 AND c.first_at < CAST(@until AS DATETIME(6)) -- if until
 AND lower(:sender) IN (lower(m.sender), lower(m."from")) -- if sender
+AND c.mailbox = :mailbox -- if mailbox
+AND (SELECT subject FROM message WHERE id = c.message) REGEXP :subject -- if subject
+AND (SELECT message_id FROM message WHERE id = c.message) REGEXP :message_id -- if message_id
 AND @late(:delay_ms * 1000)@ -- if delay_ms
 ORDER BY c.id DESC LIMIT :limit) f
 JOIN copy c ON c.id = f.id JOIN message m ON m.id = c.message JOIN delivery o ON o.id = c.claimed_by
@@ -87,12 +99,12 @@ round(max({}), 3)
 -- gives: hour stored bytes retried p50:number p95:number p99:number
 SET @since = @ago(:hours * 3600000)@
 -- then
-@find_before@
+@find_before(since)@
 -- then
 WITH copies AS (SELECT @us(c.stored_at)@ DIV 3600000000 AS hour, m.size, c.attempt > 1 AS retried,
 TIMESTAMPDIFF(MICROSECOND, c.first_at, c.stored_at) / 1000000.0 AS seconds
 FROM copy c JOIN message m ON m.id = c.message
-WHERE c.state = 'stored' AND c.role = 'inbox' AND c.id > @before AND c.first_at >= CAST(@since AS DATETIME(6))),
+WHERE c.state = 'stored' AND c.role = 'inbox' AND c.id > @before_since AND c.first_at >= CAST(@since AS DATETIME(6))),
 ranked AS (SELECT hour, size, retried, percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) OVER (PARTITION BY hour) AS p50,
 percentile_cont(0.95) WITHIN GROUP (ORDER BY seconds) OVER (PARTITION BY hour) AS p95,
 percentile_cont(0.99) WITHIN GROUP (ORDER BY seconds) OVER (PARTITION BY hour) AS p99 FROM copies)

@@ -2,9 +2,12 @@
 -- until now. What Postfix tried in vain before there was an attempt, without the lock or a database, was late all the same
 (CASE WHEN c.state IN ('pending', 'appending') THEN @now@ ELSE coalesce(c.stored_at, c.attempt_at) END - r.at)
 
+-- word seconds_at: a time as struct ledger_filter has it
+pg_catalog.to_timestamp(pg_catalog.ltrim({}::text, '@')::double precision)
+
 -- list: copies, newest first. Each value is a filter, and its condition stands there only if it is asked for, so that an
 -- index can be used. Postfix's time has whole seconds
--- takes: state unfinished since_ms since recipient sender queue_id delay_ms limit
+-- takes: state unfinished since_ms since until_ms until recipient sender mailbox subject message_id queue_id delay_ms limit
 -- gives: at state queue_id account delay:number mailbox subject from sender message_id uid role recipients attempt error
 SELECT @utc(r.at)@ AS at, c.state, coalesce(t.queue_id, o.queue_id) AS queue_id, c.account,
 round(extract(epoch FROM @delay@)::numeric, 3) AS delay, c.mailbox, m.subject, m."from", m.sender, m.message_id, c.uid,
@@ -18,11 +21,16 @@ WHERE q.delivery = c.claimed_by AND q.queued_at < c.first_at - interval '1 secon
 AND c.state = :state -- if state
 AND c.state IN ('pending', 'appending') -- if unfinished
 AND c.first_at >= @ago(:since_ms)@ -- if since_ms
-AND c.first_at >= pg_catalog.to_timestamp(pg_catalog.ltrim(:since::text, '@')::double precision) -- if since
+AND c.first_at >= @seconds_at(:since)@ -- if since
+AND c.first_at < @ago(:until_ms)@ -- if until_ms
+AND c.first_at < @seconds_at(:until)@ -- if until
 AND c.id IN (SELECT id FROM @schema@.copy WHERE account = :recipient UNION SELECT o.id FROM @schema@.delivery d -- if recipient
 JOIN @schema@.copy o ON o.message = d.message AND o.account = d.account AND o.mailbox = d.mailbox -- if recipient
 WHERE d.recipient = :recipient) -- if recipient
 AND pg_catalog.lower(:sender) IN (pg_catalog.lower(m.sender), pg_catalog.lower(m."from")) -- if sender
+AND c.mailbox = :mailbox::text -- if mailbox
+AND m.subject ~ :subject::text -- if subject
+AND m.message_id ~ :message_id::text -- if message_id
 AND c.message IN (SELECT message FROM @schema@.delivery WHERE queue_id = :queue_id UNION -- if queue_id
 SELECT d.message FROM @schema@.try t JOIN @schema@.delivery d ON d.id = t.delivery WHERE t.queue_id = :queue_id) -- if queue_id
 AND @delay@ >= :delay_ms::bigint * interval '1 millisecond' -- if delay_ms

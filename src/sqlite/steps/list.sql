@@ -7,8 +7,8 @@ WHERE q.delivery = c.claimed_by AND q.queued_at < c.first_at - 1000000), c.first
 -- attempt, without the lock or a database, was late all the same
 (CASE WHEN c.state IN ('pending', 'appending') THEN @now@ ELSE coalesce(c.stored_at, c.attempt_at) END - @first_try@)
 
--- word since: a time as struct ledger_filter has it
-(CAST(substr(:since, 2) AS REAL) * 1000000)
+-- word seconds_at: a time as struct ledger_filter has it
+(CAST(substr({}, 2) AS REAL) * 1000000)
 
 -- word before: a copy that began before a moment, as did all those before it. No index has these times: ids are given in
 -- their order, so that halving finds it. A clock may have been wrong then, by up to a day
@@ -17,10 +17,16 @@ UNION ALL SELECT iif(k.first_at < moment, k.id, low), iif(k.first_at < moment, h
 FROM half CROSS JOIN @schema@.copy k ON k.id = (SELECT min(id) FROM @schema@.copy WHERE id >= (low + high) / 2)
 WHERE high - low > 1) SELECT max(low) FROM half)
 
+-- word not_after: a copy after which all began later than a moment
+(@before({} + 172800000000)@ + 1)
+
+-- word has_part: a comparison with a pattern of ledger_list.c. In those of GLOB only brackets, * and ? have a meaning
+GLOB ('*' || replace({}, '\^', '^') || '*')
+
 -- list: copies, newest first. Each value is a filter, and its condition stands there only if it is asked for; what is shown
 -- of a copy is looked up for those that are. Postfix's time has whole seconds. Copies that are not stored have an index,
 -- which is used only by a condition that says so in its words
--- takes: state unfinished since_ms since recipient sender queue_id delay_ms limit
+-- takes: state unfinished since_ms since until_ms until recipient sender mailbox subject message_id queue_id delay_ms limit
 -- gives: at state queue_id account delay:number mailbox subject from sender message_id uid role recipients attempt error
 SELECT @utc(@first_try@)@ AS at, c.state, coalesce(t.queue_id, o.queue_id) AS queue_id, c.account,
 printf('%.3f', @delay@ / 1000000.0) AS delay, c.mailbox, m.subject, m."from", m.sender, m.message_id, c.uid,
@@ -36,11 +42,16 @@ CROSS JOIN @schema@.message m ON m.id = c.message -- if sender
 WHERE true
 AND c.state <> 'stored' AND c.state IN ('pending', 'appending') -- if unfinished
 AND c.id > @before(@ago(:since_ms)@)@ AND c.first_at >= @ago(:since_ms)@ -- if since_ms
-AND c.id > @before(@since@)@ AND c.first_at >= @since@ -- if since
+AND c.id > @before(@seconds_at(:since)@)@ AND c.first_at >= @seconds_at(:since)@ -- if since
+AND c.id <= @not_after(@ago(:until_ms)@)@ AND c.first_at < @ago(:until_ms)@ -- if until_ms
+AND c.id <= @not_after(@seconds_at(:until)@)@ AND c.first_at < @seconds_at(:until)@ -- if until
 AND c.id IN (SELECT id FROM @schema@.copy WHERE account = :recipient UNION SELECT o.id FROM @schema@.delivery d -- if recipient
 CROSS JOIN @schema@.copy o ON o.message = d.message AND o.account = d.account AND o.mailbox = d.mailbox -- if recipient
 WHERE d.recipient = :recipient) -- if recipient
 AND lower(:sender) IN (lower(m.sender), lower(m."from")) -- if sender
+AND c.mailbox = :mailbox -- if mailbox
+AND (SELECT subject FROM @schema@.message WHERE id = c.message) @has_part(:subject)@ -- if subject
+AND (SELECT message_id FROM @schema@.message WHERE id = c.message) @has_part(:message_id)@ -- if message_id
 AND c.message IN (SELECT d.message -- if queue_id
 FROM @schema@.try t CROSS JOIN @schema@.delivery d ON d.id = t.delivery WHERE t.queue_id = :queue_id) -- if queue_id
 AND @delay@ >= :delay_ms * 1000 -- if delay_ms

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * config: the settings in force. */
+#include <stdio.h>
+
+#include "cmd/cmd.h"
+#include "cmd/table.h"
+#include "replay/replay_answer.h"
+
+static void add_setting(void *context, const char *name, const char *value)
+{
+    json_object_set_new(context, name, replay_json_text(value));
+}
+
+static void print_settings(const struct config *config, enum config_print which, bool json)
+{
+    json_t *object = json ? json_object() : NULL;
+    if (object == NULL) {
+        config_print(stdout, config, which);
+        return;
+    }
+    config_tell(config, which, add_setting, object);
+    table_print_json(object);
+}
+
+int cmd_config(struct cmd *cmd)
+{
+    bool own = false, defaults = false, test = false, json = false;
+    const struct cmd_option words[] = {{"n", .flag = &own},
+                                       {"d", .flag = &defaults},
+                                       {"test", .flag = &test},
+                                       {"json", .flag = &json},
+                                       {.name = NULL}};
+    bool good = cmd_parse(cmd, words, 0, 0, NULL);
+    if (good && own + defaults + test > 1)
+        good = cmd_wrong(cmd, "give only one of -n, -d and --test");
+    if (!good)
+        return CMD_USAGE;
+    int status = 0;
+    if (defaults)
+        cmd->config = config_defaults();
+    else
+        status = cmd_open(cmd);
+    if (status == 0 && !test)
+        print_settings(cmd->config,
+                       defaults ? CONFIG_PRINT_DEFAULTS
+                       : own    ? CONFIG_PRINT_NON_DEFAULT
+                                : CONFIG_PRINT_ALL,
+                       json);
+    return status;
+}

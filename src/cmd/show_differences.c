@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Sections of two messages, side by side. */
+#include "cmd/show_differences.h"
+
+#include <glib.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ledger/ledger_report.h"
+
+/* Of a message: what is compared, by name, in order. */
+struct side {
+    GPtrArray *names;
+    GHashTable *texts;
+};
+
+static void side_clear(struct side *side)
+{
+    g_clear_pointer(&side->names, g_ptr_array_unref);
+    g_clear_pointer(&side->texts, g_hash_table_unref);
+}
+
+/* Adds to what has this name already, such as the second address of To. Takes the text over. */
+static void side_add(struct side *side, const char *name, char *text)
+{
+    const char *before = g_hash_table_lookup(side->texts, name);
+    if (before == NULL) {
+        g_ptr_array_add(side->names, g_strdup(name));
+    } else {
+        char *alone OD_CLEANUP(base_free) = text;
+        text = base_printf("%s, %s", before, alone);
+    }
+    g_hash_table_insert(side->texts, g_strdup(name), text);
+}
+
+static void add_fields(struct side *side, const struct ledger_table *messages, size_t row)
+{
+    static const struct {
+        size_t column;
+        const char *name;
+    } fields[] = {
+        {FIND_MESSAGES_SUBJECT, "Subject"},
+        {FIND_MESSAGES_DATE, "Date"},
+        {FIND_MESSAGES_IN_REPLY_TO, "In-Reply-To"},
+        {FIND_MESSAGES_REFERENCES, "References"},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(fields); i++)
+        side_add(side, fields[i].name, base_strdup(ledger_cell(messages, row, fields[i].column)));
+}
+
+static void add_address_fields(struct side *side, const struct ledger_table *addresses)
+{
+    for (size_t row = 0; row < addresses->rows; row++) {
+        const char *name = ledger_cell(addresses, row, SHOW_ADDRESSES_NAME);
+        const char *address = ledger_cell(addresses, row, SHOW_ADDRESSES_ADDRESS);
+        char *role OD_CLEANUP(base_free) = base_strdup(ledger_cell(addresses, row, SHOW_ADDRESSES_ROLE));
+        role[0] = g_ascii_toupper(role[0]);
+        side_add(side, role, name[0] != '\0' ? base_printf("%s <%s>", name, address) : base_strdup(address));
+    }
+}
+
+static void add_parts(struct side *side, const struct ledger_table *parts)
+{
+    for (size_t row = 0; row < parts->rows; row++) {
+        const char *filename = ledger_cell(parts, row, SHOW_PARTS_FILENAME);
+        char *name OD_CLEANUP(base_free) = base_printf("part %s", ledger_cell(parts, row, SHOW_PARTS_PATH));
+        side_add(side, name,
+                 base_printf("%s%s%s, %s bytes, sha256 %s", ledger_cell(parts, row, SHOW_PARTS_TYPE),
+                             filename[0] != '\0' ? " " : "", filename, ledger_cell(parts, row, SHOW_PARTS_SIZE),
+                             ledger_cell(parts, row, SHOW_PARTS_SHA256)));
+    }
+}
+
+static bool read_side(struct cmd *cmd, const struct ledger_table *messages, size_t row, struct side *side)
+{
+    const char *id = ledger_cell(messages, row, FIND_MESSAGES_ID);
+    struct ledger_table *parts OD_CLEANUP(ledger_table_free) = NULL;
+    struct ledger_table *addresses OD_CLEANUP(ledger_table_free) =
+        ledger_show(cmd->ledger, "addresses", id, &cmd->fault);
+    if (addresses != NULL)
+        parts = ledger_show(cmd->ledger, "parts", id, &cmd->fault);
+    if (parts == NULL)
+        return false;
+    side->names = g_ptr_array_new_with_free_func(g_free);
+    side->texts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free);
+    add_fields(side, messages, row);
+    add_address_fields(side, addresses);
+    add_parts(side, parts);
+    return true;
+}
+
+static void add_difference(struct ledger_table *table, const char *name, const struct side *first,
+                           const struct side *this)
+{
+    const char *texts[] = {g_hash_table_lookup(first->texts, name), g_hash_table_lookup(this->texts, name)};
+    if (g_strcmp0(texts[0], texts[1]) == 0)
+        return;
+    ledger_table_add(table, name);
+    ledger_table_add(table, texts[0]);
+    ledger_table_add(table, texts[1]);
+}
+
+/* The first with its Message-ID, of which the key is made; there is at least the message itself. */
+static size_t find_oldest(const struct ledger_table *messages, size_t row)
+{
+    size_t first = 0;
+    while (strcmp(ledger_cell(messages, first, FIND_MESSAGES_LOCK_KEY),
+                  ledger_cell(messages, row, FIND_MESSAGES_LOCK_KEY)) != 0)
+        first++;
+    return first;
+}
+
+struct ledger_table *show_differences(struct cmd *cmd, const struct ledger_table *messages, size_t row)
+{
+    struct side first OD_CLEANUP(side_clear) = {.names = NULL}, this OD_CLEANUP(side_clear) = {.names = NULL};
+    size_t oldest = find_oldest(messages, row);
+    static const char *const names[] = {"what", "first", "this"};
+    if (oldest == row)
+        return ledger_table_new(names, G_N_ELEMENTS(names));
+    if (!read_side(cmd, messages, oldest, &first) || !read_side(cmd, messages, row, &this))
+        return NULL;
+    struct ledger_table *table = ledger_table_new(names, G_N_ELEMENTS(names));
+    for (guint i = 0; i < first.names->len; i++)
+        add_difference(table, g_ptr_array_index(first.names, i), &first, &this);
+    for (guint i = 0; i < this.names->len; i++)
+        if (!g_hash_table_contains(first.texts, g_ptr_array_index(this.names, i)))
+            add_difference(table, g_ptr_array_index(this.names, i), &first, &this);
+    return table;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The bytes of the message are not known any more, only its digest and its Message-ID. So a copy that the server has changed
+ * cannot be recognised: where a message of that id has other content, nothing is certain. */
+#include "cmd/show_look.h"
+
+#include <glib.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/privilege.h"
+#include "decode/explanation.h"
+#include "ledger/ledger_report.h"
+#include "mailbox/mailbox.h"
+#include "message/message_comparison.h"
+#include "message/message_digest.h"
+
+#define NEWEST 500                   /* in a Sent mailbox, as in a delivery */
+#define TRANSPORT_MOST (1024 * 1024) /* what transport may have added to another copy, likewise */
+
+/* What is looked for, and what is met. */
+struct look {
+    struct cmd *cmd;
+    const struct config *config;
+    const struct ledger_table *messages;
+    struct message message; /* its digest and, if every server returns it as it is, its id */
+    int64_t received_at, size;
+    struct message_digest *digest; /* of the candidate */
+    bool met;   /* a candidate with the id, or without any, whose content is that of no message shown */
+    bool by_id; /* a Sent copy: a mail program may have stored it, and its id decides */
+};
+
+static const char *const *fields_left_out(const struct look *look)
+{
+    return (const char *const *)look->config->identity.ignore;
+}
+
+static void feed_content(void *context, const void *bytes, size_t size)
+{
+    struct look *look = context;
+    message_digest_feed(look->digest, bytes, size);
+}
+
+/* Whether this is the content of a message that has been found, such as another one with the same id. */
+static bool is_shown(const struct look *look, const unsigned char digest[MESSAGE_DIGEST_SIZE])
+{
+    char hex[2 * MESSAGE_DIGEST_SIZE + 1];
+    base_hex(digest, MESSAGE_DIGEST_SIZE, hex);
+    for (size_t row = 0; row < look->messages->rows; row++)
+        if (strcmp(ledger_cell(look->messages, row, FIND_MESSAGES_DIGEST), hex) == 0)
+            return true;
+    return false;
+}
+
+static enum candidate judge_content(void *context)
+{
+    struct look *look = context;
+    unsigned char digest[MESSAGE_DIGEST_SIZE];
+    (void)message_digest_end(look->digest, digest);
+    message_digest_free(&look->digest);
+    look->digest = message_digest_new(fields_left_out(look));
+    if (memcmp(digest, look->message.digest, sizeof(digest)) == 0)
+        return CANDIDATE_SAME;
+    look->met = look->met || !is_shown(look, digest);
+    return CANDIDATE_OTHER;
+}
+
+static void look_at_id(void *context, const void *bytes, size_t size)
+{
+    message_comparison_feed(context, bytes, size);
+}
+
+static enum candidate look_by_id(void *context)
+{
+    switch (message_comparison_end(context)) {
+    case MESSAGE_SAME:
+        return CANDIDATE_SAME;
+    case MESSAGE_SIMILAR:
+        return CANDIDATE_SIMILAR;
+    case MESSAGE_OTHER:
+        break;
+    }
+    return CANDIDATE_OTHER;
+}
+
+/* By content, or by this id. */
+static enum search_result search_for(struct look *look, struct mailbox *mailbox, const char *name,
+                                     const struct message *message, bool by_id, uint32_t *ret_uid, struct fault *fault)
+{
+    uint32_t uidvalidity;
+    bool has_id = message->message_id != NULL;
+    struct message_comparison *ids OD_CLEANUP(message_comparison_free) = has_id ? message_comparison_new_id(message)
+                                                                                : NULL;
+    const struct search_reader reader = {.feed = has_id ? look_at_id : NULL, .end = look_by_id, .context = ids};
+    look->digest = message_digest_new(fields_left_out(look));
+    const struct search search = {
+        .mailbox = name,
+        .message_id = message->message_id,
+        .internal_date = look->received_at,
+        .smallest = 1,
+        .largest = has_id ? 0 : look->size + TRANSPORT_MOST,
+        .newest = by_id ? NEWEST : 0,
+        .by_id = by_id,
+        .whole = by_id ? reader : (struct search_reader){.feed = feed_content, .end = judge_content, .context = look},
+        .ids = reader,
+    };
+    enum search_result result = mailbox_search(mailbox, &search, &uidvalidity, ret_uid, fault);
+    message_digest_free(&look->digest);
+    return result;
+}
+
+/* What becomes of a copy; the reason, in *fault, is empty unless there is something to say. */
+static enum search_result look_in(struct look *look, struct mailbox *mailbox, const char *name, const char *error,
+                                  uint32_t *ret_uid, struct fault *fault)
+{
+    look->met = false;
+    bool by_id = look->by_id && look->message.message_id != NULL;
+    enum search_result result = search_for(look, mailbox, name, &look->message, by_id, ret_uid, fault);
+    if (result != SEARCH_ABSENT)
+        return result;
+    char *id OD_CLEANUP(base_free) = explanation_id(look->config->lock.namespace, &look->message);
+    const struct message explanation = {.message_id = id, .message_id_length = strlen(id)};
+    result = search_for(look, mailbox, name, &explanation, true, ret_uid, fault);
+    if (result == SEARCH_FOUND)
+        (void)fault_set(fault, "attached to an explanation");
+    if (result != SEARCH_ABSENT || (!look->met && error[0] == '\0'))
+        return result;
+    if (look->met)
+        (void)fault_set(fault, "a message %s has other content: it is another one, or the server has changed this one",
+                        look->message.message_id != NULL ? "with its Message-ID" : "of those days");
+    else
+        (void)fault_set(fault, "it is not there, but may be elsewhere: %s", error);
+    return SEARCH_TROUBLE;
+}
+
+/* The configuration with the account's server: where there are several, that of the address with the account's name, since
+ * the record has no servers. NULL: that is not known. */
+static const struct config *look_server(struct cmd *cmd, const char *account, struct fault *fault)
+{
+    struct route route OD_CLEANUP(route_clear) = {.account = NULL};
+    if (config_server_count(cmd->config) == 0)
+        return cmd->config;
+    if (cmd_find_route(cmd, account, &route) == ROUTE_OK && strcmp(route.account, account) == 0)
+        return route.server;
+    fault_set(fault, "it is not known on which IMAP server: no address of that name leads to account %s", account);
+    return NULL;
+}
+
+static void add_result(struct look *look, const struct ledger_table *copies, size_t row, struct ledger_table *table)
+{
+    static const char *const words[] = {
+        [SEARCH_FOUND] = "there", [SEARCH_ABSENT] = "not there", [SEARCH_TROUBLE] = "cannot be told"};
+    struct fault fault = {.text = ""};
+    const char *account = ledger_cell(copies, row, SHOW_COPIES_ACCOUNT);
+    const char *name = ledger_cell(copies, row, SHOW_COPIES_MAILBOX);
+    uint32_t uid = 0;
+    enum search_result result = SEARCH_TROUBLE;
+    look->by_id = strcmp(ledger_cell(copies, row, SHOW_COPIES_ROLE), "sent") == 0;
+    const struct config *server = look_server(look->cmd, account, &fault);
+    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = server != NULL ? mailbox_open(server, account, 0, &fault)
+                                                                       : NULL;
+    if (mailbox != NULL)
+        result = look_in(look, mailbox, name, ledger_cell(copies, row, SHOW_COPIES_ERROR), &uid, &fault);
+    char *number OD_CLEANUP(base_free) = base_printf("%u", uid);
+    ledger_table_add(table, account);
+    ledger_table_add(table, name);
+    ledger_table_add(table, words[result]);
+    ledger_table_add(table, result == SEARCH_FOUND ? number : NULL);
+    ledger_table_add(table, fault.text[0] != '\0' ? fault.text : NULL);
+}
+
+/* What the ledger knows of the message. */
+static void take_message(struct look *look, size_t row, char **id)
+{
+    const char *digest = ledger_cell(look->messages, row, FIND_MESSAGES_DIGEST);
+    g_autoptr(GDateTime)
+        at = g_date_time_new_from_iso8601(ledger_cell(look->messages, row, FIND_MESSAGES_RECEIVED_AT), NULL);
+    look->received_at = at != NULL ? g_date_time_to_unix(at) : 0;
+    look->size = g_ascii_strtoll(ledger_cell(look->messages, row, FIND_MESSAGES_SIZE), NULL, 10);
+    for (size_t i = 0; i < MESSAGE_DIGEST_SIZE && digest[2 * i] != '\0'; i++)
+        look->message.digest[i] =
+            (unsigned char)(g_ascii_xdigit_value(digest[2 * i]) << 4 | g_ascii_xdigit_value(digest[2 * i + 1]));
+    *id = base_strdup(ledger_cell(look->messages, row, FIND_MESSAGES_MESSAGE_ID));
+    if (mailbox_searchable(*id, strlen(*id), false)) /* else the record may have it otherwise */
+        look->message.message_id = *id;
+    look->message.message_id_length = strlen(*id);
+}
+
+struct ledger_table *show_look(struct cmd *cmd, const struct ledger_table *messages, size_t row)
+{
+    struct look look = {.cmd = cmd, .config = cmd->config, .messages = messages};
+    char *id OD_CLEANUP(base_free) = NULL;
+    struct ledger_table *copies OD_CLEANUP(ledger_table_free) =
+        ledger_show(cmd->ledger, "copies", ledger_cell(messages, row, FIND_MESSAGES_ID), &cmd->fault);
+    if (copies == NULL || !mailbox_load(cmd->config, &cmd->fault) ||
+        !privilege_become(cmd->config->service.user, false, &cmd->fault))
+        return NULL;
+    take_message(&look, row, &id);
+    static const char *const names[] = {"account", "mailbox", "copy", "uid", "reason"};
+    struct ledger_table *table = ledger_table_new(names, G_N_ELEMENTS(names));
+    table->types[3] = SQL_TYPE_NUMBER;
+    for (size_t i = 0; i < copies->rows; i++)
+        add_result(&look, copies, i, table);
+    return table;
+}

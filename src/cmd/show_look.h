@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * show --look: whether the copies of a message are still in their mailboxes. */
+#ifndef ONCEDROP_SHOW_LOOK_H
+#define ONCEDROP_SHOW_LOOK_H
+
+#include "cmd/cmd.h"
+#include "ledger/ledger_query.h"
+
+/* Searches the mailbox of each copy, as replay --verify does, and tells only what is certain. For root it becomes
+ * service.user for good before the first search; the ledger must be connected by then.
+ *
+ * messages  the result of ledger_find_messages; row: the message
+ *
+ * Returns a row for each copy, with the columns account, mailbox, copy ("there", "not there", "cannot be told"), uid, and
+ * reason (why not; or how it is there, if not as it came). NULL with the command's fault set if the ledger does not answer,
+ * or root cannot become that user. */
+struct ledger_table *show_look(struct cmd *cmd, const struct ledger_table *messages, size_t row) OD_MUST;
+
+#endif

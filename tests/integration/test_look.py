@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: ISC
+"""show --look: what is certain of each copy, and nothing else.
+
+Seen to fail with: any message with the id taken for this one; a failed search, or a login that fails, taken for absence; other
+content under the id not counted; a Sent copy compared by content; the explanation in place of a message not looked for; a copy
+that is filed elsewhere called absent."""
+
+import json
+import re
+
+import expect
+import pytest
+from lab.messages import message, new_id
+from lab.process import free_port
+
+
+def looked(site, asked, exit=0):
+    """mailbox: (what became of the copy, its reason), of each message."""
+    done = site.run("show", "--look", "--json", asked)
+    assert done.exit == exit, done
+    return [{row["mailbox"]: (row["copy"], row["reason"]) for row in one["look"]} for one in json.loads(done.out)["messages"]]
+
+
+def remove(site, account, mailbox="INBOX"):
+    with site.lab.dovecot.session(account) as session:
+        session.select(mailbox)
+        session.store("1:*", "+FLAGS", r"\Deleted")
+        session.expunge()
+
+
+def put(site, account, mail, mailbox="INBOX"):
+    with site.lab.dovecot.session(account) as session:
+        assert session.append(mailbox, None, None, mail.replace(b"\n", b"\r\n"))[0] == "OK"
+
+
+@pytest.mark.parametrize("id", [None, False, 'q"uote@test.example'])
+def test_there_and_not_there(site, id):
+    """With an id to search for, without, and with one that no server finds."""
+    scuba = site.account()
+    for _ in range(2):      # it is neither the first nor the last
+        expect.stored(site.deliver(message(body="another\n"), scuba))
+    expect.stored(site.deliver(message(id=id), scuba, "-q", "4LOOK"))
+    expect.stored(site.deliver(message(body="another\n"), scuba))
+    done = site.run("show", "--look", "4LOOK")
+    assert re.search(r"^look\n.*\n.*  there +3 *$", done.out, re.M), done
+    assert looked(site, "4LOOK") == [{"INBOX": ("there", None)}]
+    with site.lab.dovecot.session(scuba) as session:
+        session.select("INBOX")
+        session.uid("store", "3", "+FLAGS", r"\Deleted")
+        session.expunge()
+    [found] = looked(site, "4LOOK")
+    # Without an id, any of the others may be this one, changed by the server.
+    assert found["INBOX"][0] == ("not there" if id is None else "cannot be told"), found
+    remove(site, scuba)
+    assert looked(site, "4LOOK") == [{"INBOX": ("not there", None)}]
+    assert "look" not in json.loads(site.run("show", "--json", "4LOOK").out)["messages"][0]
+
+
+def test_nothing_is_changed(site):
+    scuba = site.account()
+    expect.stored(site.deliver(message(), scuba, "-q", "4LOOK"))
+    remove(site, scuba)
+    before = site.sql("SELECT * FROM oncedrop.copy"), site.sql("SELECT * FROM oncedrop.delivery")
+    assert looked(site, "4LOOK") == [{"INBOX": ("not there", None)}]
+    assert (site.sql("SELECT * FROM oncedrop.copy"), site.sql("SELECT * FROM oncedrop.delivery")) == before
+    assert site.count(scuba) == 0
+
+
+def test_what_cannot_be_told(site):
+    scuba, id = site.account(), new_id()
+    expect.stored(site.deliver(message(id=id), scuba))
+    port = site.settings["imap.port"]
+    site.settings["imap.port"] = free_port()
+    [found] = looked(site, id)
+    assert found["INBOX"][0] == "cannot be told" and "cannot connect" in found["INBOX"][1], found
+    site.settings["imap.port"] = port
+    remove(site, scuba)
+    put(site, scuba, message(id=id, body="other\n"))
+    [found] = looked(site, id)
+    assert found["INBOX"][0] == "cannot be told" and "other content" in found["INBOX"][1], found
+
+
+def test_of_variants_each_is_looked_for(site):
+    """Other content under its id is no reason for doubt, if it is that of another message on record."""
+    scuba, id = site.account(), new_id()
+    for body in ("one\n", "two\n"):
+        expect.stored(site.deliver(message(id=id, body=body), scuba))
+    assert looked(site, id) == [{"INBOX": ("there", None)}, {"INBOX": ("there", None)}]
+    with site.lab.dovecot.session(scuba) as session:
+        session.select("INBOX")
+        session.uid("store", "1", "+FLAGS", r"\Deleted")
+        session.expunge()
+    assert looked(site, id) == [{"INBOX": ("not there", None)}, {"INBOX": ("there", None)}]
+
+
+def test_a_sent_copy_is_known_by_its_id(site):
+    """A mail program may have stored it, with a header of its own."""
+    lisa, id = site.account("lisa"), new_id()
+    expect.stored(site.deliver(message(id=id, sender=lisa), lisa))
+    assert looked(site, id) == [{"INBOX": ("there", None), "Sent": ("there", None)}]
+    remove(site, lisa, "Sent")
+    assert looked(site, id) == [{"INBOX": ("there", None), "Sent": ("not there", None)}]
+    put(site, lisa, message(id=id, sender=lisa, headers="X-Mailer: x\n"), "Sent")
+    assert looked(site, id) == [{"INBOX": ("there", None), "Sent": ("there", None)}]
+
+
+def test_a_copy_that_is_filed_elsewhere(site):
+    """Where there is an explanation of the copy, its absence from the mailbox means little."""
+    scuba, id = site.account(), new_id()
+    expect.stored(site.deliver(message(id=id), scuba))
+    site.sql("UPDATE oncedrop.copy SET error = 'stored in another mailbox'")
+    assert looked(site, id) == [{"INBOX": ("there", None)}]
+    remove(site, scuba)
+    [found] = looked(site, id)
+    assert found["INBOX"][0] == "cannot be told" and "stored in another mailbox" in found["INBOX"][1], found
+
+
+def test_a_mailbox_that_is_gone(site):
+    lisa, id = site.account("lisa"), new_id()
+    expect.stored(site.deliver(message(id=id, sender=lisa), lisa))
+    site.sql("UPDATE oncedrop.copy SET mailbox = 'Gone' WHERE role = 'sent'")
+    assert looked(site, id) == [{"INBOX": ("there", None), "Gone": ("not there", None)}]
