@@ -16,7 +16,7 @@ _oncedrop_options() {
         restore) echo '--account --since -j --deleted --dry-run --json' ;;
         ledger) echo '--running' ;;
         setup) echo '--domain --way --accounts --sent-copies --conninfo --postmaster --root --dry-run --undo' ;;
-        check) echo '--send --json' ;;
+        check) echo '--send --quick --json' ;;
         locks | route | version) echo '--json' ;;
         config) echo '-n -d --test --json' ;;
         show) echo '--digest --look --utc --json' ;;

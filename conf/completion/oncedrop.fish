@@ -85,6 +85,7 @@ complete -c oncedrop -n '__oncedrop_in setup' -l root -rF -d 'work on the files 
 complete -c oncedrop -n '__oncedrop_in setup' -l dry-run -d 'only print it'
 complete -c oncedrop -n '__oncedrop_in setup' -l undo -d 'restore what it changed'
 complete -c oncedrop -n '__oncedrop_in ledger' -l running -d 'copy although deliveries go on'
+complete -c oncedrop -n '__oncedrop_in check' -l quick -d 'for a health check'
 complete -c oncedrop -n '__oncedrop_in check' -l send -d 'send a message, too'
 complete -c oncedrop -n '__oncedrop_in config' -s n -d 'those that differ from the defaults'
 complete -c oncedrop -n '__oncedrop_in config' -s d -d 'the defaults'

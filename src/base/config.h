@@ -35,6 +35,7 @@ enum delivery_overquota { OVERQUOTA_DEFER, OVERQUOTA_BOUNCE };
 enum delivery_rejected { REJECTED_BOUNCE, REJECTED_QUARANTINE };
 enum record_level { RECORD_ENVELOPE, RECORD_HEADERS, RECORD_TEXT, RECORD_RAW };
 enum log_to { LOG_TO_SYSLOG, LOG_TO_STDERR };
+enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
 /* What may change while the configuration is in use: config_renew_password. */
@@ -109,11 +110,13 @@ struct config {
     struct {
         char *user; /* that deliveries run as; "": the user who runs the program */
         int64_t workers;
-        char *socket;  /* path of a unix socket, or ADDRESS:PORT */
-        char *clients; /* names of users, separated by blanks or commas, who may deliver to everybody */
+        char *socket;   /* path of a unix socket, or ADDRESS:PORT */
+        char *clients;  /* names of users, separated by blanks or commas, who may deliver to everybody */
+        char *networks; /* likewise, from which clients may connect to an ADDRESS:PORT, besides this host; network.h */
     } service;
     struct {
         enum log_to to;
+        enum log_format format; /* on stderr */
         enum log_level level;
     } log;
     /* Not settings themselves: */

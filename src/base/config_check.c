@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/network.h"
+
 /* Reports a setting (given by its address in the configuration), where it was set, and why it is wrong. Always
  * false. */
 OD_PRINTF(3, 4)
@@ -183,8 +185,17 @@ static bool valid_names(const struct config_loading *it)
     return true;
 }
 
+static bool valid_networks(const struct config_loading *it)
+{
+    char *wrong OD_CLEANUP(base_free) = network_list_wrong(it->config->service.networks);
+    return wrong == NULL || refuse_value(it, &it->config->service.networks,
+                                         "%s is no network: ADDRESS/BITS, such as 192.0.2.0/24 or 2001:db8::/32, with"
+                                         " nothing but zeros behind these bits",
+                                         wrong);
+}
+
 bool config_check(const struct config_loading *loading)
 {
     return valid_schema(loading) && valid_engine(loading) && valid_times(loading) && valid_paths(loading) &&
-           valid_imap(loading) && valid_names(loading);
+           valid_imap(loading) && valid_names(loading) && valid_networks(loading);
 }

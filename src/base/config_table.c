@@ -93,8 +93,10 @@ const struct setting config_table[] = {
     RANGE(service, workers, NUMBER, "4", 1, 300, "how many connections the service serves at a time"),
     STRING(service, socket, CONFIG_SERVICE_SOCKET, SETTING_REQUIRED | SETTING_WORD, "where the service listens"),
     STRING(service, clients, "postfix", 0, "the users who may deliver to everybody through the service"),
+    STRING(service, networks, "", 0, "the networks from which the service takes connections"),
 
     CHOICE(log, to, "syslog", "where the log goes", "syslog", "stderr"),
+    CHOICE(log, format, "text", "the form of what goes to stderr", "text", "json"),
     CHOICE(log, level, "info", "how much to log", "error", "warning", "info", "debug"),
     {.group = NULL},
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * One line per event, to syslog and, with -v, to a descriptor. */
+ * One line per event, to syslog, and to a descriptor if stderr is the log, or with -v. */
 #include "base/log.h"
 
 #include <errno.h>
@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/log_time.h"
+
 enum { LINE_LIMIT = 2000 };
 
 static const struct {
@@ -28,124 +30,18 @@ static const struct {
     [LOG_LEVEL_INFO] = {"info", "", LOG_INFO},
 };
 
+static enum log_format copy_format = LOG_FORMAT_TEXT;
 static enum log_level limit = LOG_LEVEL_WARNING;
 static bool use_syslog = true;
 static bool syslog_opened;
 static int copy_fd = -1;
 
-void log_open(enum log_to to, enum log_level level, bool verbose, int stderr_fd)
+void log_open(enum log_to to, enum log_format format, enum log_level level, bool verbose, int stderr_fd)
 {
     limit = verbose && level < LOG_LEVEL_DEBUG ? level + 1 : level;
     use_syslog = to == LOG_TO_SYSLOG || stderr_fd < 0;
+    copy_format = format;
     copy_fd = verbose || to == LOG_TO_STDERR ? stderr_fd : -1;
-}
-
-/* Whether a character is safe to show: not a control character, not one that changes text direction or joins invisibly
- * (bidi controls, tags, zero-width characters), and not private use. */
-static bool is_plain(gunichar c)
-{
-    switch (g_unichar_type(c)) {
-    case G_UNICODE_CONTROL:
-    case G_UNICODE_FORMAT:
-    case G_UNICODE_UNASSIGNED:
-    case G_UNICODE_PRIVATE_USE:
-    case G_UNICODE_SURROGATE:
-    case G_UNICODE_LINE_SEPARATOR:
-    case G_UNICODE_PARAGRAPH_SEPARATOR:
-        return false;
-    default:
-        break;
-    }
-    /* letters and marks by type, but invisible: fillers, the grapheme joiner, variation selectors */
-    return c != 0x034f && c != 0x115f && c != 0x1160 && c != 0x3164 && c != 0xffa0 && (c < 0xe0100 || c > 0xe01ef);
-}
-
-/* Length of the UTF-8 character at text; 0 if it is not valid or must be escaped. */
-static size_t plain_length(const char *text)
-{
-    gunichar c = g_utf8_get_char_validated(text, -1);
-    if (c == (gunichar)-1 || c == (gunichar)-2 || !is_plain(c))
-        return 0;
-    return g_utf8_skip[(unsigned char)*text];
-}
-
-/* What to escape in addition to unsafe characters. */
-enum context {
-    OF_LINE,   /* nothing: its parts are already escaped */
-    OF_OUTPUT, /* the backslash */
-    OF_TEXT, /* anything that looks like a field of the log line, except uid= and mailbox=, which are part of this text */
-    OF_FIELD, /* the same, and anything that could end the field */
-};
-
-/* Whether the '=' at `at` completes what looks like the name of a log field. */
-static bool ends_name(const char *text, const char *at, enum context context)
-{
-    static const char *const names[] = {"message-id", "to",   "account", "size",  "delay", "delays", "dsn",
-                                        "status",     "from", "orig_to", "relay", "uid",   "mailbox"};
-    size_t count = sizeof(names) / sizeof(*names) - (context == OF_TEXT ? 2 : 0);
-    const char *name = at;
-    while (name > text && (g_ascii_isalnum(name[-1]) || name[-1] == '-' || name[-1] == '_'))
-        name--;
-    for (size_t i = 0; i < count; i++)
-        if ((size_t)(at - name) == strlen(names[i]) && memcmp(name, names[i], strlen(names[i])) == 0)
-            return true;
-    return false;
-}
-
-static bool is_structure(const char *text, const char *at, enum context context)
-{
-    if (context < OF_TEXT)
-        return false;
-    if (context == OF_FIELD && (*at == '<' || *at == '>' || (*at == ' ' && at > text && at[-1] == ',')))
-        return true;
-    return *at == '=' && ends_name(text, at, context);
-}
-
-/* Returns whether all of the text fitted. */
-static bool escape(const char *text, char *out, size_t size, enum context context)
-{
-    const char *start = text;
-    size_t used = 0;
-    while (*text) {
-        char piece[8];
-        size_t length = is_structure(start, text, context) ? 0 : plain_length(text);
-        size_t step = length > 0 ? length : 1;
-        if (length == 0)
-            length = (size_t)snprintf(piece, sizeof(piece), "\\%03o", (unsigned)(unsigned char)*text);
-        else if (context != OF_LINE && *text == '\\')
-            length = (size_t)snprintf(piece, sizeof(piece), "\\\\");
-        else
-            memcpy(piece, text, length);
-        if (used + length >= size)
-            break;
-        memcpy(out + used, piece, length);
-        used += length;
-        text += step;
-    }
-    out[used] = '\0';
-    return *text == '\0';
-}
-
-#define ESCAPE_FUNCTION(function, context) \
-    const char *function(const char *text, char *out, size_t size) \
-    { \
-        if (size > 0) \
-            (void)escape(text, out, size, context); \
-        return out; \
-    }
-
-ESCAPE_FUNCTION(log_escape, OF_OUTPUT)
-ESCAPE_FUNCTION(log_escape_field, OF_FIELD)
-ESCAPE_FUNCTION(log_escape_text, OF_TEXT)
-
-static void write_copy(enum log_level level, const char *line)
-{
-    char text[LINE_LIMIT + 64];
-    int length = snprintf(text, sizeof(text), "oncedrop[%ld]: %s: %s\n", (long)getpid(), levels[level].name, line);
-    /* A single write, so that lines of several processes do not mix. Mail must not stop because the log cannot be
-     * written. */
-    if (length > 0 && write(copy_fd, text, (size_t)length) < 0)
-        return;
 }
 
 static void write_syslog(enum log_level level, const char *line)
@@ -156,25 +52,44 @@ static void write_syslog(enum log_level level, const char *line)
     syslog(LOG_MAIL | levels[level].priority, "%s%s", levels[level].prefix, line);
 }
 
+/* line: as text, with all that log_line_json gets as members and message. */
+static void write_copy(enum log_level level, const char *line, const char *members, const char *message)
+{
+    char text[LOG_JSON_MAX];
+    size_t length = copy_format == LOG_FORMAT_JSON ? log_line_json(levels[level].name, members, message, text)
+                                                   : (size_t)snprintf(text, sizeof(text), "oncedrop[%ld]: %s: %s\n",
+                                                                      (long)getpid(), levels[level].name, line);
+    /* A single write, so that lines of several processes do not mix. Mail must not stop because the log cannot be
+     * written. */
+    if (write(copy_fd, text, length) < 0)
+        return;
+}
+
+/* Without control characters, and cut to the limit. */
+static void make_line(const char *raw, char line[LINE_LIMIT + 1])
+{
+    if (raw[log_escape_as(LOG_ESCAPE_LINE, raw, line, LINE_LIMIT + 1)] == '\0')
+        return;
+    (void)log_escape_as(LOG_ESCAPE_LINE, raw, line, LINE_LIMIT + 1 - strlen("..."));
+    memcpy(line + strlen(line), "...", sizeof("..."));
+}
+
 OD_PRINTF(2, 0)
 static void write_line(enum log_level level, const char *format, va_list arguments)
 {
-    int kept = errno;
+    int before = errno;
     char raw[LINE_LIMIT + 2] = "";
     char line[LINE_LIMIT + 1];
     if (level > limit)
         return;
     if (vsnprintf(raw, sizeof(raw), format, arguments) < 0)
         (void)snprintf(raw, sizeof(raw), "%s", format);
-    if (!escape(raw, line, sizeof(line), OF_LINE)) {
-        (void)escape(raw, line, sizeof(line) - strlen("..."), OF_LINE);
-        memcpy(line + strlen(line), "...", sizeof("..."));
-    }
+    make_line(raw, line);
     if (use_syslog)
         write_syslog(level, line);
     if (copy_fd >= 0)
-        write_copy(level, line);
-    errno = kept;
+        write_copy(level, line, "", line);
+    errno = before;
 }
 
 #define LOG_FUNCTION(function, level) \
@@ -190,53 +105,90 @@ LOG_FUNCTION(log_error, LOG_LEVEL_ERROR)
 LOG_FUNCTION(log_warning, LOG_LEVEL_WARNING)
 LOG_FUNCTION(log_info, LOG_LEVEL_INFO)
 
-/* For log_last. Published as a whole, since a signal may arrive at any time. */
+void log_fields(const struct log_line *line, const char *text)
+{
+    int before = errno;
+    char escaped[LINE_LIMIT + 1], shown[LINE_LIMIT + 1];
+    if (limit < LOG_LEVEL_INFO)
+        return;
+    char *fields OD_CLEANUP(base_free) = log_line_text(line), *members OD_CLEANUP(base_free) = log_line_members(line);
+    char *raw OD_CLEANUP(base_free) = base_printf("%s (%s)", fields, log_escape_text(text, escaped, sizeof(escaped)));
+    make_line(raw, shown);
+    if (use_syslog)
+        write_syslog(LOG_LEVEL_INFO, shown);
+    if (copy_fd >= 0)
+        write_copy(LOG_LEVEL_INFO, shown, members, text);
+    errno = before;
+}
+
+/* A line for log_last, up to its text. */
+struct kept_line {
+    char *text;
+    char *object; /* from behind the time on */
+};
+
+/* Published as a whole, since a signal may arrive at any time. */
 static struct kept {
     char syslog_head[64], copy_head[64];
     size_t count;
-    char *lines[];
+    struct kept_line lines[];
 } *volatile kept;
 
 static void free_kept(struct kept *it)
 {
-    for (size_t i = 0; it != NULL && i < it->count; i++)
-        base_free(&it->lines[i]);
+    for (size_t i = 0; it != NULL && i < it->count; i++) {
+        base_free(&it->lines[i].text);
+        base_free(&it->lines[i].object);
+    }
     base_free(&it);
 }
 
-void log_keep(const char *const *lines, size_t count)
+static void make_heads(struct kept *it)
 {
-    struct kept *old = kept, *it = NULL;
-    char when[32], line[LINE_LIMIT + 1];
+    char when[32];
     time_t now = time(NULL);
     struct tm tm;
+    /* as syslog(3) sends it; daemons use their own clock */
+    strftime(when, sizeof(when), "%b %e %T", localtime_r(&now, &tm));
+    snprintf(it->syslog_head, sizeof(it->syslog_head), "<%d>%s oncedrop[%ld]: ", LOG_MAIL | LOG_INFO, when,
+             (long)getpid());
+    snprintf(it->copy_head, sizeof(it->copy_head), "oncedrop[%ld]: info: ", (long)getpid());
+}
+
+static struct kept_line keep_line(const struct log_line *line)
+{
+    char *fields OD_CLEANUP(base_free) = log_line_text(line), *members OD_CLEANUP(base_free) = log_line_members(line);
+    return (struct kept_line){
+        .text = base_printf("%s (", fields),
+        .object = base_printf("\",\"level\":\"info\",\"pid\":%ld%s,\"message\":\"", (long)getpid(), members),
+    };
+}
+
+void log_keep(const struct log_line *lines, size_t count)
+{
+    struct kept *old = kept, *it = NULL;
     if (count > 0) {
         it = base_alloc(sizeof(*it) + count * sizeof(it->lines[0]));
         it->count = count;
-        /* as syslog(3) sends it; daemons use their own clock */
-        strftime(when, sizeof(when), "%b %e %T", localtime_r(&now, &tm));
-        snprintf(it->syslog_head, sizeof(it->syslog_head), "<%d>%s oncedrop[%ld]: ", LOG_MAIL | LOG_INFO, when,
-                 (long)getpid());
-        snprintf(it->copy_head, sizeof(it->copy_head), "oncedrop[%ld]: info: ", (long)getpid());
+        make_heads(it);
     }
-    for (size_t i = 0; i < count; i++) {
-        (void)escape(lines[i], line, sizeof(line), OF_LINE);
-        it->lines[i] = base_strdup(line);
-    }
+    for (size_t i = 0; i < count; i++)
+        it->lines[i] = keep_line(&lines[i]);
     kept = it;
     free_kept(old);
 }
 
+#define PARTS 5
+
 /* Writes all the parts in one call. In a signal handler that has to end the process: a line that nobody reads is dropped.
  * It fits into PIPE_BUF, so it does not block once there is room (pipe(7)). */
-static void write_last(int fd, const char *head, const char *line, const char *end, const char *line_end)
+static void write_last(int fd, const char *const parts[PARTS])
 {
     struct pollfd ready = {.fd = fd, .events = POLLOUT};
-    const char *const parts[] = {head, line, end, line_end};
-    struct iovec pieces[4];
-    for (size_t i = 0; i < 4; i++)
+    struct iovec pieces[PARTS];
+    for (size_t i = 0; i < PARTS; i++)
         pieces[i] = (struct iovec){.iov_base = (char *)(uintptr_t)parts[i], .iov_len = strlen(parts[i])};
-    if (poll(&ready, 1, 0) != 1 || writev(fd, pieces, 4) < 0)
+    if (poll(&ready, 1, 0) != 1 || writev(fd, pieces, PARTS) < 0)
         return;
 }
 
@@ -249,7 +201,16 @@ static int connect_syslog(void)
     return fd;
 }
 
-void log_last(const char *end)
+static void write_last_object(const struct kept_line *line, const char *text)
+{
+    char when[LOG_TIME_SIZE];
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    log_time(&now, when);
+    write_last(copy_fd, (const char *const[]){"{\"time\":\"", when, line->object, text, "\"}\n"});
+}
+
+void log_last(const char *text)
 {
     const struct kept *it = kept;
     if (it == NULL || limit < LOG_LEVEL_INFO)
@@ -257,9 +218,11 @@ void log_last(const char *end)
     int fd = use_syslog ? connect_syslog() : -1;
     for (size_t i = 0; i < it->count; i++) {
         if (fd >= 0)
-            write_last(fd, it->syslog_head, it->lines[i], end, "");
-        if (copy_fd >= 0)
-            write_last(copy_fd, it->copy_head, it->lines[i], end, "\n");
+            write_last(fd, (const char *const[]){it->syslog_head, it->lines[i].text, text, ")", ""});
+        if (copy_fd >= 0 && copy_format == LOG_FORMAT_JSON)
+            write_last_object(&it->lines[i], text);
+        else if (copy_fd >= 0)
+            write_last(copy_fd, (const char *const[]){it->copy_head, it->lines[i].text, text, ")", "\n"});
     }
     base_close(&fd);
 }

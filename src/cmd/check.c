@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -18,10 +16,6 @@
 #include "cmd/cmd.h"
 #include "decode/decode_module.h"
 #include "ledger/ledger_check.h"
-#include "ledger/ledger_query.h"
-#include "ledger/ledger_schema.h"
-#include "ledger/ledger_server.h"
-#include "lmtp/lmtp.h"
 #include "route/route.h"
 
 /* Root has already read the file; a delivery must be able to read it, too. */
@@ -58,47 +52,6 @@ static void check_time_limits(const struct config *config)
         check_warning("lock.wait",
                       "0: if a message has several recipients, all but one are deferred until Postfix's next"
                       " queue run; set it to some seconds");
-}
-
-static bool check_version(const struct config *config, struct ledger *ledger)
-{
-    struct fault fault;
-    int version, needed = ledger_schema_needed(config);
-    if (!ledger_schema_version(ledger, &version, &fault))
-        return check_item(false, "schema", "%s", fault.text);
-    if (version == 0)
-        return check_item(false, "schema", "not installed; run: oncedrop schema install");
-    if (version < needed)
-        return check_item(false, "schema", "version %d is too old; run: oncedrop schema upgrade", version);
-    if (version > needed)
-        check_warning("schema",
-                      "version %d is newer than this program, which knows %d: install the newer program here too",
-                      version, needed);
-    return check_item(true, "schema", "version %d", version);
-}
-
-static void check_transport(const struct ledger *ledger)
-{
-    bool good;
-    const char *text = ledger_check_secured(ledger, &good);
-    if (good)
-        check_item(true, "transport", "%s", text);
-    else
-        check_warning("transport", "%s", text);
-}
-
-static void step_database(struct check *check)
-{
-    struct fault fault;
-    struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(check->cmd->config, NULL, &fault);
-    char *version OD_CLEANUP(base_free) = ledger != NULL ? ledger_server_version(ledger, &fault) : NULL;
-    if (!check_item(version != NULL, "database", "%s", version != NULL ? version : fault.text))
-        return;
-    check->connected = true;
-    if (!ledger_schema_fits(ledger, &fault))
-        check_item(false, "encoding", "%s", fault.text);
-    check_transport(ledger);
-    check->fits = check_version(check->cmd->config, ledger);
 }
 
 static void step_lock(struct check *check)
@@ -189,64 +142,6 @@ static void step_route(struct check *check)
     ledger_close(&cmd->ledger);
 }
 
-/* Names that nobody has are warned of: a client by that name would be told to try again. */
-static void check_clients(const struct config *config)
-{
-    g_auto(GStrv) names = g_strsplit_set(config->service.clients, " \t,", -1);
-    for (char **name = names; *name != NULL; name++)
-        if ((*name)[0] != '\0' && getpwnam(*name) == NULL)
-            check_warning("service", "service.clients: there is no user %s", *name);
-}
-
-/* Reads the first line of a reply; returns its length, 0 if the connection ended, negative on an error. */
-static ssize_t read_reply_line(int fd, char *line, size_t size)
-{
-    ssize_t n = TEMP_FAILURE_RETRY(read(fd, line, size - 1));
-    line[n > 0 ? n : 0] = '\0';
-    line[strcspn(line, "\r\n")] = '\0';
-    return n;
-}
-
-/* Only a service that believes us says so. */
-static void check_in_force(const struct config *config, int fd)
-{
-    char line[512];
-    char *digest OD_CLEANUP(base_free) = config_digest(config);
-    char *question OD_CLEANUP(base_free) = base_printf("XCONFIG %s\r\n", digest);
-    if (write(fd, question, strlen(question)) > 0 && read_reply_line(fd, line, sizeof(line)) > 0 &&
-        strcmp(line, LMTP_OTHER_CONFIG) == 0)
-        check_warning("service",
-                      "it runs with another configuration or password than this one: after a change, "
-                      "systemctl reload oncedrop, or SIGHUP; if that is not enough, start it anew");
-}
-
-/* Whether the service answers on its unix socket, whom it believes, and whether it runs with this configuration. Reports
- * nothing if there is no socket, since a service need not run. May wait for long. */
-static void step_service(struct check *check)
-{
-    const struct config *config = check->cmd->config;
-    const char *path = config->service.socket;
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    char line[512];
-    if (path[0] != '/' || strlen(path) >= sizeof(address.sun_path) || access(path, F_OK) != 0)
-        return;
-    strcpy(address.sun_path, path);
-    int fd OD_CLEANUP(base_close) = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0) {
-        check_item(false, "service", "%s: %s: start oncedrop serve, or remove what an ended one has left", path,
-                   strerror(errno));
-        return;
-    }
-    if (read_reply_line(fd, line, sizeof(line)) <= 0 || strncmp(line, "220 ", 4) != 0)
-        check_item(false, "service", "%s: no greeting%s%s; see its log", path, line[0] != '\0' ? " but " : "", line);
-    else
-        check_item(true, "service", "answers on %s; believed are root, its own user%s%s", path,
-                   config->service.clients[0] != '\0' ? " and " : "", config->service.clients);
-    check_in_force(config, fd);
-    (void)!write(fd, "QUIT\r\n", 6);
-    check_clients(config);
-}
-
 /* In a process of its own: the libraries that it loads are kept away from everything else. */
 static void step_decoder(struct check *check)
 {
@@ -275,7 +170,7 @@ static const struct {
     void (*run)(struct check *check);
 } steps[] = {
     {"decoder", 10000, "loading it takes too long", step_decoder},
-    {"database", 10000, "it accepts connections but does not answer", step_database},
+    {"database", 10000, "it accepts connections but does not answer", check_database},
     {"files", 15000, "another process does not stop writing to the ledger", step_engine},
     /* three transactions, each with up to 4 s of waiting (ledger_check_lock.c) */
     {"lock", 15000, "the database does not answer any more", step_lock},
@@ -283,7 +178,7 @@ static const struct {
     {"route", 8000, "the database does not answer route.account_query", step_route},
     {"imap", 17000, "answers are slow, and a delivery needs more of them", check_imap},
     {"servers", 13000, "answers are slow", check_servers},
-    {"service", 3000, "no worker of the service is free", step_service},
+    {"service", 3000, "no worker of the service is free", check_service},
     {"postfix", 7000, "postconf does not finish", check_postfix},
 };
 
@@ -335,18 +230,27 @@ static int examine_and_send(struct check *check)
 int cmd_check(struct cmd *cmd)
 {
     struct check *check = check_shared(sizeof(*check));
-    bool json = false, sends = false, colour = terminal_coloured(STDOUT_FILENO);
-    const struct cmd_option words[] = {{"json", .flag = &json}, {"send", .flag = &sends}, {.name = NULL}};
+    bool json = false, sends = false, quick = false, colour = terminal_coloured(STDOUT_FILENO);
+    const struct cmd_option words[] = {{"json", .flag = &json},
+                                       {"send", .flag = &sends},
+                                       {"quick", .flag = &quick},
+                                       {.name = NULL}};
     if (!cmd_parse(cmd, words, 0, 1, NULL))
         return CMD_USAGE;
     if (sends && cmd->operands[0] == NULL) {
         cmd_wrong(cmd, "--send needs an address: who is to get the message?");
         return CMD_USAGE;
     }
+    if (quick && cmd->operands[0] != NULL) {
+        cmd_wrong(cmd, "--quick takes no address, and no other test");
+        return CMD_USAGE;
+    }
     char *postfix OD_CLEANUP(base_free) = base_strdup(getenv("MAIL_CONFIG"));
     cmd_clear_environment(); /* the database must not be found by PGHOST either */
     check_begin(json, colour);
     *check = (struct check){.cmd = cmd, .address = cmd->operands[0], .postfix = postfix};
+    if (quick)
+        return check_quick(check, json);
     int status = sends ? examine_and_send(check) : examine_all(check);
     return status != 0 ? status : check_end();
 }

@@ -57,6 +57,27 @@ static bool check_server(const struct config *config, struct mailbox_probe *prob
     return done || check_item(false, "imap", "%s", fault.text);
 }
 
+static void greet(const struct config *config, int64_t ms)
+{
+    struct config limited = *config;
+    struct mailbox_probe probe = {.certificate.shown = false};
+    const char *name = config->server;
+    limited.imap.timeout = MIN(limited.imap.timeout, ms);
+    if (limited.imap.command[0] != '\0')
+        check_item(true, "imap", "not tried: imap.command starts a server for each session");
+    else if (check_server(&limited, &probe))
+        check_item(true, "imap", "the server %s%sanswers", name, *name != '\0' ? " " : "");
+}
+
+void check_greeting(struct check *check, int64_t ms)
+{
+    const struct config *config = check->cmd->config;
+    size_t count = config_server_count(config);
+    greet(config, ms / (int64_t)(count + 1));
+    for (size_t i = 0; i < count; i++)
+        greet(config->servers[i], ms / (int64_t)(count + 1));
+}
+
 static void check_capabilities(const struct config *config, struct mailbox *mailbox, const struct mailbox_probe *probe)
 {
     struct mailbox_abilities abilities;

@@ -159,7 +159,7 @@ void check_step(const char *name, int64_t ms, const char *late, void (*run)(stru
     if (child < 0)
         check_item(false, name, "not tried: fork: %s", strerror(errno));
     else if (WIFEXITED(status) && WEXITSTATUS(status) == TIME_OVER)
-        check_item(false, name, "not done within %lld s: %s", (long long)ms / 1000, late);
+        check_item(false, name, "not done within %g s: %s", (double)ms / 1000, late);
     else if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
         check_item(false, name, "this step ended with status %d", WEXITSTATUS(status));
     else if (WIFSIGNALED(status))

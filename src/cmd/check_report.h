@@ -44,11 +44,24 @@ size_t check_failures(void) OD_MUST;
  * else 0. */
 int check_end(void) OD_MUST;
 
+/* Whether the database answers, and has the right schema: reads, and takes no lock. */
+void check_database(struct check *check);
+
 /* Examines the IMAP server and, if mail is routed to an account, logs in to it and looks for its mailboxes. */
 void check_imap(struct check *check);
 
 /* Whether the other IMAP servers answer, and their certificates are accepted. */
 void check_servers(struct check *check);
+
+/* The same without a login, as far as these milliseconds go. */
+void check_greeting(struct check *check, int64_t ms);
+
+/* Whether the service answers on its unix socket, whom it believes, and whether it runs with this configuration. Reports
+ * nothing if there is no socket, since a service need not run. May wait for long. */
+void check_service(struct check *check);
+
+/* The whole of `check --quick`. Returns its exit status. */
+int check_quick(struct check *check, bool json);
 
 /* Examines Postfix's settings, if postconf(1) is installed: does mail come to us, and can none of them bounce it, or
  * keep a Sent copy from being made? */

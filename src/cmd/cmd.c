@@ -167,7 +167,7 @@ struct config *cmd_config_load(const struct cmd *cmd, int log_fd, struct fault *
         config_free(&config);
     }
     if (config != NULL)
-        log_open(config->log.to, config->log.level, cmd->verbose, log_fd);
+        log_open(config->log.to, config->log.format, config->log.level, cmd->verbose, log_fd);
     return config;
 }
 
@@ -182,29 +182,34 @@ bool cmd_become_owner(const struct config *config, bool reads_all, struct fault 
     return !config_is_file(config) || privilege_must_become(config->service.user, reads_all, fault);
 }
 
-/* Loads what only root may be able to read; if the decoder cannot be loaded, decoding will fail. */
-static int become_service(struct cmd *cmd, bool reads_all)
+int cmd_become_service(struct cmd *cmd, bool reads_all)
 {
     const char *user = cmd->config->service.user;
-    if (geteuid() == 0)
+    if (geteuid() == 0) /* it may not be able to read it later; if the decoder cannot be loaded, decoding will fail */
         (void)!decode_module_load(&cmd->fault);
     if (!ledger_load(cmd->config, &cmd->fault))
-        return cmd_fault(EX_UNAVAILABLE, cmd);
+        return EX_UNAVAILABLE;
     bool became = cmd_become_owner(cmd->config, reads_all, &cmd->fault) &&
                   (!ledger_login_is_service(cmd->config) || privilege_become(user, reads_all, &cmd->fault));
-    return became ? 0 : cmd_fault(EX_OSERR, cmd);
+    return became ? 0 : EX_OSERR;
 }
 
 int cmd_open_as_service(struct cmd *cmd, bool reads_all)
 {
     int status = cmd_open(cmd);
-    return status != 0 ? status : become_service(cmd, reads_all);
+    if (status != 0)
+        return status;
+    status = cmd_become_service(cmd, reads_all);
+    return status == 0 ? 0 : cmd_fault(status, cmd);
 }
 
 int cmd_open_as_owner(struct cmd *cmd)
 {
     int status = cmd_open(cmd);
-    return status != 0 || !config_is_file(cmd->config) ? status : become_service(cmd, false);
+    if (status != 0 || !config_is_file(cmd->config))
+        return status;
+    status = cmd_become_service(cmd, false);
+    return status == 0 ? 0 : cmd_fault(status, cmd);
 }
 
 int cmd_connect(struct cmd *cmd)

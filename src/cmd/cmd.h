@@ -98,8 +98,11 @@ struct config *cmd_config_load(const struct cmd *cmd, int log_fd, struct fault *
 int cmd_open(struct cmd *cmd) OD_MUST;
 int cmd_connect(struct cmd *cmd) OD_MUST;
 
-/* As cmd_open, for commands that do what a delivery does: root becomes service.user for good, unless conninfo names another
- * database user. reads_all: keep root's right to read any file. */
+/* Root becomes service.user for good, unless conninfo names another database user; before, what only root may be able to read
+ * is loaded. reads_all: keep root's right to read any file. Returns 0; else an exit status, with the fault set. */
+int cmd_become_service(struct cmd *cmd, bool reads_all) OD_MUST;
+
+/* As cmd_open, for commands that do what a delivery does, and as cmd_become_service. */
 int cmd_open_as_service(struct cmd *cmd, bool reads_all) OD_MUST;
 
 /* As cmd_open, for the others that open the ledger: root becomes service.user for good if the ledger is a file, whose owner

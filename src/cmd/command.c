@@ -110,7 +110,7 @@ static const struct command commands[] = {
      "  --running   copy although deliveries go on; the copy lacks what they change from now on\n\n"
      "Exit status 0: done, or whole; 1: the ledger is damaged, or TARGET holds something else; 69: a database is not\n"
      "available; 73: FILE cannot be written.\n"},
-    {"check", cmd_check, false, "[--json] [--send] [ADDRESS]", "check that everything is in place",
+    {"check", cmd_check, false, "[--json] [--quick | [--send] [ADDRESS]]", "check that everything is in place",
      "Tests the database, the lock, recording a delivery (rolled back), the route of ADDRESS (a recipient as Postfix passes\n"
      "it), the IMAP server's certificate, a login to that account, capabilities and mailboxes, and the time limits. If\n"
      "postconf(1) is installed, tests Postfix too: is mail routed here, and do settings bounce it? Each item is ok, warning or\n"
@@ -118,6 +118,8 @@ static const struct command commands[] = {
      "switches to the user that deliveries run as (service.user).\n\n"
      "  --send      if nothing failed, also send a message to ADDRESS through Postfix, wait a minute at most, and show where it\n"
      "              is, and the line in the log, or why Postfix deferred it\n"
+     "  --quick     only test the configuration, that the ledger can be read, and that the IMAP server greets, within a second;\n"
+     "              nothing is written: for a container's health check\n"
      "  --json      print an array of objects: item, status, text\n\n"
      "Exit status 0: nothing failed; 1: something did.\n"},
     {"route", cmd_route, false, "[--json] ADDRESS...", "print the account and the mailboxes that an address leads to",

@@ -188,7 +188,8 @@ int cmd_deliver(struct cmd *cmd)
     cmd_clear_environment();
     close_range(3, ~0U, 0);
     int log_fd = output_open();
-    log_open(LOG_TO_SYSLOG, LOG_LEVEL_INFO, cmd->verbose, log_fd); /* until the configuration is read */
+    log_open(LOG_TO_SYSLOG, LOG_FORMAT_TEXT, LOG_LEVEL_INFO, cmd->verbose,
+             log_fd); /* until the configuration is read */
     deadline_install(end_delivery);
     read_and_deliver(cmd, log_fd, &report);
     report_give(&report);

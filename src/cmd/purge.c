@@ -27,15 +27,20 @@ struct options {
 /* So that a search of the log for the queue id finds the end of the story. */
 static void log_abandoned(const struct ledger_table *table)
 {
-    char id[512], to[384], queue_id[128], reason[1024];
     for (size_t row = 0; row < table->rows; row++) {
-        const char *queue = ledger_cell(table, row, ABANDONED_QUEUE_ID);
-        log_info("%s: message-id=<%s>, to=<%s>, status=abandoned (not retried since %s: %s)",
-                 queue[0] != '\0' ? log_escape_field(queue, queue_id, sizeof(queue_id)) : "NOQUEUE",
-                 log_escape_field(ledger_cell(table, row, ABANDONED_MESSAGE_ID), id, sizeof(id)),
-                 log_escape_field(ledger_cell(table, row, ABANDONED_RECIPIENTS), to, sizeof(to)),
-                 ledger_cell(table, row, ABANDONED_LAST_AT),
-                 log_escape_text(ledger_cell(table, row, ABANDONED_REASON), reason, sizeof(reason)));
+        const char *queue_id = ledger_cell(table, row, ABANDONED_QUEUE_ID);
+        char *reason OD_CLEANUP(base_free) = base_printf("not retried since %s: %s",
+                                                         ledger_cell(table, row, ABANDONED_LAST_AT),
+                                                         ledger_cell(table, row, ABANDONED_REASON));
+        const struct log_line line = {
+            queue_id[0] != '\0' ? queue_id : "NOQUEUE",
+            {
+                {"message-id", ledger_cell(table, row, ABANDONED_MESSAGE_ID), LOG_ENCLOSED},
+                {"to", ledger_cell(table, row, ABANDONED_RECIPIENTS), LOG_ENCLOSED},
+                {"status", "abandoned", LOG_WORD},
+            },
+        };
+        log_fields(&line, reason);
     }
 }
 

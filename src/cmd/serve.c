@@ -33,7 +33,8 @@ static bool begin_service(struct lmtp_service *service, struct fault *fault)
 {
     if (decode_module_load(fault) == NULL || !ledger_load(service->config, fault) ||
         !mailbox_load(service->config, fault) ||
-        !lmtp_service_socket_open(service->config->service.socket, &service->socket, fault))
+        !lmtp_service_socket_open(service->config->service.socket, service->config->service.networks, &service->socket,
+                                  fault))
         return false;
     if (geteuid() != 0)
         return true;

@@ -17,9 +17,8 @@ void delivery_spent(struct delivery *delivery, enum delivery_phase phase)
 
 /* What all lines of a delivery share. */
 struct common {
-    char id[512], queue_id[128], delays[160];
-    const char *holder;
-    size_t size;
+    const char *id, *queue_id, *holder;
+    char size[24], delay[24], delays[96];
 };
 
 static double in_seconds(int64_t ms)
@@ -27,65 +26,80 @@ static double in_seconds(int64_t ms)
     return (double)ms / 1000;
 }
 
-static void describe_common(const struct delivery *delivery, struct common *ret)
+static struct common describe_common(const struct delivery *delivery)
 {
     const struct message *message = delivery->request->message;
     const int64_t *ms = delivery->spent_ms;
     int64_t lock = ms[PHASE_LOCK] + ms[PHASE_DATABASE];
-    const char *id = message != NULL ? message->message_id : NULL;
-    log_escape_field(id != NULL ? id : "", ret->id, sizeof(ret->id));
-    log_escape_field(delivery_queue_id(delivery->request), ret->queue_id, sizeof(ret->queue_id));
-    snprintf(ret->delays, sizeof(ret->delays), "delay=%.3f, delays=%.3f/%.3f/%.3f/%.3f",
-             in_seconds(ms[PHASE_READ] + lock + ms[PHASE_IMAP] + ms[PHASE_SETTLE]), in_seconds(ms[PHASE_READ]),
-             in_seconds(lock), in_seconds(ms[PHASE_IMAP]), in_seconds(ms[PHASE_SETTLE]));
-    ret->holder = delivery->holder;
-    ret->size = message != NULL ? message->size : 0;
+    struct common common = {
+        .id = message != NULL && message->message_id != NULL ? message->message_id : "",
+        .queue_id = delivery_queue_id(delivery->request),
+        .holder = delivery->holder,
+    };
+    snprintf(common.size, sizeof(common.size), "%zu", message != NULL ? message->size : 0);
+    snprintf(common.delay, sizeof(common.delay), "%.3f",
+             in_seconds(ms[PHASE_READ] + lock + ms[PHASE_IMAP] + ms[PHASE_SETTLE]));
+    snprintf(common.delays, sizeof(common.delays), "%.3f/%.3f/%.3f/%.3f", in_seconds(ms[PHASE_READ]), in_seconds(lock),
+             in_seconds(ms[PHASE_IMAP]), in_seconds(ms[PHASE_SETTLE]));
+    return common;
 }
 
-/* who: "to", or "from" for the Sent copy, which has no recipient. Each value is limited, so that a long one can only
- * push the text off the line. */
+/* who: "to", or "from" for the Sent copy, which has no recipient. */
 static void log_copy(const struct common *common, const char *who, const char *address, const char *account,
                      const char *mailbox, uint32_t uid, const char *status, const struct report *report)
 {
-    char who_text[384], account_text[320], mailbox_text[320], escaped[2048];
+    char uid_text[16];
     bool held = report->outcome == OUTCOME_BUSY && common->holder != NULL;
     char *reason OD_CLEANUP(base_free) =
         base_printf("%s%s%s", report->text, held ? "; its lock is held by " : "", held ? common->holder : "");
-    log_info("%s: message-id=<%s>, %s=<%s>, account=%s, mailbox=%s, uid=%u, size=%zu, %s, dsn=%s, status=%s (%s)",
-             common->queue_id, common->id, who, log_escape_field(address, who_text, sizeof(who_text)),
-             log_escape_field(account != NULL ? account : "", account_text, sizeof(account_text)),
-             log_escape_field(mailbox != NULL ? mailbox : "", mailbox_text, sizeof(mailbox_text)), uid, common->size,
-             common->delays, outcome_row(report->outcome)->dsn, status,
-             log_escape_text(reason, escaped, sizeof(escaped)));
+    snprintf(uid_text, sizeof(uid_text), "%u", uid);
+    const struct log_line line = {
+        common->queue_id,
+        {
+            {"message-id", common->id, LOG_ENCLOSED},
+            {who, address, LOG_ENCLOSED},
+            {"account", account != NULL ? account : "", LOG_WORD},
+            {"mailbox", mailbox != NULL ? mailbox : "", LOG_WORD},
+            {"uid", uid_text, LOG_NUMBER},
+            {"size", common->size, LOG_NUMBER},
+            {"delay", common->delay, LOG_NUMBER},
+            {"delays", common->delays, LOG_WORD},
+            {"dsn", outcome_row(report->outcome)->dsn, LOG_WORD},
+            {"status", status, LOG_WORD},
+        },
+    };
+    log_fields(&line, reason);
 }
 
 void delivery_keep_log(const struct delivery *delivery)
 {
     size_t count = delivery->request->recipient_count;
-    char **lines OD_CLEANUP(base_free) = base_alloc((count + 1) * sizeof(*lines));
-    char to[384];
-    struct common common;
-    describe_common(delivery, &common);
+    struct log_line *lines OD_CLEANUP(base_free) = base_alloc((count + 1) * sizeof(*lines));
+    struct common common = describe_common(delivery);
     for (size_t i = 0; i < count; i++)
-        lines[i] = base_printf("%s: message-id=<%s>, to=<%s>, size=%zu, dsn=%s, status=deferred (", common.queue_id,
-                               common.id, log_escape_field(delivery->request->recipients[i].address, to, sizeof(to)),
-                               common.size, outcome_row(OUTCOME_TROUBLE)->dsn);
-    log_keep((const char *const *)lines, count);
-    for (size_t i = 0; i < count; i++)
-        base_free(&lines[i]);
+        lines[i] = (struct log_line){
+            common.queue_id,
+            {
+                {"message-id", common.id, LOG_ENCLOSED},
+                {"to", delivery->request->recipients[i].address, LOG_ENCLOSED},
+                {"size", common.size, LOG_NUMBER},
+                {"dsn", outcome_row(OUTCOME_TROUBLE)->dsn, LOG_WORD},
+                {"status", "deferred", LOG_WORD},
+            },
+        };
+    log_keep(lines, count);
 }
 
 void delivery_log_end(int signal)
 {
-    log_last(signal == SIGALRM ? "the deadline is over (delivery.deadline))" : "ended by a signal)");
+    log_last(signal == SIGALRM ? "the deadline is over (delivery.deadline)" : "ended by a signal");
 }
 
 void delivery_log(const struct delivery *delivery)
 {
     const struct delivery_request *request = delivery->request;
     const struct delivery_sent *sent = &delivery->sent;
-    struct common common;
-    describe_common(delivery, &common);
+    struct common common = describe_common(delivery);
     for (size_t i = 0; i < request->recipient_count; i++) {
         const struct delivery_answer *it = &delivery->answers[i];
         log_copy(&common, "to", request->recipients[i].address, it->route.account, delivery_mailbox(it), it->uid,

@@ -149,14 +149,15 @@ static void report_end(pid_t pid, int status)
         log_warning("worker %d ended with status %d; its client will try again", (int)pid, WEXITSTATUS(status));
 }
 
-/* Forgets one that has ended. */
-static void forget(struct running *running, pid_t pid)
+/* Forgets one that has ended. It may be none of ours: the first process of a container gets the children of others. */
+static void forget(struct running *running, pid_t pid, int status)
 {
     guint i = 0;
     while (i < running->places->len && place_at(running, i)->pid != pid)
         i++;
     if (i == running->places->len)
         return;
+    report_end(pid, status);
     struct place *place = place_at(running, i);
     if (place->number == LEAVING) {
         g_array_remove_index_fast(running->places, i);
@@ -170,10 +171,8 @@ static void forget(struct running *running, pid_t pid)
 static void reap_workers(struct running *running)
 {
     int status;
-    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
-        report_end(pid, status);
-        forget(running, pid);
-    }
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
+        forget(running, pid, status);
 }
 
 static void say_if_changed(const char *name, const char *old, const char *new)

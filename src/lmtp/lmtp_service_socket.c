@@ -15,6 +15,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/network.h"
+
 #define FIRST_PASSED 3 /* SD_LISTEN_FDS_START */
 
 union address {
@@ -25,13 +27,14 @@ union address {
     struct sockaddr_storage storage;
 };
 
-static bool is_loopback_address(const union address *address)
+/* Whether clients may come from where this address is reached from. */
+static bool is_allowed(const char *what, const union address *address, const char *networks, struct fault *fault)
 {
-    if (address->any.sa_family == AF_INET)
-        return ntohl(address->v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
-    if (address->any.sa_family == AF_INET6)
-        return IN6_IS_ADDR_LOOPBACK(&address->v6.sin6_addr);
-    return address->any.sa_family == AF_UNIX;
+    return networks[0] != '\0' || network_is_loopback(&address->any) ||
+           fault_set(fault,
+                     "%s can be reached from other machines, and LMTP has no password: set service.networks to the"
+                     " networks of its clients, or listen on 127.0.0.1",
+                     what);
 }
 
 /* Whether systemd passes sockets to this very process; *ret_count: how many. */
@@ -44,7 +47,7 @@ static bool is_passed(int *ret_count)
     return *ret_count > 0;
 }
 
-static bool take_passed(int count, struct lmtp_service_socket *ret, struct fault *fault)
+static bool take_passed(int count, const char *networks, struct lmtp_service_socket *ret, struct fault *fault)
 {
     int fd = FIRST_PASSED, listens = 0, type = 0;
     union address address = {.any.sa_family = AF_UNSPEC};
@@ -58,9 +61,8 @@ static bool take_passed(int count, struct lmtp_service_socket *ret, struct fault
     if (!listens || type != SOCK_STREAM)
         return fault_set(fault,
                          "the socket that systemd passes does not listen: it must be a ListenStream with Accept=no");
-    if (!is_loopback_address(&address))
-        return fault_set(fault,
-                         "the socket that systemd passes can be reached from other machines; LMTP has no password");
+    if (!is_allowed("the socket that systemd passes", &address, networks, fault))
+        return false;
     if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || fcntl(fd, F_SETFL, O_NONBLOCK) != 0)
         return fault_set(fault, "the socket that systemd passes: %m");
     *ret = (struct lmtp_service_socket){.fd = fd, .lock_fd = -1};
@@ -100,15 +102,16 @@ static int new_socket(int family, struct fault *fault)
     return fd;
 }
 
-static bool open_tcp(const char *name, struct lmtp_service_socket *ret, struct fault *fault)
+static bool open_tcp(const char *name, const char *networks, struct lmtp_service_socket *ret, struct fault *fault)
 {
     union address address;
     socklen_t size;
     int on = 1;
     if (!parse_tcp(name, &address, &size))
         return fault_set(fault, "service.socket = %s: neither an absolute path nor ADDRESS:PORT", name);
-    if (!is_loopback_address(&address))
-        return fault_set(fault, "service.socket = %s: can be reached from other machines; LMTP has no password", name);
+    char *what OD_CLEANUP(base_free) = base_printf("service.socket = %s", name);
+    if (!is_allowed(what, &address, networks, fault))
+        return false;
     int fd OD_CLEANUP(base_close) = new_socket(address.any.sa_family, fault);
     if (fd < 0)
         return false;
@@ -186,12 +189,20 @@ static bool open_unix(const char *path, struct lmtp_service_socket *ret, struct 
     return true;
 }
 
-bool lmtp_service_socket_open(const char *name, struct lmtp_service_socket *ret, struct fault *fault)
+bool lmtp_service_socket_is_remote(const char *name)
+{
+    union address address;
+    socklen_t size;
+    return name[0] != '/' && parse_tcp(name, &address, &size) && !network_is_loopback(&address.any);
+}
+
+bool lmtp_service_socket_open(const char *name, const char *networks, struct lmtp_service_socket *ret,
+                              struct fault *fault)
 {
     int count;
     if (is_passed(&count))
-        return take_passed(count, ret, fault);
-    return name[0] == '/' ? open_unix(name, ret, fault) : open_tcp(name, ret, fault);
+        return take_passed(count, networks, ret, fault);
+    return name[0] == '/' ? open_unix(name, ret, fault) : open_tcp(name, networks, ret, fault);
 }
 
 void lmtp_service_socket_close(struct lmtp_service_socket *socket)

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <glib.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -18,6 +19,7 @@
 
 #include "base/deadline.h"
 #include "base/log.h"
+#include "base/network.h"
 #include "lmtp/lmtp.h"
 
 #define ERROR_MS 100 /* before the next try if no descriptor is left */
@@ -46,8 +48,24 @@ static bool is_client(const char *clients, const char *login, uid_t uid)
     return false;
 }
 
+/* Whether the client on a TCP connection may be there at all; false with the fault set. */
+static bool is_from_network(const struct config *config, int fd, struct fault *fault)
+{
+    struct sockaddr_storage peer = {.ss_family = AF_UNSPEC};
+    const struct sockaddr *address = (const struct sockaddr *)&peer;
+    char host[NI_MAXHOST] = "an unknown address";
+    socklen_t size = sizeof(peer);
+    if (getpeername(fd, (struct sockaddr *)&peer, &size) != 0)
+        return fault_set(fault, "it is gone: %m");
+    if (network_is_loopback(address) || network_list_contains(config->service.networks, address))
+        return true;
+    (void)getnameinfo(address, size, host, sizeof(host), NULL, 0, NI_NUMERICHOST);
+    return fault_set(fault, "%s is in none of service.networks", host);
+}
+
 /* Who is at the other end of a connection, by what the kernel says (SO_PEERCRED, unix(7)). False with the fault set, and
- * nothing to clear: the kernel does not say, or the user has no name, perhaps because the user database does not answer. */
+ * nothing to clear: the kernel does not say, or the user has no name, perhaps because the user database does not answer; or it
+ * comes from another network. */
 static bool find_peer(const struct config *config, int fd, struct peer *ret, struct fault *fault)
 {
     struct ucred client = {.pid = 0};
@@ -56,6 +74,8 @@ static bool find_peer(const struct config *config, int fd, struct peer *ret, str
     if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) != 0 ||
         (domain == AF_UNIX && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &client, &size) != 0))
         return fault_set(fault, "the kernel does not say who is connected: %m");
+    if (domain != AF_UNIX && !is_from_network(config, fd, fault))
+        return false;
     if (domain != AF_UNIX || client.uid == 0 || client.uid == geteuid()) {
         *ret = (struct peer){.is_local = domain == AF_UNIX, .uid = client.uid};
         return true;

@@ -28,7 +28,8 @@ void lmtp_service_leave(struct lmtp_service_load *load, size_t number);
  *
  * Believed are root, the user that this process runs as, and the users in service.clients. So is everybody who connects
  * by TCP: there nothing is known of a client, and the administrator who chose TCP has said that every user of this host
- * may deliver. Anybody else delivers to the own account only.
+ * may deliver, and everybody in service.networks; clients from elsewhere are refused at once. Anybody else delivers to the
+ * own account only.
  *
  * Clients that are not believed get one connection per user at a time, and half of the workers: others of them get 421 at
  * once, and try again. So a client that is believed finds a worker, whatever they do.

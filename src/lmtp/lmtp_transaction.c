@@ -47,10 +47,11 @@ static bool mistake(struct lmtp_transaction *transaction, const char *reply)
 static void log_refused(const struct lmtp_transaction *transaction, const char *who, const char *address,
                         const char *dsn, const char *status, const char *text)
 {
-    char id[128], escaped[384];
-    log_info("%s: %s=<%s>, dsn=%s, status=%s (%s)",
-             log_escape_field(transaction->queue_id != NULL ? transaction->queue_id : "NOQUEUE", id, sizeof(id)), who,
-             log_escape_field(address, escaped, sizeof(escaped)), dsn, status, text);
+    const struct log_line line = {
+        transaction->queue_id != NULL ? transaction->queue_id : "NOQUEUE",
+        {{who, address, LOG_ENCLOSED}, {"dsn", dsn, LOG_WORD}, {"status", status, LOG_WORD}},
+    };
+    log_fields(&line, text);
 }
 
 /* SIZE=digits (RFC 1870), and BODY=7BIT or 8BITMIME (RFC 6152); the values of others are not looked at. */

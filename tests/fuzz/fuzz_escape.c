@@ -5,6 +5,7 @@
 #include "fuzz.h"
 
 #include <glib.h>
+#include <jansson.h>
 
 #include "base/log.h"
 #include "base/terminal.h"
@@ -66,6 +67,21 @@ static void check_escaped(const char *text, size_t room, const char *(*escape)(c
     FUZZ_CHECK(terminal_columns(out) >= 0 && terminal_fit(out, terminal_columns(out)) == strlen(out));
 }
 
+/* What fits is a string of JSON, and the beginning of the text. */
+static void check_json(const char *text, size_t room)
+{
+    char *out OD_CLEANUP(base_free) = base_alloc(room);
+    size_t taken = log_escape_json(text, strlen(text), out, room);
+    char *literal OD_CLEANUP(base_free) = base_printf("\"%s\"", out);
+    g_autofree char *valid = g_utf8_make_valid(text, (gssize)taken);
+    json_t *string = json_loads(literal, JSON_DECODE_ANY, NULL);
+
+    check_shown(out);
+    FUZZ_CHECK(string != NULL && strcmp(json_string_value(string), valid) == 0);
+    FUZZ_CHECK(taken == strlen(text) || strlen(out) + 12 >= room);
+    json_decref(string);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct fuzz_input input = {bytes, size};
@@ -76,6 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     check_escaped(text, room, log_escape);
     check_escaped(text, room, log_escape_field);
     check_escaped(text, room, log_escape_text);
+    check_json(text, room);
     fault_set(&fault, "%s", text);
     fault_prefix(&fault, "%s", text);
     FUZZ_CHECK(memchr(fault.text, '\0', sizeof(fault.text)));

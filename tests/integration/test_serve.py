@@ -77,7 +77,7 @@ def test_delivers_by_tcp(site, host):
 
 
 @pytest.mark.parametrize("name, why", [
-    ("0.0.0.0:24", "from other machines"), ("[::]:24", "from other machines"), ("192.0.2.1:24", "from other machines"),
+    ("0.0.0.0:24", "set service.networks"), ("[::]:24", "set service.networks"), ("192.0.2.1:24", "set service.networks"),
     ("mail.example.org:24", "neither an absolute path nor"), ("run/lmtp", "neither an absolute path nor"),
     ("127.0.0.1:0", "neither an absolute path nor"), ("[127.0.0.1]:24", "neither an absolute path nor"),
     ("127.0.0.1:24x", "neither an absolute path nor"), ("/nonexistent/lmtp", "directory of service.socket must exist"),
@@ -104,7 +104,7 @@ def test_systemds_socket(site):
 
 
 @pytest.mark.parametrize("address, listens, why", [
-    (("0.0.0.0", 0), True, "from other machines"), (("127.0.0.1", 0), False, "does not listen"), (None, True, "no socket"),
+    (("0.0.0.0", 0), True, "set service.networks"), (("127.0.0.1", 0), False, "does not listen"), (None, True, "no socket"),
 ])
 def test_systemds_sockets_that_are_refused(site, address, listens, why):
     with open("/dev/null", "rb") if address is None else socket.socket() as listener:

@@ -41,18 +41,24 @@ def connecting_as(user):
         os.seteuid(0)
 
 
+# The first process of a container: without syslog's socket, a terminal, a home directory; when it ends, so do all others.
+CONTAINER = ["unshare", "--fork", "--pid", "--mount", "--kill-child", "setsid", "sh", "-c",
+             'unset HOME; [ ! -e /dev/log ] || mount --bind /dev/null /dev/log; exec "$@"', "sh"]
+
 # For an argv that is appended: passes standard input on as systemd passes a listening socket.
 PASS_SOCKET = ["sh", "-c", 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$@" 3<&0 </dev/null', "sh"]
 
 
 class Service:
     """`oncedrop serve` with a site's configuration; it logs to a file. workers, settings: for this service alone. Started
-    at once, and ready when the constructor returns, unless wait=False. listener: a socket to pass as systemd does."""
+    at once, and ready when the constructor returns, unless wait=False. listener: a socket to pass as systemd does.
+    inside: words before the command line, for a process whose only child is the service."""
 
-    def __init__(self, site, workers=2, settings=(), name="service", wait=True, program=None, listener=None, **popen):
+    def __init__(self, site, workers=2, settings=(), name="service", wait=True, program=None, listener=None, inside=(), **popen):
         os.chmod(site.directory, 0o711)     # for clients of other users
         self.site = site
         self.listener = listener
+        self.inside = inside
         self.socket = os.path.join(site.directory, f"{name}.socket")
         self.settings = {"service.user": site.settings.get("service.user", ""), "service.socket": self.socket,
                          "service.workers": workers, "log.to": "stderr", **dict(settings)}
@@ -81,7 +87,7 @@ class Service:
     def start(self, wait=True):
         path = self.write_configuration()
         options = {"env": self.site.environment(), "cwd": "/", **self.popen}
-        words = [*(PASS_SOCKET if self.listener else []), self.program, "-c", path, "serve"]
+        words = [*self.inside, *(PASS_SOCKET if self.listener else []), self.program, "-c", path, "serve"]
         with open(self.log_file, "ab") as log:
             self.process = subprocess.Popen(words, stdin=self.listener or subprocess.DEVNULL, stdout=log, stderr=log,
                                             **options)
@@ -104,8 +110,12 @@ class Service:
         with open(self.log_file, encoding="utf-8", errors="replace") as file:
             return file.read()
 
+    @property
+    def pid(self):
+        return (children(self.process.pid) or [self.process.pid])[0] if self.inside else self.process.pid
+
     def workers(self):
-        return children(self.process.pid)
+        return children(self.pid)
 
     def worker_of(self, client):
         """The process that serves a client on a unix socket."""
@@ -137,7 +147,7 @@ class Service:
         return replies
 
     def signal(self, number):
-        self.process.send_signal(number)
+        os.kill(self.pid, number)
 
     def reload(self, more=()):
         """SIGHUP, with these settings; returns when new workers serve."""

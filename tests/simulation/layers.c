@@ -245,15 +245,21 @@ void log_info(const char *format, ...)
     (void)format;
 }
 
-void log_keep(const char *const *lines, size_t count)
+void log_fields(const struct log_line *line, const char *text)
+{
+    (void)line;
+    (void)text;
+}
+
+void log_keep(const struct log_line *lines, size_t count)
 {
     (void)lines;
     (void)count;
 }
 
-void log_last(const char *end)
+void log_last(const char *text)
 {
-    (void)end;
+    (void)text;
 }
 
 const char *log_escape(const char *text, char *out, size_t size)

@@ -322,7 +322,7 @@ static void test_log_targets(void **state)
     int fd = memfd_create("log", 0);
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        log_open(cases[i].to, cases[i].level, cases[i].verbose, cases[i].has_fd ? fd : -1);
+        log_open(cases[i].to, LOG_FORMAT_TEXT, cases[i].level, cases[i].verbose, cases[i].has_fd ? fd : -1);
         sys_count = 0;
         errno = E2BIG;
         log_error("e");
@@ -345,12 +345,12 @@ static void test_log_line(void **state)
     char want[64];
     char *text;
 
-    log_open(LOG_TO_STDERR, LOG_LEVEL_INFO, false, fd);
+    log_open(LOG_TO_STDERR, LOG_FORMAT_TEXT, LOG_LEVEL_INFO, false, fd);
     log_info("to=<%s>, \\012", "a\n\xc3\xa4");
     snprintf(want, sizeof(want), "oncedrop[%d]: info: to=<a\\012\xc3\xa4>, \\012\n", (int)getpid());
     assert_string_equal(written(fd), want);
 
-    log_open(LOG_TO_SYSLOG, LOG_LEVEL_INFO, false, -1);
+    log_open(LOG_TO_SYSLOG, LOG_FORMAT_TEXT, LOG_LEVEL_INFO, false, -1);
     log_info("%s", "status=stored");
     assert_int_equal(sys_priority, MAIL_INFO);
     assert_string_equal(sys_line, "status=stored");

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Both forms of a line are made of the same fields. */
+#include "base/log_line.h"
+
+#include <glib.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log_escape.h"
+#include "base/log_time.h"
+
+#define QUEUE_ID_MAX 128 /* of a value in the text, with its NUL */
+#define VALUE_MAX 384
+#define MEMBERS_MAX 3800 /* leaves room for the rest of an object */
+
+char *log_line_text(const struct log_line *line)
+{
+    char value[VALUE_MAX];
+    GString *text = g_string_new(NULL);
+    (void)log_escape_as(LOG_ESCAPE_FIELD, line->queue_id, value, QUEUE_ID_MAX);
+    g_string_append_printf(text, "%s:", value);
+    for (const struct log_field *field = line->fields; field->name != NULL; field++) {
+        bool enclosed = field->shape == LOG_ENCLOSED;
+        (void)log_escape_as(LOG_ESCAPE_FIELD, field->value, value, sizeof(value));
+        g_string_append_printf(text, "%s%s=%s%s%s", field == line->fields ? " " : ", ", field->name,
+                               enclosed ? "<" : "", value, enclosed ? ">" : "");
+    }
+    return g_string_free(text, FALSE);
+}
+
+/* Nothing becomes more than twice as long in JSON as in the text. */
+static void add_member(GString *members, const struct log_field *field, size_t size)
+{
+    char shown[VALUE_MAX], value[2 * VALUE_MAX];
+    const char *quote = field->shape == LOG_NUMBER ? "" : "\"";
+    size_t before = members->len, length = log_escape_as(LOG_ESCAPE_FIELD, field->value, shown, size);
+    (void)log_escape_json(field->value, length, value, sizeof(value));
+    g_string_append_printf(members, ",\"%s\":%s%s%s", field->name, quote, value, quote);
+    if (members->len > MEMBERS_MAX)
+        g_string_truncate(members, before);
+}
+
+char *log_line_members(const struct log_line *line)
+{
+    GString *members = g_string_new(NULL);
+    add_member(members, &(struct log_field){"queue-id", line->queue_id, LOG_WORD}, QUEUE_ID_MAX);
+    for (const struct log_field *field = line->fields; field->name != NULL; field++)
+        add_member(members, field, VALUE_MAX);
+    return g_string_free(members, FALSE);
+}
+
+size_t log_line_json(const char *level, const char *members, const char *message, char *out)
+{
+    static const char cut[] = "...", end[] = "\"}\n";
+    char when[LOG_TIME_SIZE];
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    log_time(&now, when);
+    size_t length = strlen(message);
+    size_t used = (size_t)snprintf(out, LOG_JSON_MAX, "{\"time\":\"%s\",\"level\":\"%s\",\"pid\":%ld%s,\"message\":\"",
+                                   when, level, (long)getpid(), members);
+    bool whole = log_escape_json(message, length, out + used, LOG_JSON_MAX - used - strlen(cut) - strlen(end)) ==
+                 length;
+    used += strlen(out + used);
+    return used + (size_t)snprintf(out + used, LOG_JSON_MAX - used, "%s%s", whole ? "" : cut, end);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * check's examination of the database, without its lock. */
+#include "cmd/check_report.h"
+#include "ledger/ledger_check.h"
+#include "ledger/ledger_query.h"
+#include "ledger/ledger_schema.h"
+
+static bool check_version(const struct config *config, struct ledger *ledger)
+{
+    struct fault fault;
+    int version, needed = ledger_schema_needed(config);
+    if (!ledger_schema_version(ledger, &version, &fault))
+        return check_item(false, "schema", "%s", fault.text);
+    if (version == 0)
+        return check_item(false, "schema", "not installed; run: oncedrop schema install");
+    if (version < needed)
+        return check_item(false, "schema", "version %d is too old; run: oncedrop schema upgrade", version);
+    if (version > needed)
+        check_warning("schema",
+                      "version %d is newer than this program, which knows %d: install the newer program here too",
+                      version, needed);
+    return check_item(true, "schema", "version %d", version);
+}
+
+static void check_transport(const struct ledger *ledger)
+{
+    bool good;
+    const char *text = ledger_check_secured(ledger, &good);
+    if (good)
+        check_item(true, "transport", "%s", text);
+    else
+        check_warning("transport", "%s", text);
+}
+
+void check_database(struct check *check)
+{
+    struct fault fault;
+    struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(check->cmd->config, NULL, &fault);
+    char *version OD_CLEANUP(base_free) = ledger != NULL ? ledger_server_version(ledger, &fault) : NULL;
+    if (!check_item(version != NULL, "database", "%s", version != NULL ? version : fault.text))
+        return;
+    check->connected = true;
+    if (!ledger_schema_fits(ledger, &fault))
+        check_item(false, "encoding", "%s", fault.text);
+    check_transport(ledger);
+    check->fits = check_version(check->cmd->config, ledger);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * check --quick: the health check of a container. Whatever hangs, even the file of the configuration, it ends within about a
+ * second, with a report. */
+#include <signal.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "base/deadline.h"
+#include "cmd/check_report.h"
+
+#define ALL_MS 960      /* the command */
+#define DATABASE_MS 400 /* the rest is for the IMAP server, ... */
+#define REPORT_MS 130   /* ... but for what it takes to end a step, and to report it, ... */
+#define WORDS_MS 50 /* ... and, within the step, so that what does not answer is reported in the words of a delivery */
+#define LATE \
+    "the configuration, a file that it names, the user database or the disk of the ledger does not answer in time"
+#define SLOW "it accepts connections but does not answer, or is slow"
+
+static bool as_json;
+
+/* All steps end before, unless the kernel does not even let them. */
+static void end_late(int signal)
+{
+    static const char object[] = "[{\"item\": \"check\", \"status\": \"failed\", \"text\": \"" LATE "\"}]\n";
+    static const char line[] = "failed  check         " LATE "\n";
+    bool written = signal != SIGALRM ||
+                   write(STDOUT_FILENO, as_json ? object : line, (as_json ? sizeof(object) : sizeof(line)) - 1) > 0;
+    _exit(signal != SIGALRM ? 128 + signal : written ? 1 : EX_IOERR);
+}
+
+static void step_greeting(struct check *check)
+{
+    check_greeting(check, MAX(deadline_left_ms() - WORDS_MS, 1));
+}
+
+int check_quick(struct check *check, bool json)
+{
+    struct cmd *cmd = check->cmd;
+    as_json = json;
+    deadline_install(end_late);
+    if (!deadline_arm(ALL_MS, &cmd->fault))
+        return cmd_fault(EX_OSERR, cmd);
+    cmd->config = cmd_config_load(cmd, STDERR_FILENO, &cmd->fault);
+    if (cmd->config != NULL && cmd_become_service(cmd, false) == 0) {
+        check_item(true, "configuration", "%s", cmd->config_file);
+        check_step("database", DATABASE_MS, SLOW, check_database, check);
+        check_step("imap", MAX(deadline_left_ms() - REPORT_MS, 1), SLOW, step_greeting, check);
+    } else {
+        check_item(false, "configuration", "%s", cmd->fault.text);
+    }
+    deadline_disarm();
+    return check_end();
+}
