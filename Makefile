@@ -228,7 +228,7 @@ $(addprefix $(BUILD)/,$(SETUP)): $(BUILD)/%: src/setup/%
 	@cp $< $@
 
 # Installed beside the program and its manuals: examples for the servers around it.
-SHARED := $(sort $(foreach folder,apparmor application courier cyrus dovecot grafana mariadb pgbouncer postfix postgresql systemd,$(wildcard conf/$(folder)/*)))
+SHARED := $(sort $(foreach folder,apparmor application courier cyrus dovecot grafana mariadb pgbouncer postfix postgresql prometheus systemd,$(wildcard conf/$(folder)/*)))
 # The paths of this installation's program and configuration; other paths in these files belong to others.
 LOCATE := sed -e 's|/usr/local/bin/oncedrop|$(BINDIR)/oncedrop|g' -e 's|/etc/oncedrop|$(SYSCONFDIR)/oncedrop|g' \
   -e 's|/usr/local/share/oncedrop|$(SHAREDIR)|g' -e 's|/usr/local/libexec/oncedrop|$(LIBEXECDIR)/oncedrop|g'

@@ -39,7 +39,7 @@ expect_mode /etc/oncedrop/oncedrop.conf.sample 640
 for page in man/*.[1-9]; do
     expect_mode "/usr/local/share/man/man${page##*.}/${page##*/}" 644
 done
-pieces=$(find conf/postfix conf/dovecot conf/systemd conf/pgbouncer conf/postgresql conf/mariadb conf/grafana conf/apparmor conf/application conf/cyrus conf/courier -type f ! -perm -100)
+pieces=$(find conf/postfix conf/dovecot conf/systemd conf/pgbouncer conf/postgresql conf/mariadb conf/grafana conf/prometheus conf/apparmor conf/application conf/cyrus conf/courier -type f ! -perm -100)
 for piece in $pieces; do
     expect_mode "/usr/local/share/oncedrop/${piece#conf/}" 644
     cmp "$piece" "$root/usr/local/share/oncedrop/${piece#conf/}" || fail "$piece was changed"

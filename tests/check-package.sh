@@ -44,13 +44,14 @@ same 'ENGINES and conf/debian/control' "$engines" "$(sed -n 's/^Package: oncedro
 # Everything that `make install` installs has its place in the package: folders of share/oncedrop, and units.
 for file in conf/systemd/*; do
     case ${file##*/} in
-        oncedrop.service | oncedrop.socket | oncedrop-purge.service | oncedrop-purge.timer) ;; # units of the package
+        oncedrop.service | oncedrop.socket) ;; # units of the package
+        oncedrop-purge.service | oncedrop-purge.timer | oncedrop-stats.service | oncedrop-stats.timer) ;;
         oncedrop-lmtp.socket | oncedrop-lmtp@.service) ;;   # examples: they would listen where the service does
         *) fail "$file: conf/debian/rules does not know whether it is a unit of the package" ;;
     esac
 done
 
-# The licence: of each file by .reuse/dep5, and in each that has room for it, by its header.
+# The licence: of each file by REUSE.toml, and in each that has room for it, by its header.
 header=SPDX-License-Identifier
 bare=$(release/files |
     grep -E '\.([ch]|py|sh|[1-9])$|^release/|^conf/debian/(rules|oncedrop\.p|tests/[fl])|^tests/(check|demo|lint)' |
@@ -62,7 +63,8 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 release/tar >"$folder/tar"
 (umask 077 && tar --extract --touch --no-same-permissions --directory="$folder" --file="$folder/tar")
-if command -v reuse >/dev/null; then    # there, for it looks at what was built, too
+if reuse convert-dep5 --help >/dev/null 2>&1; then  # before 4.0, as in Debian 12, it does not know REUSE.toml
+    # there, for it looks at what was built, too
     said=$(reuse --root "$folder/oncedrop-$version" lint 2>&1) || fail "$said"
 fi
 (umask 077 && TZ=Pacific/Kiritimati "$folder/oncedrop-$version/release/tar") | cmp - "$folder/tar" ||

@@ -118,6 +118,7 @@ struct config {
         enum log_to to;
         enum log_format format; /* on stderr */
         enum log_level level;
+        char *unrecorded; /* path of the counter (counter.h) of deferrals that the ledger does not have; "": none */
     } log;
     /* Not settings themselves: */
     char *server; /* the NAME of the group [imap NAME] that is in force instead of [imap]; "": none */

@@ -161,8 +161,8 @@ static const struct command commands[] = {
      "which ones wait for it. A free lock means that the delivery died. Sessions that are not deliveries, such as psql, are\n"
      "listed too; since when they have held a lock, a database may show to some of its users only (see oncedrop(1)).\n"},
     {"stats", cmd_stats, false, "[--utc] [--prometheus | --json]", "print totals, outcomes, and delivery times",
-     "Hours are local, with --utc UTC. --prometheus writes the format that node_exporter's textfile collector reads. Its\n"
-     "counters never decrease.\n"},
+     "Hours are local, with --utc UTC. --prometheus writes the format that node_exporter's textfile collector reads, also if\n"
+     "the ledger does not answer: that is then what it says. Its counters never decrease.\n"},
     {"purge", cmd_purge, false, "--older-than AGE [--dry-run] [--json]", "remove old messages from the record",
      "AGE is, for example, 90d; at least 7d, because Postfix may still retry younger messages. Unfinished messages are kept,\n"
      "except that those last tried longer ago than record.abandon_after are first abandoned. Works in batches; no delivery\n"

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sysexits.h>
 
+#include "base/counter.h"
 #include "cmd/cmd.h"
 #include "cmd/table.h"
 #include "cmd/times.h"
@@ -26,11 +27,14 @@ static json_t *counts_json(const struct stats *stats, const char *name)
 
 static void stats_json(const struct stats *stats)
 {
-    json_t *json = table_row_json(stats->totals, 0);
-    json_object_set_new(json, "deliveries", counts_json(stats, "deliveries"));
-    json_object_set_new(json, "deferrals", counts_json(stats, "deferrals"));
-    json_object_set_new(json, "searches_in_doubt", json_integer((json_int_t)stats_count(stats, "searches", NULL)));
-    json_object_set_new(json, "hours", table_json(stats->hours));
+    json_t *json = stats->up ? table_row_json(stats->totals, 0) : json_object();
+    if (stats->up) {
+        json_object_set_new(json, "deliveries", counts_json(stats, "deliveries"));
+        json_object_set_new(json, "deferrals", counts_json(stats, "deferrals"));
+        json_object_set_new(json, "searches_in_doubt", json_integer((json_int_t)stats_count(stats, "searches", NULL)));
+        json_object_set_new(json, "hours", table_json(stats->hours));
+    }
+    json_object_set_new(json, "unrecorded", stats->unrecorded >= 0 ? json_integer(stats->unrecorded) : json_null());
     table_print_json(json);
 }
 
@@ -42,6 +46,27 @@ static bool read_figures(struct cmd *cmd, struct stats *stats)
     if (stats->ever != NULL)
         stats->hours = ledger_hours(cmd->ledger, HOURS, &cmd->fault);
     return stats->hours != NULL;
+}
+
+/* Connects and reads. Returns the exit status; on failure that is reported, and what needs no ledger is known unless the
+ * configuration could not be read. */
+static int begin_stats(struct cmd *cmd, struct stats *stats)
+{
+    static const char *const engines[] = {
+        [CONFIG_ENGINE_POSTGRES] = "postgres",
+        [CONFIG_ENGINE_SQLITE] = "sqlite",
+        [CONFIG_ENGINE_MARIADB] = "mariadb",
+    };
+    int status = cmd_connect(cmd);
+    if (status == 0 && !read_figures(cmd, stats))
+        status = cmd_fault(EX_UNAVAILABLE, cmd);
+    stats->up = status == 0;
+    if (cmd->config == NULL)
+        return status;
+    stats->engine = engines[config_engine(cmd->config)];
+    if (cmd->config->log.unrecorded[0] == '\0' || !counter_read(cmd->config->log.unrecorded, &stats->unrecorded))
+        stats->unrecorded = -1;
+    return status;
 }
 
 static void stats_clear(struct stats *stats)
@@ -73,17 +98,16 @@ int cmd_stats(struct cmd *cmd)
         good = cmd_wrong(cmd, "give only one of --json and --prometheus");
     if (utc)
         times_use_utc();
-    int status = good ? cmd_connect(cmd) : CMD_USAGE;
-    if (status != 0)
+    int status = good ? begin_stats(cmd, &stats) : CMD_USAGE;
+    if (stats.engine == NULL)
         return status;
-    if (!read_figures(cmd, &stats))
-        return cmd_fault(EX_UNAVAILABLE, cmd);
     if (json)
         stats_json(&stats);
     else if (prometheus)
         stats_prometheus(&stats);
     else
         stats_page(&stats);
-    add_up(cmd);
-    return 0;
+    if (stats.up)
+        add_up(cmd);
+    return status;
 }

@@ -7,9 +7,16 @@
 #include "ledger/ledger_total.h"
 
 struct stats {
+    const char *engine;                  /* name of the kind of ledger */
+    bool up;                             /* the ledger has answered; else there are no tables */
     struct ledger_table *totals, *hours; /* ledger_report.h */
     struct ledger_table *ever;           /* ledger_total.h */
+    int64_t unrecorded;                  /* deferrals that no ledger has (log.unrecorded); -1: not known */
 };
+
+/* What Postfix tells of the time at which it received a message has whole seconds: shorter delays mean nothing, and the
+ * buckets below are those of the first that does. */
+#define STATS_DELAY_LEAST_MS 1000
 
 /* The number in the column with this name; 0 if there is none. */
 double stats_number(const struct ledger_table *table, size_t row, const char *column) OD_MUST;

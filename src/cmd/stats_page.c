@@ -2,6 +2,7 @@
  *
  * The page for people: 80 columns, and nothing is ever cut. */
 #include <glib.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -78,16 +79,16 @@ static void print_outcomes(const struct stats *stats)
         terminal_print(stdout, INDENT, "in doubt      %.0f search%s of a mailbox", searches, searches == 1 ? "" : "es");
 }
 
-/* The bound below which this share of the tries ended, as text. */
+/* The bound below which this share of the tries ended, as text; least_ms: the least bound. */
 static const char *quantile(const struct stats *stats, const char *name, const char *label, double share,
-                            char text[TEXT])
+                            double least_ms, char text[TEXT])
 {
     double all = stats_count(stats, name, label), below = 0, longest = 0;
     for (size_t row = 0; stats_next(stats, name, label, &row); row++) {
         double ms = g_ascii_strtod(stats_cell(stats, row, TOTALS_EVER_LE), NULL);
         below += g_ascii_strtod(stats_cell(stats, row, TOTALS_EVER_VALUE), NULL);
         longest = MAX(longest, ms);
-        if (below >= share * all && ms > 0)
+        if (below >= share * all && ms > 0 && ms >= least_ms)
             return times_duration(ms, text);
     }
     char bound[TEXT];
@@ -99,9 +100,13 @@ static void print_phases(const struct stats *stats)
 {
     static const struct {
         const char *name, *label, *text;
+        double least_ms;
     } phases[] = {
-        {"phase", "read", "reading"}, {"phase", "lock", "lock"}, {"phase", "database", "database"},
-        {"phase", "imap", "IMAP"},    {"delay", "", "in all"},
+        {"phase", "read", "reading", 0},
+        {"phase", "lock", "lock", 0},
+        {"phase", "database", "database", 0},
+        {"phase", "imap", "IMAP", 0},
+        {"delay", "", "in all", STATS_DELAY_LEAST_MS},
     };
     static const double shares[] = {0.5, 0.95, 0.99};
     char text[TEXT];
@@ -114,7 +119,7 @@ static void print_phases(const struct stats *stats)
             continue;
         printf("%-13s", phases[i].text);
         for (size_t j = 0; j < G_N_ELEMENTS(shares); j++)
-            printf(" %14s", quantile(stats, phases[i].name, phases[i].label, shares[j], text));
+            printf(" %14s", quantile(stats, phases[i].name, phases[i].label, shares[j], phases[i].least_ms, text));
         putchar('\n');
     }
 }
@@ -159,7 +164,13 @@ static void print_hours(const struct ledger_table *hours)
 
 void stats_page(const struct stats *stats)
 {
-    print_record(stats->totals);
+    if (stats->up)
+        print_record(stats->totals);
+    if (stats->unrecorded > 0)
+        terminal_print(stdout, INDENT, "not recorded  %" PRId64 " deferral%s of this host, for lack of a ledger",
+                       stats->unrecorded, stats->unrecorded == 1 ? "" : "s");
+    if (!stats->up)
+        return;
     print_outcomes(stats);
     print_phases(stats);
     if (stats->hours->rows > 0)

@@ -54,9 +54,9 @@ static const char *as_seconds(int64_t ms, char text[G_ASCII_DTOSTR_BUF_SIZE])
 }
 
 /* Prints a histogram, from the row of a label's first bucket to its last; returns the next row. In this format each
- * bucket includes those below it. */
+ * bucket includes those below it, so that those below least_ms can be left out. */
 static size_t print_series(const struct stats *stats, size_t row, const char *count, const char *name,
-                           const char *label)
+                           const char *label, int64_t least_ms)
 {
     char text[G_ASCII_DTOSTR_BUF_SIZE];
     const char *value = stats_cell(stats, row, TOTALS_EVER_LABEL);
@@ -67,8 +67,9 @@ static size_t print_series(const struct stats *stats, size_t row, const char *co
     while (ms != 0) {
         ms = g_ascii_strtoll(stats_cell(stats, row, TOTALS_EVER_LE), NULL, 10);
         below += g_ascii_strtoll(stats_cell(stats, row++, TOTALS_EVER_VALUE), NULL, 10);
-        printf("oncedrop_%s_bucket{%s%sle=\"%s\"} %" PRId64 "\n", name, labels, comma,
-               ms != 0 ? as_seconds(ms, text) : "+Inf", below);
+        if (ms == 0 || ms >= least_ms)
+            printf("oncedrop_%s_bucket{%s%sle=\"%s\"} %" PRId64 "\n", name, labels, comma,
+                   ms != 0 ? as_seconds(ms, text) : "+Inf", below);
     }
     printf("oncedrop_%s_sum%s%s%s %s\n", name, open, labels, close,
            as_seconds((int64_t)stats_count(stats, sum, value), text));
@@ -77,14 +78,29 @@ static size_t print_series(const struct stats *stats, size_t row, const char *co
 }
 
 static void print_histogram(const struct stats *stats, const char *count, const char *name, const char *label,
-                            const char *help)
+                            int64_t least_ms, const char *help)
 {
     print_head(name, "histogram", help);
     for (size_t row = 0; stats_next(stats, count, NULL, &row);)
-        row = print_series(stats, row, count, name, label);
+        row = print_series(stats, row, count, name, label, least_ms);
 }
 
-void stats_prometheus(const struct stats *stats)
+/* What this host knows by itself. */
+static void print_host(const struct stats *stats)
+{
+    print_head("up", "gauge", "Whether the ledger answered; if not, all that it knows is missing here");
+    printf("oncedrop_up %d\n", stats->up);
+    print_head("build_info", "gauge", "The program and its kind of ledger; always 1");
+    printf("oncedrop_build_info{version=\"%s\",engine=\"%s\"} 1\n", VERSION, stats->engine);
+    if (stats->unrecorded < 0)
+        return;
+    print_head("deferrals_unrecorded_total", "counter",
+               "Tries of this host deferred for lack of a ledger, which no ledger has");
+    printf("oncedrop_deferrals_unrecorded_total %" PRId64 "\n", stats->unrecorded);
+}
+
+/* What the ledger knows of all hosts. */
+static void print_ledger(const struct stats *stats)
 {
     print_gauges(stats->totals);
     print_counter(stats, "deliveries", "deliveries_total", "outcome",
@@ -92,7 +108,14 @@ void stats_prometheus(const struct stats *stats)
     print_counter(stats, "deferrals", "deferrals_total", "reason", "Deferred tries, by reason");
     print_counter(stats, "searches", "doubt_searches_total", NULL,
                   "Searches of a mailbox for a copy that an earlier try may have stored");
-    print_histogram(stats, "phase", "phase_seconds", "phase", "Time that tries spent on each phase");
-    print_histogram(stats, "delay", "delay_seconds", NULL,
+    print_histogram(stats, "phase", "phase_seconds", "phase", 0, "Time that tries spent on each phase");
+    print_histogram(stats, "delay", "delay_seconds", NULL, STATS_DELAY_LEAST_MS,
                     "Time from when Postfix received a message to when it was stored");
+}
+
+void stats_prometheus(const struct stats *stats)
+{
+    print_host(stats);
+    if (stats->up)
+        print_ledger(stats);
 }

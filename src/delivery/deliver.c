@@ -253,6 +253,7 @@ void delivery_run(struct delivery *delivery)
         delivery_begin(delivery, &fault);
     if (ready && delivery->decoding != NULL) {
         deliver(&work);
+        delivery->recorded = work.claim != NULL && ledger_may_have(work.claim);
         delivery_spent(delivery, work.plan != NULL ? PHASE_SETTLE : PHASE_DATABASE);
     } else {
         delivery_refuse(delivery, OUTCOME_TROUBLE, fault.text);

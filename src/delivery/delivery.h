@@ -92,6 +92,7 @@ struct delivery {
     struct delivery_sent sent;       /* set by delivery_run */
     char *holder;                    /* set by delivery_run: the session that held the lock; NULL: none, or not known */
     struct decoding *decoding;       /* NULL until delivery_begin or delivery_run */
+    bool recorded;                   /* set by delivery_run: the ledger has this try, or may have it */
 };
 
 /* Adds the time since the last call, or since started_ms, to this phase. The phases add up to the whole time. */
@@ -118,7 +119,7 @@ void delivery_log_end(int signal);
 void delivery_keep_log(const struct delivery *delivery);
 
 /* Logs one line for each recipient and one for the Sent copy, in Postfix's style. The values of delays= add up to
- * delay=. */
+ * delay=. Counts recipients that are deferred because of the ledger, and of whom it has nothing (log.unrecorded). */
 void delivery_log(const struct delivery *delivery);
 
 #endif

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "base/counter.h"
 #include "base/log.h"
 #include "delivery/delivery.h"
 
@@ -95,6 +96,16 @@ void delivery_log_end(int signal)
     log_last(signal == SIGALRM ? "the deadline is over (delivery.deadline)" : "ended by a signal");
 }
 
+static void count_unrecorded(const struct delivery *delivery)
+{
+    const struct delivery_request *request = delivery->request;
+    size_t count = 0;
+    for (size_t i = 0; !delivery->recorded && i < request->recipient_count; i++)
+        count += delivery->answers[i].report.outcome == OUTCOME_DATABASE;
+    if (count > 0 && request->config->log.unrecorded[0] != '\0')
+        counter_add(request->config->log.unrecorded, count);
+}
+
 void delivery_log(const struct delivery *delivery)
 {
     const struct delivery_request *request = delivery->request;
@@ -108,4 +119,5 @@ void delivery_log(const struct delivery *delivery)
     if (sent->account != NULL)
         log_copy(&common, "from", request->sender, sent->account, sent->mailbox, sent->uid,
                  sent->failed ? "failed" : outcome_row(sent->report.outcome)->status, &sent->report);
+    count_unrecorded(delivery);
 }

@@ -60,6 +60,12 @@ static enum route_result check_caller(const struct delivery *delivery, const cha
     return ROUTE_TROUBLE;
 }
 
+/* Of a route that could not be found. */
+static enum outcome trouble(const struct delivery *delivery)
+{
+    return ledger_is_lost(delivery->ledger) ? OUTCOME_DATABASE : OUTCOME_TROUBLE;
+}
+
 static bool route_recipients(struct delivery *delivery, struct targets *targets)
 {
     const struct delivery_request *request = delivery->request;
@@ -77,7 +83,7 @@ static bool route_recipients(struct delivery *delivery, struct targets *targets)
             (struct ledger_recipient){.address = recipient->address, .original = recipient->original};
         targets->of_recipient[i] = LEDGER_NO_TARGET;
         if (result != ROUTE_OK) {
-            report_set(&delivery->answers[i].report, result == ROUTE_NONE ? unknown : OUTCOME_TROUBLE, "%s",
+            report_set(&delivery->answers[i].report, result == ROUTE_NONE ? unknown : trouble(delivery), "%s",
                        fault.text);
             continue;
         }
@@ -211,7 +217,7 @@ static bool add_sent(struct delivery *delivery, struct targets *targets)
         return true;
     for (size_t i = 0; i < request->recipient_count; i++)
         if (targets->of_recipient[i] != LEDGER_NO_TARGET)
-            report_set(&delivery->answers[i].report, OUTCOME_TROUBLE, "sender: %s", fault.text);
+            report_set(&delivery->answers[i].report, trouble(delivery), "sender: %s", fault.text);
     return false;
 }
 

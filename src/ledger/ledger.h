@@ -27,6 +27,9 @@ struct decoded;
 struct ledger *ledger_open(const struct config *config, const char *queue_id, struct fault *fault) OD_MUST;
 void ledger_close(struct ledger **ledger);
 
+/* Whether the last call found that there is no connection any more, and could not make another. NULL: false. */
+bool ledger_is_lost(const struct ledger *ledger) OD_MUST;
+
 /* Loads what the database of this configuration takes; ledger_open does so itself. To be called before the functions that
  * need no ledger, and by a process that gives up the right to read the files, or outlives an upgrade. False with the fault
  * set if it is missing. */
@@ -176,6 +179,9 @@ struct ledger_claim *ledger_claim(struct ledger *ledger, const struct ledger_mes
                                   const struct ledger_found *found, const struct ledger_copy *copies, size_t copy_count,
                                   struct ledger_answers answers, const struct decoded *decoded) OD_MUST;
 void ledger_claim_free(struct ledger_claim **claim);
+
+/* After ledger_hold: whether this try is on record, or may be; false only if that is certain. */
+bool ledger_may_have(const struct ledger_claim *claim) OD_MUST;
 
 /* Waits for the results of ledger_claim.
  *

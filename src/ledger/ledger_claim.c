@@ -175,9 +175,16 @@ enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim
     enum ledger_result result = take_claim(ledger, claim, fault);
     if (result == LEDGER_TROUBLE)
         ledger_add_remedy(ledger, SQL_DELIVERY, fault);
-    if (!sql_finish(ledger->sql) && result == LEDGER_OK && claim->copy_count > 0) {
+    bool alive = sql_finish(ledger->sql);
+    claim->refused = !claim->committed && (alive || fault->code[0] != '\0');
+    if (!alive && result == LEDGER_OK && claim->copy_count > 0) {
         fault_set(fault, "database: connection lost");
         result = LEDGER_TROUBLE;
     }
     return result;
+}
+
+bool ledger_may_have(const struct ledger_claim *claim)
+{
+    return !claim->refused;
 }

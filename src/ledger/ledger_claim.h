@@ -20,6 +20,7 @@ struct ledger_claim {
     bool in_flight;      /* its batch was sent ... */
     struct fault fault;  /* ... or the reason why not */
     bool committed;      /* it is certainly in the ledger */
+    bool refused;        /* it certainly is not, for the database said so */
     size_t commit, hold; /* marks */
 };
 

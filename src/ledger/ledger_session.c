@@ -66,6 +66,11 @@ bool ledger_lost_kept(const struct ledger *ledger, bool kept)
     return kept && !sql_usable(ledger->sql);
 }
 
+bool ledger_is_lost(const struct ledger *ledger)
+{
+    return ledger != NULL && !sql_usable(ledger->sql);
+}
+
 void ledger_close(struct ledger **ledger)
 {
     if (*ledger == NULL)

@@ -27,7 +27,7 @@ WIDTHS = [200, 80]
 TABLES = [["show", "{id}"], ["show", "unknown@id"], ["list"], ["list", "--state", "stored"], ["locks"], ["stats"],
           ["purge", "--older-than", "30d", "--dry-run"], ["abandon", "--dry-run", "{id}"], ["check", "{account}"],
           ["replay", "--dry-run", "-d", "{account}", "{path}"], ["replay", "-j", "2", "-d", "{account}", "{path}"],
-          ["resume"], ["restore"], ["route", "{account}"], ["schema", "version"], ["version"], ["help"]]
+          ["resume"], ["restore", "--dry-run"], ["route", "{account}"], ["schema", "version"], ["version"], ["help"]]
 HELP = [["help", name] for name in ("deliver", "lmtp", "replay", "resume", "restore", "show", "list", "locks", "stats", "purge", "abandon",
                                     "schema", "check", "route", "config", "version", "help")]
 
