@@ -9,6 +9,7 @@ BASH_COMPLETION := $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETION ?= $(PREFIX)/share/zsh/site-functions
 FISH_COMPLETION := $(PREFIX)/share/fish/vendor_completions.d
 SHAREDIR := $(PREFIX)/share/oncedrop
+LABDIR := $(PREFIX)/share/oncedrop-lab
 BUILD ?= build
 CC ?= cc
 INSTALL ?= install
@@ -228,7 +229,7 @@ $(addprefix $(BUILD)/,$(SETUP)): $(BUILD)/%: src/setup/%
 	@cp $< $@
 
 # Installed beside the program and its manuals: examples for the servers around it.
-SHARED := $(sort $(foreach folder,apparmor application courier cyrus dovecot grafana mariadb pgbouncer postfix postgresql prometheus systemd,$(wildcard conf/$(folder)/*)))
+SHARED := $(sort $(foreach folder,apparmor application courier cyrus dovecot grafana lab mariadb pgbouncer postfix postgresql prometheus systemd,$(wildcard conf/$(folder)/*)))
 # The paths of this installation's program and configuration; other paths in these files belong to others.
 LOCATE := sed -e 's|/usr/local/bin/oncedrop|$(BINDIR)/oncedrop|g' -e 's|/etc/oncedrop|$(SYSCONFDIR)/oncedrop|g' \
   -e 's|/usr/local/share/oncedrop|$(SHAREDIR)|g' -e 's|/usr/local/libexec/oncedrop|$(LIBEXECDIR)/oncedrop|g'
@@ -236,6 +237,9 @@ INSTALLED := $(DESTDIR)$(BINDIR)/oncedrop
 LIBRARY := $(DESTDIR)$(LIBEXECDIR)/oncedrop
 FULL := $(LIBRARY)/oncedrop-main
 SAMPLE := $(DESTDIR)$(SYSCONFDIR)/oncedrop/oncedrop.conf.sample
+# What oncedrop-lab takes of the library of the tests.
+LAB := oncedrop-lab $(patsubst %,lab/%.py,__init__ certificates database_server door dovecot dovecot_config front imap_server \
+  lab ledger ledger_mariadb ledgers lmtp locks mariadb messages postfix postfix_base postgres process proxy service site)
 
 # An existing configuration is not touched: a sample is installed beside it. All programs
 # are replaced atomically, since Postfix may run them at any time; first what the others need.
@@ -261,6 +265,12 @@ install: all
 	$(INSTALL) -m 644 conf/completion/oncedrop.bash $(DESTDIR)$(BASH_COMPLETION)/oncedrop
 	$(INSTALL) -m 644 conf/completion/_oncedrop $(DESTDIR)$(ZSH_COMPLETION)/_oncedrop
 	$(INSTALL) -m 644 conf/completion/oncedrop.fish $(DESTDIR)$(FISH_COMPLETION)/oncedrop.fish
+	$(INSTALL) -d $(DESTDIR)$(LABDIR)/lab
+	for file in $(LAB); do \
+	  to=$(DESTDIR)$(LABDIR)/$$file; mode=644; [ ! -x tests/$$file ] || mode=755; \
+	  $(INSTALL) -m $$mode /dev/null $$to && $(LOCATE) tests/$$file >$$to || exit 1; \
+	done
+	ln -sf $(LABDIR)/oncedrop-lab $(DESTDIR)$(BINDIR)/oncedrop-lab
 	for file in $(SHARED); do \
 	  to=$(DESTDIR)$(SHAREDIR)/$${file#conf/}; mode=644; [ ! -x $$file ] || mode=755; \
 	  $(INSTALL) -d $${to%/*} && $(INSTALL) -m $$mode /dev/null $$to && $(LOCATE) $$file >$$to || exit 1; \
@@ -269,10 +279,13 @@ install: all
 uninstall:
 	rm -f $(INSTALLED) $(FULL) $(addprefix $(LIBRARY)/,$(MODULES) $(SETUP)) $(SAMPLE)
 	[ ! -d $(LIBRARY) ] || rmdir --ignore-fail-on-non-empty $(LIBRARY)
+	rm -f $(DESTDIR)$(BINDIR)/oncedrop-lab $(LAB:%=$(DESTDIR)$(LABDIR)/%)
 	rm -f $(DESTDIR)$(BASH_COMPLETION)/oncedrop $(DESTDIR)$(ZSH_COMPLETION)/_oncedrop $(DESTDIR)$(FISH_COMPLETION)/oncedrop.fish
 	for page in man/*.[1-9]; do rm -f $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/}; done
 	for file in $(SHARED); do rm -f $(DESTDIR)$(SHAREDIR)/$${file#conf/}; done
-	[ ! -d $(DESTDIR)$(SHAREDIR) ] || find $(DESTDIR)$(SHAREDIR) -depth -type d -empty -delete
+	for folder in $(SHAREDIR) $(LABDIR); do \
+	  [ ! -d $(DESTDIR)$$folder ] || find $(DESTDIR)$$folder -depth -type d -empty -delete || exit 1; \
+	done
 
 # What is released: the tarball, its checksum, and what the program is made of. Tell: a tree with uncommitted changes.
 dist:
@@ -354,11 +367,11 @@ soak:
 	  $(if $(HOSTS),--hosts $(HOSTS)) $(if $(DELIVERIES),--deliveries $(DELIVERIES)) $(if $(SEED),--seed $(SEED)) \
 	  $(if $(ENGINE),--engine $(ENGINE))
 
-# ENGINE=sqlite, postgres or mariadb
+# ENGINE=sqlite, postgres or mariadb; COMMAND=, else a shell
 lab:
-	@tests/install-packages check
+	@tests/install-packages demo
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
-	@ONCEDROP=$(BUILD)/oncedrop ONCEDROP_ENGINE=$(or $(ENGINE),sqlite) $(PYTHON) -B tests/servers
+	@ONCEDROP=$(abspath $(BUILD)/oncedrop) $(PYTHON) -B tests/oncedrop-lab --engine $(or $(ENGINE),sqlite) -- $(COMMAND)
 
 postfix:
 	@tests/install-packages check
@@ -416,9 +429,8 @@ FORCE:
 #: make             build/oncedrop, and build/oncedrop-main, which it executes
 #: make demo        installs missing Debian packages, builds, and delivers to two people at once, and once more after a crash,
 #:                  with a ledger in a file, and then on two hosts with PostgreSQL (or ENGINE=mariadb); it has its own servers
-#: make lab         runs private Dovecot and Postfix servers (by pipe, LMTP, and the service) until Ctrl-C; shows how to send a
-#:                  message, read a mailbox and query the record: ENGINE=sqlite (or postgres, with PostgreSQL and PgBouncer,
-#:                  or mariadb)
+#: make lab         oncedrop-lab(1) with this build: a shell with a private Postfix (as root), Dovecot, service and ledger, which
+#:                  end with it: ENGINE=sqlite (or postgres, or mariadb) COMMAND='sh conf/lab/test_mail.sh' (instead of the shell)
 #: make check       installs missing Debian packages, builds with sanitizers, and runs the tests without which nobody should
 #:                  commit, in five minutes; touches no system service
 #: make check-all   everything else: both compilers, all other tests with servers, a sample of the long ones, all of lint
@@ -460,8 +472,8 @@ FORCE:
 #:                  and row: SECONDS=600 HOSTS=3 DELIVERIES=100 (at once) SEED= (to repeat a run) ENGINE=sqlite
 #:                  or mariadb
 #: make install     the programs, manuals, completion for bash, zsh and fish, a sample configuration, and in share/oncedrop the
-#:                  examples for Postfix, Dovecot, Cyrus, Courier, PostgreSQL, PgBouncer, systemd, AppArmor, Grafana and
-#:                  applications, with these directories in them:
+#:                  examples for Postfix, Dovecot, Cyrus, Courier, PostgreSQL, PgBouncer, systemd, AppArmor, Grafana,
+#:                  applications and their tests, and oncedrop-lab, with these directories in them:
 #:                    DESTDIR=      PREFIX=/usr/local      SYSCONFDIR=/etc (to be given to `make` as well)
 #:                    LIBEXECDIR=   PREFIX/libexec, for the full program (if given, to `make` as well)
 #: make deb         installs what it needs and makes the Debian package build/oncedrop_VERSION_ARCH.deb, with one for each kind

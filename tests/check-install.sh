@@ -39,7 +39,7 @@ expect_mode /etc/oncedrop/oncedrop.conf.sample 640
 for page in man/*.[1-9]; do
     expect_mode "/usr/local/share/man/man${page##*.}/${page##*/}" 644
 done
-pieces=$(find conf/postfix conf/dovecot conf/systemd conf/pgbouncer conf/postgresql conf/mariadb conf/grafana conf/prometheus conf/apparmor conf/application conf/cyrus conf/courier -type f ! -perm -100)
+pieces=$(find conf/postfix conf/dovecot conf/systemd conf/pgbouncer conf/postgresql conf/mariadb conf/grafana conf/prometheus conf/apparmor conf/application conf/lab conf/cyrus conf/courier -type f ! -perm -100)
 for piece in $pieces; do
     expect_mode "/usr/local/share/oncedrop/${piece#conf/}" 644
     cmp "$piece" "$root/usr/local/share/oncedrop/${piece#conf/}" || fail "$piece was changed"
@@ -48,6 +48,7 @@ expect_mode /usr/local/share/oncedrop/application/listen 755
 expect_mode /usr/local/share/oncedrop/courier/authProg 755
 completions='/usr/local/share/bash-completion/completions/oncedrop /usr/local/share/zsh/site-functions/_oncedrop
 /usr/local/share/fish/vendor_completions.d/oncedrop.fish'
+expect_mode /usr/local/share/oncedrop-lab/oncedrop-lab 755
 for file in $completions; do
     expect_mode "$file" 644
 done
@@ -70,6 +71,13 @@ grep -qx 'password_file = /opt/etc/oncedrop/imap.password' "$root/opt/etc/oncedr
 
 "$root/opt/od/bin/oncedrop" version >/dev/null || fail 'the program installed elsewhere does not run'
 
+# The laboratory, where it was installed: all of its library, and the paths of this installation.
+install -o all install DESTDIR= PREFIX="$root/real" SYSCONFDIR="$root/real/etc"
+status=0
+# shellcheck disable=SC2016  # it is for the other shell
+"$root/real/bin/oncedrop-lab" sh -c 'test "$ONCEDROP" = "$0" && exit 7' "$root/real/bin/oncedrop" || status=$?
+[ $status = 7 ] || fail "the installed oncedrop-lab exits with $status"
+
 # Over a program with rights comes one without.
 chmod 2755 "$root/usr/local/bin/oncedrop" "$root/usr/local/libexec/oncedrop/oncedrop-main"
 install install
@@ -86,7 +94,7 @@ done
 for file in $completions; do
     [ ! -e "$root$file" ] || fail "uninstall left $file"
 done
-for folder in /usr/local/share/oncedrop /opt/od/share/oncedrop; do
+for folder in /usr/local/share/oncedrop /opt/od/share/oncedrop /usr/local/share/oncedrop-lab /usr/local/bin/oncedrop-lab; do
     [ ! -e "$root$folder" ] || fail "uninstall left $folder"
 done
 [ -e "$live" ] || fail 'uninstall took the configuration'

@@ -39,7 +39,7 @@ same 'Build-Depends and tests/install-packages' "$package" "$compile"
 # An engine, a package.
 engines=$(sed -n 's/^ENGINES := //p' Makefile)
 same 'ENGINES of Makefile and of conf/debian/rules' "$engines" "$(sed -n 's/^ENGINES := //p' conf/debian/rules)"
-same 'ENGINES and conf/debian/control' "$engines" "$(sed -n 's/^Package: oncedrop-//p' conf/debian/control | xargs)"
+same 'ENGINES and conf/debian/control' "$engines" "$(sed -n 's/^Package: oncedrop-//p' conf/debian/control | grep -vx lab | xargs)"
 
 # Everything that `make install` installs has its place in the package: folders of share/oncedrop, and units.
 for file in conf/systemd/*; do
@@ -54,7 +54,7 @@ done
 # The licence: of each file by REUSE.toml, and in each that has room for it, by its header.
 header=SPDX-License-Identifier
 bare=$(release/files |
-    grep -E '\.([ch]|py|sh|[1-9])$|^release/|^conf/debian/(rules|oncedrop\.p|tests/[fl])|^tests/(check|demo|lint)' |
+    grep -E '\.([ch]|py|sh|[1-9])$|^release/|^conf/debian/(rules|oncedrop\.p|tests/[fl])|^tests/(check|demo|lint|oncedrop-lab)|^conf/lab/' |
     xargs grep -L "$header: ISC") || :
 [ -z "$bare" ] || fail "no licence in the header of $bare"
 

@@ -75,7 +75,7 @@ def test_hours_without_mail_are_on_the_page(site):
     site.ledger.older("copy", "first_at", seconds=1.432)
     site.sql("INSERT INTO oncedrop.total VALUES ('searches', '', 0, 1)")
     done = site.run("stats")
-    hours = [line[14:].split() for line in done.out.splitlines() if re.match(r"\d{4}-\d\d-\d\d \d\d  ", line)]
+    hours = [line.split()[2:] for line in done.out.splitlines() if re.match(r"\d\d-\d\d \d\d:\d\d[+-]", line)]
     assert [hour[0] for hour in hours][:6] == ["2", "0", "0", "1", "0", "0"], done.out    # a seventh, should an hour begin here
     assert hours[0][2:4] == ["1.4", "s"] and hours[1] == ["0"] and "1 search of a mailbox" in done.out, done.out
 

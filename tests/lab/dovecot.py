@@ -77,13 +77,13 @@ class Dovecot(imap_server.ImapServer):
         """A command line that prints the contents of a mailbox."""
         return f"doveadm -c {self.path('dovecot.conf')} fetch -u {account} 'uid date.received text' mailbox {mailbox}"
 
-    def add_account(self, account, quota=None, location=None, home=None):
-        """An account whose password is its name. quota: bytes; location: "DRIVER:PATH" of its mailboxes.
+    def add_account(self, account, quota=None, location=None, home=None, password=None):
+        """An account whose password is its name, if none is given. quota: bytes; location: "DRIVER:PATH" of its mailboxes.
 
         In a file of its own: Dovecot does not notice what is added to a file in the second in which it was read."""
         self.accounts += 1
         fields = dovecot_config.user_fields(quota, location, home)
-        self.write(f"users/{account}", f"{account}:{account}::::::{fields}\n")
+        self.write(f"users/{account}", f"{account}:{password or account}::::::{fields}\n")
 
     def session(self, account):
         """A logged-in imaplib session, as the master user."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""What the tests and the demo share: servers started on first use, stopped together."""
+"""What the tests, the demo and oncedrop-lab share: servers started on first use, stopped together. Modules that need more
+than Python's own library are imported with the server that needs them."""
 
 import contextlib
 import functools
@@ -7,21 +8,25 @@ import itertools
 import os
 import shutil
 
-from . import certificates, courier, cyrus, dovecot, mariadb, pgbouncer, postgres, process
+from . import certificates, dovecot, process
 
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# Where the program and conf/ are: here, or, if this was installed with oncedrop-lab, where they are installed.
+BUILT, SAMPLES = os.path.join(REPOSITORY, "build", "oncedrop"), os.path.join(REPOSITORY, "conf")
+if not os.path.isdir(SAMPLES):
+    BUILT, SAMPLES = "/usr/local/bin/oncedrop", "/usr/local/share/oncedrop"
 # Roles: the one that installs the schema, the one that deliveries log in as, and the operator's.
 ROLES = OWNER, DELIVERY, OPERATOR = "owner", "mailer", "operator"
 
 
 def program():
     """The binary under test."""
-    return os.path.abspath(os.environ.get("ONCEDROP") or os.path.join(REPOSITORY, "build", "oncedrop"))
+    return os.path.abspath(os.environ.get("ONCEDROP") or BUILT)
 
 
 def example(*name, **values):
     """The text of a file in conf/, with our values in place of the documented ones."""
-    with open(os.path.join(REPOSITORY, "conf", *name), encoding="utf-8") as file:
+    with open(os.path.join(SAMPLES, *name), encoding="utf-8") as file:
         text = file.read()
     for documented, ours in values.items():
         assert documented in text, (name, documented)
@@ -65,17 +70,20 @@ def with_users(server):
 
 
 class Lab:
-    def __init__(self, parent="/tmp"):
+    def __init__(self, parent="/tmp", special_sent="Gesendet"):
+        """special_sent: see Dovecot."""
         os.umask(0o022)     # as root the servers are other users, and must read what is made for them
         self.directory = process.private_directory(parent)
         self.numbers = itertools.count(1)
         self.servers = []
+        self.special_sent = special_sent
 
     def start(self, server):
         self.servers.append(server)
         return server.start()
 
     def new_postgres(self):
+        from . import postgres
         return postgres.Postgres(self.directory)
 
     @functools.cached_property
@@ -89,6 +97,7 @@ class Lab:
 
     @functools.cached_property
     def mariadb(self):
+        from . import mariadb
         return with_users(self.start(mariadb.MariaDB(self.directory)))
 
     @functools.cached_property
@@ -101,20 +110,23 @@ class Lab:
 
     @functools.cached_property
     def dovecot(self):
-        return self.start(dovecot.Dovecot(self.directory, self.certificate, special_sent="Gesendet"))
+        return self.start(dovecot.Dovecot(self.directory, self.certificate, special_sent=self.special_sent))
 
     @functools.cached_property
     def cyrus(self):
         """To be asked for only if cyrus.missing() says that nothing is."""
+        from . import cyrus
         return self.start(cyrus.Cyrus(self.directory, self.certificate))
 
     @functools.cached_property
     def courier(self):
         """To be asked for only if courier.missing() says that nothing is."""
+        from . import courier
         return self.start(courier.Courier(self.directory, self.certificate))
 
     @functools.cached_property
     def pgbouncer(self):
+        from . import pgbouncer
         users = {role: role for role in ROLES}
         return self.start(pgbouncer.PgBouncer(self.directory, self.postgres, users))
 

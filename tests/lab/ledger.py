@@ -19,8 +19,6 @@ import shutil
 import sqlite3
 import threading
 
-import psycopg2
-
 from . import lab as lab_module, ledgers
 from .process import free_port, wait_until
 
@@ -137,7 +135,7 @@ class PostgresLedger(Ledger):
         """This IMAP server is known to look at the account that is named."""
         try:
             self.sql("INSERT INTO oncedrop.server VALUES (%s, true, now(), now()) ON CONFLICT DO NOTHING", (server,))
-        except psycopg2.Error:
+        except self.server.errors:
             pass    # no database, or none with this table
 
     def create_table(self, name, columns):

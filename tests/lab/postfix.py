@@ -20,7 +20,7 @@ from .front import install, short_directory
 from .messages import on_the_wire
 from .postfix_base import MAIN_CF, MASTER_CF, make_directories, postconf
 
-PIECES = os.path.join(lab_module.REPOSITORY, "conf", "postfix")
+PIECES = os.path.join(lab_module.SAMPLES, "postfix")
 WAYS = ("pipe", "lmtp")     # of most tests; the others need a service (lab/service.py)
 TABLES = ("oncedrop_status", "oncedrop_sent", "oncedrop_logins", "oncedrop_closed")
 SERVICE_USER = "uucp"   # replaces the user and group "oncedrop"; every Debian has it, and it has no mail

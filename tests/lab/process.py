@@ -12,6 +12,13 @@ import subprocess
 import tempfile
 import time
 
+# Debian's, of programs that are not called like theirs.
+PACKAGES = {
+    "dovecot": "dovecot-imapd", "doveadm": "dovecot-imapd", "postconf": "postfix", "prlimit": "util-linux", "dd": "coreutils",
+    "initdb": "postgresql", "postgres": "postgresql", "mariadbd": "mariadb-server-core",
+    "mariadb-install-db": "mariadb-server-core",
+}
+
 LIBC = ctypes.CDLL(None, use_errno=True)
 PR_SET_PDEATHSIG = 1
 
@@ -88,7 +95,7 @@ def find_program(name, *directories):
     path = os.pathsep.join([*directories, os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"])
     found = shutil.which(name, path=path)
     if not found:
-        raise FileNotFoundError(f"{name} is not installed; `tests/install-packages check` does that")
+        raise FileNotFoundError(f"{name} is not installed; Debian's package {PACKAGES.get(name, name)} has it")
     return found
 
 
@@ -117,6 +124,12 @@ def private_directory(parent="/tmp"):
     path = tempfile.mkdtemp(prefix="oncedrop-", dir=parent)
     os.chmod(path, 0o711)
     return path
+
+
+def die_with_parent(number=signal.SIGTERM):
+    """For the child, before it runs the program: the kernel sends it this signal when we die. It blocks none, as we may."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    LIBC.prctl(PR_SET_PDEATHSIG, number)
 
 
 class Server:
@@ -151,15 +164,11 @@ class Server:
         return self.log()[self.logged_before:]
 
     def spawn(self, arguments, **options):
-        signal_number = self.death_signal
         self.logged_before = len(self.log())
-
-        def die_with_parent():
-            LIBC.prctl(PR_SET_PDEATHSIG, signal_number)
-
         with open(self.log_file, "ab") as log:
             self.process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/",
-                                            start_new_session=True, preexec_fn=die_with_parent, **options)
+                                            start_new_session=True,
+                                            preexec_fn=lambda: die_with_parent(self.death_signal), **options)
 
     def start(self):
         """Starts on free ports, or on others if somebody was faster."""

@@ -97,7 +97,8 @@ class Service:
 
     def await_ready(self):
         def ready():
-            assert self.process.poll() is None, self.log()
+            if self.process.poll() is not None:
+                raise RuntimeError(self.log())
             return len(self.workers()) == int(self.settings["service.workers"]) and self.listens()
 
         wait_until(ready, "the service is ready")

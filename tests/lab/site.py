@@ -14,7 +14,6 @@ import time
 
 from . import dovecot, lab as lab_module, locks
 from .ledger import MARIADB, SQLITE, PostgresLedger, SqliteLedger, SqliteLedgers, engine
-from .ledger_mariadb import MariaLedger, MariaLedgers
 from .ledgers import Ledgers
 from .proxy import Proxy
 
@@ -231,8 +230,10 @@ class Site:
         """Another, which `ledgers` has lent; to be closed."""
         if engine() == SQLITE:
             return SqliteLedger(database)
-        of_server = MariaLedger if engine() == MARIADB else PostgresLedger
-        return of_server(self.database_server, database)
+        if engine() == MARIADB:
+            from .ledger_mariadb import MariaLedger
+            return MariaLedger(self.database_server, database)
+        return PostgresLedger(self.database_server, database)
 
     @property
     def database_server(self):
@@ -293,6 +294,7 @@ def install_schema(lab):
     if engine() == SQLITE:
         return install_sqlite(lab)
     if engine() == MARIADB:
+        from .ledger_mariadb import MariaLedgers
         return MariaLedgers(lab.mariadb, lambda database: install_mariadb(lab, database))
     database = lab.postgres.create_database(lab_module.OWNER)
     site = Site(lab, database)
