@@ -73,7 +73,7 @@ def test_every_try_and_every_queue_id(site):
         f"<{SCUBA}>, queue id 4FIRST full", f"<{SCUBA}>, queue id 4FIRST Connection refused", f"<{SCUBA}>, queue id 4FIRST stored",
         f"<{SCUBA}>, queue id 4AGAIN duplicate"], told
     printed = site.run("show", "4AGAIN").out.split("\ntries\n")[1].split("\n\n")[0].splitlines()[1:]
-    assert [line.split()[1] for line in printed] == ["overquota", "mailbox", "stored", "duplicate"], printed
+    assert [line.split()[2] for line in printed] == ["overquota", "mailbox", "stored", "duplicate"], printed
 
 
 @pytest.mark.postgres

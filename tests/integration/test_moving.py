@@ -7,7 +7,7 @@ Seen to fail without imap.search = always, which is the control in each test; wi
 import expect
 import pytest
 from integration.test_ledger import Place
-from integration.test_servers import NORTH, SOUTH, query_of_domains, two
+from integration.test_several_servers import NORTH, SOUTH, query_of_domains, two
 from lab.fake_imap import FakeImap
 from lab.ledger import MARIADB, POSTGRES, SQLITE
 from lab.messages import message

@@ -149,7 +149,7 @@ void client_note_lock(struct ledger *ledger, bool held)
     ledger->leased = held && ledger->owner != 0;
 }
 
-bool ledger_lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found, char *ret_columns[3],
+bool ledger_lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found, char *ret_columns[4],
                    struct fault *fault)
 {
     (void)query;
@@ -161,7 +161,7 @@ bool ledger_lookup(struct ledger *ledger, const char *query, const char *address
         if (!call_pass(&call, 0) || !call_pass(&call, 1))
             return client_trouble(fault, "dead");
         if (call.fault != FAULT_DATABASE_AWAY && ledger->session->alive) {
-            memset(ret_columns, 0, 3 * sizeof(ret_columns[0]));
+            memset(ret_columns, 0, 4 * sizeof(ret_columns[0]));
             *ret_found = world_number(address) < ADDRESSES;
             if (*ret_found)
                 ret_columns[0] = base_strdup(world_account(world_account_of(world_number(address))));
@@ -179,7 +179,7 @@ bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_s
                         struct fault *fault)
 {
     bool found;
-    char *columns[3] = {NULL};
+    char *columns[4] = {NULL};
     if (!ledger_lookup(ledger, server, world_address(0), &found, columns, fault))
         return false;
     base_free(&columns[0]);

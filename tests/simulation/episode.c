@@ -25,8 +25,11 @@ static void make_settings(struct dice *dice)
     struct config *config = &world.config;
     static char empty[] = "", name[] = "simulation";
     bool fast = dice_percent(dice, 30);
-    *config =
-        (struct config){.lock = {.namespace = name}, .route = {.account_query = empty}, .record = {.notify = empty}};
+    *config = (struct config){.lock = {.namespace = name},
+                              .route = {.account_query = empty},
+                              .record = {.notify = empty},
+                              .log = {.unrecorded = empty},
+                              .server = empty};
     config->delivery.deadline = fast ? 20000 : 120000;
     config->delivery.hold_off = fast ? 60000 : 320000;
     config->delivery.sent_retry = dice_percent(dice, 20) ? 300000 : 3600000;
