@@ -365,7 +365,7 @@ soak:
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
 	@ONCEDROP=$(BUILD)/oncedrop $(PYTHON) -B tests/soak/soak $(if $(SECONDS),--seconds $(SECONDS)) \
 	  $(if $(HOSTS),--hosts $(HOSTS)) $(if $(DELIVERIES),--deliveries $(DELIVERIES)) $(if $(SEED),--seed $(SEED)) \
-	  $(if $(ENGINE),--engine $(ENGINE))
+	  $(if $(ENGINE),--engine $(ENGINE)) $(if $(SERVERS),--servers $(SERVERS))
 
 # ENGINE=sqlite, postgres or mariadb; COMMAND=, else a shell
 lab:

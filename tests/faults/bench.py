@@ -16,7 +16,7 @@ import threading
 import time
 
 import death
-from lab import lab as lab_module, locks
+from lab import lab as lab_module, locks, south as south_module
 from lab.ledger import POSTGRES, SQLITE, engine
 from lab.messages import message, on_the_wire
 from lab.pgbouncer import PgBouncer
@@ -50,11 +50,14 @@ def pooler(lab):
 
 
 class Bench:
-    """Cases of one scenario, each with its own accounts on the site's IMAP server."""
+    """Cases of one scenario, each with its own accounts on the site's IMAP server, and on a second one."""
 
-    def __init__(self, site, direct=False):
-        """direct: without PgBouncer."""
+    def __init__(self, site, direct=False, south=False):
+        """direct: without PgBouncer. south: with a second IMAP server, which takes tokens."""
         self.site = site
+        self.south = site.lab.start(south_module.South(site.lab)) if south else None
+        if south:
+            site.settings.update(self.south.settings(self.south.port))
         site.settings.update({"delivery.deadline": "4s", "delivery.hold_off": "5s", "imap.port": site.imap.port,
                               "imap.tls": "none", "imap.timeout": "3s"})
         if engine() == POSTGRES:
@@ -67,10 +70,15 @@ class Bench:
     def conninfo(self, port):
         return self.site.database_server.conninfo(self.site.database, lab_module.DELIVERY, port=port)
 
-    def account(self):
-        address = f"f{next(NUMBERS):05}.{os.getpid()}@example.org"
-        self.site.imap.add_account(address)
+    def account(self, south=False):
+        address = f"{'s' if south else 'f'}{next(NUMBERS):05}.{os.getpid()}@example.org"
+        self.server_of(address).add_account(address)
+        if south:
+            self.south.renew([address], 3600)
         return address
+
+    def server_of(self, account):
+        return self.south if self.south and south_module.has(account) else self.site.imap
 
     def command(self, *arguments, mail, inboxes, sent=None, stdin=b"", **more):
         """Any command of the program, to be repeated until it exits 0 and those mailboxes contain that message."""
@@ -110,13 +118,20 @@ class Bench:
                 for inbox in inboxes]
 
     def lmtp(self):
-        """One message to three recipients by LMTP, the whole session written at once."""
-        inboxes, sender = [self.account() for _ in range(3)], self.account()
+        """One message to three recipients by LMTP."""
+        return self.session([self.account() for _ in range(3)], self.account())
+
+    def two_servers(self):
+        """The same for two recipients, each on another server; the sender is on the second."""
+        return self.session([self.account(), self.account(south=True)], self.account(south=True))
+
+    def session(self, inboxes, sender):
+        """By LMTP, the whole session written at once."""
         mail = message(subject=ENCODED, sender=sender, to=", ".join(inboxes))
         lines = ["LHLO x", f"MAIL FROM:<{sender}>", *[f"RCPT TO:<{inbox}>" for inbox in inboxes], "DATA", ""]
         stdin = "\r\n".join(lines).encode() + on_the_wire(mail) + b".\r\nQUIT\r\n"
         return Case([*self.program, "lmtp"], stdin, mail, inboxes, sender,
-                    lambda done: len(re.findall(rb"250 2\.1\.5 (?:stored|duplicate)", done.stdout)) == 3)
+                    lambda done: len(re.findall(rb"250 2\.1\.5 (?:stored|duplicate)", done.stdout)) == len(inboxes))
 
     def replay(self):
         """A message in a file; either the parent or its worker is killed."""
@@ -198,13 +213,13 @@ def repeat(case, done):
 def look(bench, case):
     """After success: checks the mailboxes."""
     for inbox in case.inboxes:
-        found = [stored.raw for stored in bench.site.messages(inbox)]
+        found = [stored.raw for stored in bench.server_of(inbox).messages(inbox)]
         wrong = judge(f"{inbox} INBOX", found, len(found)) or \
             (found[0] != on_the_wire(case.mail) and Wrong("lost", f"{inbox} has other bytes: {found}"))
         if wrong:
             return wrong
     if case.sent:
-        return judge(f"{case.sent} Sent", case.mail, bench.site.count(case.sent, "Sent"))
+        return judge(f"{case.sent} Sent", case.mail, bench.server_of(case.sent).count(case.sent, "Sent"))
     return None
 
 

@@ -36,6 +36,7 @@ ERRORS = {
     "EMFILE": ("socket", "openat", "fcntl", "pipe2", "dup2"),
 }
 
+TWO_SERVERS = "two servers"
 # name → function of the bench that gives a Case, with any command of the program (Bench.command).
 SCENARIOS = {
     "inbox": lambda bench: bench.deliver(sent=False),
@@ -43,6 +44,7 @@ SCENARIOS = {
     "in doubt": lambda bench: bench.in_doubt(),
     "two recipients": lambda bench: bench.two_recipients(),
     "LMTP with three recipients": lambda bench: bench.lmtp(),
+    TWO_SERVERS: lambda bench: bench.two_servers(),
     "replay": lambda bench: bench.replay(),
     "resume": lambda bench: bench.resume(),
 }
@@ -50,7 +52,7 @@ FAILING = ("inbox and Sent", "LMTP with three recipients") if SAMPLE == 0 else (
 
 
 def killed(site, ledgers, scenario, tally, sample):
-    bench = Bench(site)
+    bench = Bench(site, south=scenario == TWO_SERVERS)
     bench.ledgers = ledgers
     bench.after_literal = bench.find_after_literal()
     path = bench.trace(SCENARIOS[scenario](bench))

@@ -13,7 +13,8 @@ Seen to fail with: doubt not set by a new claim (plan.c: append_or_search); an A
 ends behind its literal (mailbox_append.c: send_message); a settling taken for done though no connection answered
 (ledger_settle.c: ledger_settle); and, only the rolled back COMMITs, with COMMIT's tag not looked at (pg_batch.c:
 pg_committed), or MariaDB's error taken for its OK (maria_batch.c: read_answer; copies stay unfinished). A COMMIT whose answer is
-merely lost does not need pg_committed: the answers before it come with it."""
+merely lost does not need pg_committed: the answers before it come with it. The cuts with two servers, with an APPEND of unknown
+result taken for one that stored nothing (made.c: doubled, on either)."""
 
 import concurrent.futures
 import os
@@ -35,20 +36,24 @@ TRIES = 6               # to reach the point
 LITERAL, COMMIT = ("literal of APPEND", "end of APPEND", "go-ahead for APPEND", "OK to APPEND"), " of COMMIT"
 
 
-def to_imap(lab, pool):
-    return "imap", lab.dovecot.port, pool.port
+def to_imap(bench, pool):
+    return "imap", bench.site.lab.dovecot.port, pool.port
 
 
-def to_pooler(lab, pool):
+def to_south(bench, pool):
+    return "imap south", bench.south.port, pool.port
+
+
+def to_pooler(_bench, pool):
     return "database", pool.port, None
 
 
-def to_postgres(lab, pool):
-    return "database", lab.postgres.port, None
+def to_postgres(bench, _pool):
+    return "database", bench.site.lab.postgres.port, None
 
 
-def to_mariadb(lab, pool):
-    return "database", lab.mariadb.port, None
+def to_mariadb(bench, _pool):
+    return "database", bench.site.lab.mariadb.port, None
 
 
 WAYS = [to_imap, to_pooler, to_postgres] if engine() == POSTGRES else [to_imap, to_mariadb]
@@ -61,9 +66,9 @@ def open_wire(bench, way, point=None):
     not reach their point."""
     lab = bench.site.lab
     if engine() == MARIADB:
-        return Wire(bench, *way(lab, lab.mariadb), point)
+        return Wire(bench, *way(bench, lab.mariadb), point)
     pool = bench.large_pool if point and point.manner in (SILENT, ALL_SILENT) else pooler(lab)
-    return Wire(bench, *way(lab, pool), point)
+    return Wire(bench, *way(bench, pool), point)
 
 
 def record(bench, way, case):
@@ -89,7 +94,7 @@ def try_point(bench, way, make, point):
         wire = open_wire(bench, way, point)
         try:
             first = wire.run(case)
-            if way is not to_imap and not notices(point.unit):
+            if way not in (to_imap, to_south) and not notices(point.unit):
                 wire.close()    # PostgreSQL notices the program's end at once
             wrong = finish(bench, case, first)
         finally:
@@ -117,6 +122,10 @@ def inbox(bench):
 
 def inbox_and_sent(bench):
     return bench.deliver()
+
+
+def two_servers(bench):
+    return bench.two_servers()
 
 
 def critical(found):
@@ -237,6 +246,17 @@ def test_no_sent_copy_without_the_lock(site):
     assert site.count(case.inboxes[0]) == 1
     assert site.count(case.sent, "Sent") == 0
     assert finish(bench, case, done) is None
+    check_ledger(site)
+
+
+@pytest.mark.parametrize("way", [to_imap, to_south])
+def test_wire_to_one_of_two_servers(site, way, tally):
+    """The other server's is whole."""
+    bench = Bench(site, south=True)
+    found = record(bench, way, bench.two_servers())
+    chosen = both_ways(critical(found)) if ALL else some_cuts(found, random.Random(way.__name__))
+    wrong = run_points(lambda point: try_point(bench, way, two_servers, point), chosen, CUTS_AT_ONCE[to_imap])
+    tally("cut points", len(chosen), wrong)
     check_ledger(site)
 
 

@@ -198,13 +198,14 @@ def statements(query):
 class Wire:
     """Stands in front of a server for one run of a case, and disturbs it at a point, if there is one.
 
-    server: "imap" or "database"; port: of what stands behind; database_port: where the database is reached when this
-    is IMAP's. action: called with the wire, before a piece that is HELD_BACK goes on; when it gives False the piece
+    server: "imap", "imap south" or "database"; port: of what stands behind; database_port: where the database is reached
+    when this is IMAP's. action: called with the wire, before a piece that is HELD_BACK goes on; when it gives False the piece
     does not go on, and the connection is reset. name: of this run, in pg_stat_activity."""
 
     def __init__(self, bench, server, port, database_port, point=None, action=None):
         self.point, self.action, self.failed = point, action, None
-        self.pieces = Imap if server == "imap" else Maria if engine() == MARIADB else Postgres
+        imap = server != "database"
+        self.pieces = Imap if imap else Maria if engine() == MARIADB else Postgres
         self.reached = threading.Event()
         self.units = []
         self.lock = threading.Lock()
@@ -212,12 +213,12 @@ class Wire:
         self.proxy = Proxy(port, self.watch)
         self.name = f"wire {self.proxy.port}"
         # MariaDB shows no name, but whence a session comes.
-        self.beside = Proxy(database_port) if server == "imap" and engine() == MARIADB else None
-        database = self.beside.port if self.beside else database_port if server == "imap" else self.proxy.port
+        self.beside = Proxy(database_port) if imap and engine() == MARIADB else None
+        database = self.beside.port if self.beside else database_port if imap else self.proxy.port
         name = f" application_name='{self.name}'" if engine() != MARIADB else ""
         changed = {"database.conninfo": bench.conninfo(database) + name}
-        if server == "imap":
-            changed["imap.port"] = self.proxy.port
+        if imap:
+            changed[f"{server}.port"] = self.proxy.port
         site = bench.site
         with WRITING:
             whole, site.settings = site.settings, {**site.settings, **changed}

@@ -45,16 +45,16 @@ def encoded(data):
 
 
 class Dovecot(dovecot.Dovecot):
-    def configuration(self, **values):
-        more = MECHANISMS_2_3 if dovecot_config.is_old() else MECHANISMS_2_4
-        return super().configuration(**values) + more.format(directory=self.directory)
-
-    def start(self):
+    def __init__(self, directory, certificate, **more):
+        super().__init__(directory, certificate, **more)
         self.key = secrets.token_bytes(32)
         os.makedirs(self.path("keys/default/HS256"))
         self.write("keys/default/HS256/default", base64.b64encode(self.key).decode())
         self.write("oauth2.conf", SETTINGS_2_3.format(directory=self.directory))
-        return super().start()
+
+    def configuration(self, **values):
+        more = MECHANISMS_2_3 if dovecot_config.is_old() else MECHANISMS_2_4
+        return super().configuration(**values) + more.format(directory=self.directory)
 
     def token(self, account, expires):
         """What logs in as this account until then: seconds since 1970."""

@@ -62,21 +62,27 @@ def clock(seconds):
     return time.strftime("%H:%M:%S", time.gmtime(seconds))
 
 
-def check_mailboxes(dovecot, accounts, expected, rows):
-    """rows(tags, jobs): what the ledger knows about them, as text."""
-    mailboxes = {(account, name): read_mailbox(dovecot, account, name)
-                 for account in accounts for name in ("INBOX", "Sent")}
+def check_mailboxes(servers, homes, expected, rows):
+    """Returns what is wrong, and how many copies each server has. homes: account → the server that it is on, though every
+    server has it. rows(tags, jobs): what the ledger knows about them, as text."""
+    places = [(account, name) for account in homes for name in ("INBOX", "Sent")]
+    mailboxes = {(account, name): read_mailbox(homes[account], account, name) for account, name in places}
     wrong, explained = [], collections.defaultdict(set)
     for one in expected:
         found = mailboxes[one.account, one.mailbox]
         explained[one.account, one.mailbox].update(one.choices)
         if problem := judge(one, found):
-            late = when_stored(dovecot, one.account, one.choices) if problem[0] == "doubled" else ""
+            late = when_stored(homes[one.account], one.account, one.choices) if problem[0] == "doubled" else ""
             wrong.append(Wrong(problem[0], f"{problem[1]}{late}{rows(one.choices, one.jobs)}"))
     for place, found in mailboxes.items():
         for tag in found.keys() - explained[place]:
             wrong.append(Wrong("other", f"{place} has a message {tag} that does not belong there: {found[tag]}"))
-    return wrong, sum(len(uids) for found in mailboxes.values() for uids in found.values())
+    for server in servers:
+        for account, name in places:
+            if server is not homes[account] and (found := read_mailbox(server, account, name)):
+                wrong.append(Wrong("other", f"{account} {name} is on the other server, but here is {dict(found)}"))
+    return wrong, [sum(len(uids) for place, found in mailboxes.items() if homes[place[0]] is server
+                       for uids in found.values()) for server in servers]
 
 
 def judge(one, found):
