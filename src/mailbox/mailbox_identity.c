@@ -167,6 +167,26 @@ static enum identity_result judge(const struct config *config, const struct inbo
     return own->uidvalidity >= CLOCK ? ignored(config, fault) : not_told(config, own, true, fault);
 }
 
+/* What everybody logs in with now; NULL: it is not known. */
+static char *present_password(const struct config *config, const char *login)
+{
+    struct fault ignored;
+    return imap_password(config, login, config->imap.timeout, &ignored);
+}
+
+/* That nobody is refused proves nothing if what was said is no longer valid for the account either: a token that has expired
+ * in between. */
+static void doubt_refusal(const struct config *config, const char *login, const char *password, struct inbox *other)
+{
+    char *now OD_CLEANUP(base_free_secret) = present_password(config, login);
+    if (other->seen != INBOX_REFUSED || (password != NULL && now != NULL && strcmp(now, password) == 0))
+        return;
+    other->seen = INBOX_UNKNOWN;
+    fault_set(&other->why,
+              "the password or token was replaced while it was tested whether the server honours the account"
+              " named in a login");
+}
+
 /* Two INBOXes that were made in the same second have the same UIDVALIDITY. One that is looked at, and perhaps made, a second
  * later has not, unless it is the same INBOX. */
 enum identity_result mailbox_identity(const struct config *config, const char *account, struct fault *fault)
@@ -178,6 +198,7 @@ enum identity_result mailbox_identity(const struct config *config, const char *a
         fault_set(fault, "could not test whether the server honours the account named in a login: %s", own.why.text);
         return IDENTITY_UNKNOWN;
     }
+    char *password OD_CLEANUP(base_free_secret) = present_password(config, login);
     look_at_nobody(config, login, 0, &other);
     if (may_be_one(&own, &other)) {
         (void)poll(NULL, 0, SECOND_MS);
@@ -186,5 +207,6 @@ enum identity_result mailbox_identity(const struct config *config, const char *a
             other.seen = INBOX_UNKNOWN;
     }
     look_at_inbox(config, login, &again);
+    doubt_refusal(config, login, password, &other);
     return judge(config, &own, &other, &again, fault);
 }

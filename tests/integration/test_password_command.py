@@ -11,7 +11,7 @@ import time
 import pytest
 from integration import expect
 from lab import oauth2
-from lab.fake_imap import CAPABILITIES, FakeImap
+from lab.fake_imap import CAPABILITIES, NOBODY, FakeImap
 from lab.lmtp import stored
 from lab.messages import message
 from lab.process import wait_until
@@ -153,6 +153,27 @@ def test_the_name_in_oauthbearer(site):
     Commanded(site, server, "oauthbearer", **{"imap.user": "a=b,c"}).answer("bearer-token\n")
     expect.stored(site.deliver(message(), SCUBA))
     assert server.credentials == ["n,a=a=3Db=2Cc,\1auth=Bearer bearer-token\1\1"]
+
+
+def test_an_expired_token_proves_no_trust(site):
+    """It expires between the account's login and nobody's, and the command is late with the next one: that nobody was refused does
+    not show that the server looks at the account that is named."""
+    answers = iter(["first", "first", "second"])
+    server = fake(site, FakeImap(capabilities=f"{CAPABILITIES} AUTH=XOAUTH2"))
+    commanded = Commanded(site, server, "xoauth2")
+    site.write("command", f"echo >>{commanded.asked_file}; cat {site.directory}/answer$(wc -l <{commanded.asked_file})\n", 0o700)
+    for number, answer in enumerate(answers, 1):
+        commanded.answer(f"{answer}\n", number)
+    said = []
+
+    def log_in(client, tag, arguments):
+        said.append(base64.b64decode(arguments.split()[1]).decode())
+        valid = "second" if any(NOBODY in text for text in said) else "first"
+        client.send(f"{tag} OK come in" if valid in said[-1] else f"{tag} NO who are you?")
+    server.script["AUTHENTICATE"] = log_in
+    site.trusting = False
+    expect.deferred(site.deliver(message(), SCUBA), ANY, "was replaced")
+    assert len(said) == 4 and server.appended == []
 
 
 @pytest.fixture(name="tokens")
