@@ -151,7 +151,10 @@ static enum route_result sender_route(const struct delivery *delivery, struct ro
     if (!find_from(delivery, &from))
         return ROUTE_NONE;
     enum route_result result = route_find(request->config, delivery->ledger, &from, ret, fault);
-    if (result == ROUTE_NO_SERVER || (result == ROUTE_OK && ret->sent == NULL)) /* a stranger, or one without copies */
+    bool stranger = login == NULL || strcmp(parsed.address, from.address) != 0;
+    if (result == ROUTE_NO_SERVER)
+        return stranger ? ROUTE_NONE : ROUTE_TROUBLE;
+    if (result == ROUTE_OK && ret->sent == NULL) /* it has no copies */
         return ROUTE_NONE;
     if (result != ROUTE_OK)
         return result;

@@ -162,7 +162,7 @@ enum route_result route_find(const struct config *config, struct ledger *ledger,
     route.server = find_server(config, server, address, fault);
     bool copies = route.sent == NULL || route.sent[0] != '\0';
     if (route.server == NULL)
-        return server == NULL ? ROUTE_NO_SERVER : ROUTE_TROUBLE;
+        return config->route.account_query[0] == '\0' ? ROUTE_NO_SERVER : ROUTE_TROUBLE;
     if (!expand_mailboxes(route.server, route.account, &route.inbox, &route.sent, fault))
         return ROUTE_TROUBLE;
     route.inbox = one_name(route.inbox != NULL ? route.inbox : base_strdup(config->route.inbox));

@@ -25,7 +25,7 @@ enum route_result {
     ROUTE_TROUBLE, /* fault set */
     ROUTE_OK,
     ROUTE_NONE,      /* account_query succeeded and returned no row: there is no such account; fault set */
-    ROUTE_NO_SERVER, /* by route.server it would be on a server that there is not; fault set */
+    ROUTE_NO_SERVER, /* by the templates alone it would be on a server that there is not; fault set */
 };
 
 /* Finds the account of an address: by route.account_query if it is set, else by the template route.account. With
