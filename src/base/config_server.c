@@ -74,14 +74,19 @@ static bool assign_value(const struct config_loading *it, const struct setting *
     return true;
 }
 
-/* Of a file and a command, one that is set here is in place of the other one of [imap]. */
-static bool set_password(const struct config_loading *it, const struct config_named *named)
+/* What is set here is in place of another setting of [imap]. */
+static bool replace_other(const struct config_loading *it, const struct config_named *named)
 {
-    const struct setting *file = config_table_find("imap", "password_file");
-    const struct setting *command = config_table_find("imap", "password_command");
-    if (named->setting == file && named->value[0] != '\0')
-        return assign_value(it, command, named->origin, "");
-    return named->setting != command || named->value[0] == '\0' || assign_value(it, file, named->origin, "");
+    static const char *const instead[][2] = {
+        {"password_file", "password_command"},
+        {"password_command", "password_file"},
+        {"host", "command"},
+    };
+    bool good = true;
+    for (size_t i = 0; good && named->value[0] != '\0' && i < G_N_ELEMENTS(instead); i++)
+        if (strcmp(named->setting->name, instead[i][0]) == 0)
+            good = assign_value(it, config_table_find("imap", instead[i][1]), named->origin, "");
+    return good;
 }
 
 static bool copy_values(const struct config *from, const struct config_loading *to)
@@ -97,7 +102,7 @@ static bool copy_values(const struct config *from, const struct config_loading *
 static bool set_named(const struct config_loading *it, const char *name)
 {
     for (const struct config_named *named = *it->named; named != NULL; named = named->next)
-        if (strcmp(named->server, name) == 0 && !set_password(it, named))
+        if (strcmp(named->server, name) == 0 && !replace_other(it, named))
             return false;
     for (const struct config_named *named = *it->named; named != NULL; named = named->next)
         if (strcmp(named->server, name) == 0 && !assign_value(it, named->setting, named->origin, named->value))
