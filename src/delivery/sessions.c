@@ -109,13 +109,13 @@ static struct session *find_session(struct sessions *sessions, const struct conf
     return NULL;
 }
 
-/* The session unused longest, or a free slot before that unless `open`; NULL: there is none. */
-static struct session *longest_unused(struct sessions *sessions, bool open)
+/* The session unused longest, with this server, or NULL: with any, or a free slot before that. NULL: there is none. */
+static struct session *longest_unused(struct sessions *sessions, const struct config *config)
 {
     struct session *oldest = NULL;
     for (size_t i = 0; i < sessions->most; i++) {
         struct session *it = &sessions->kept[i];
-        if (!it->out && (it->account != NULL || !open) && (oldest == NULL || it->used < oldest->used))
+        if (!it->out && (config == NULL || it->config == config) && (oldest == NULL || it->used < oldest->used))
             oldest = it;
     }
     return oldest;
@@ -124,7 +124,7 @@ static struct session *longest_unused(struct sessions *sessions, bool open)
 bool sessions_available(struct sessions *sessions, const struct config *config, const char *account)
 {
     const struct session *session = find_session(sessions, config, account);
-    return session != NULL ? !session->out : longest_unused(sessions, false) != NULL;
+    return session != NULL ? !session->out : longest_unused(sessions, NULL) != NULL;
 }
 
 bool sessions_open(struct sessions *sessions, const struct config *config, const char *account)
@@ -144,20 +144,21 @@ static bool is_usable(const struct sessions *sessions, const struct session *ses
     return will_do && mailbox_connected(session->mailbox);
 }
 
-static size_t count_unused(const struct sessions *sessions)
+/* With this server. */
+static size_t count_unused(const struct sessions *sessions, const struct config *config)
 {
     size_t count = 0;
     for (size_t i = 0; i < sessions->most; i++)
-        count += sessions->kept[i].account != NULL && !sessions->kept[i].out;
+        count += sessions->kept[i].config == config && !sessions->kept[i].out;
     return count;
 }
 
 /* Ends this many, those that are unused longest first, and waits until the server has noticed. */
-static void end_unused(struct sessions *sessions, size_t count)
+static void end_unused(struct sessions *sessions, const struct config *config, size_t count)
 {
     int64_t until = base_now_ms() + GOODBYE_MS;
     struct session *oldest;
-    for (; count > 0 && (oldest = longest_unused(sessions, true)) != NULL; count--) {
+    for (; count > 0 && (oldest = longest_unused(sessions, config)) != NULL; count--) {
         int64_t left = until - base_now_ms();
         mailbox_close_wait(&oldest->mailbox, left > 0 ? left : 0);
         end_kept(oldest);
@@ -195,13 +196,13 @@ static struct mailbox *open_kept(struct sessions *sessions, struct known *known,
     struct mailbox *mailbox = mailbox_open(known->config, account, limit_ms, fault);
     size_t unused;
     bool tried = false;
-    while (mailbox == NULL && is_crowded(fault) && (unused = count_unused(sessions)) > 0) {
+    while (mailbox == NULL && is_crowded(fault) && (unused = count_unused(sessions, known->config)) > 0) {
         if (base_now_ms() < known->no_room_until)
             return NULL;
         size_t closed = unused > 1 ? unused / 2 : 1;
         log_info("the IMAP server refused a session: %zu of %zu unused ones are closed to make room for another",
                  closed, unused);
-        end_unused(sessions, closed);
+        end_unused(sessions, known->config, closed);
         mailbox = open_in_room(known->config, account, limit_ms, fault);
         tried = true;
     }
@@ -251,7 +252,7 @@ struct mailbox *sessions_take(struct sessions *sessions, const struct config *co
     if (session != NULL && !session->out && !is_usable(sessions, session, age))
         end_kept(session);
     if (session == NULL)
-        session = longest_unused(sessions, false);
+        session = longest_unused(sessions, NULL);
     if (session == NULL || session->out) {
         fault_set(fault, "no more than %zu IMAP sessions can be used at once (imap.sessions)", sessions->most);
         return NULL;

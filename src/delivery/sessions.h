@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  *
  * The IMAP sessions of a process, kept from message to message: at most imap.sessions of them, one for each account. The
- * account's server is that of `config` (config_server). A delivery takes a session and gives it back, or drops it. One that was not used for imap.idle is not used again. Where one
- * login opens everybody's mailboxes (config_is_shared), up to four sessions serve all accounts; "the account's session" is
- * then the one that serves it. */
+ * account's server is that of `config` (config_server). A delivery takes a session and gives it back, or drops it. One that
+ * was not used for imap.idle is not used again. Where one login opens everybody's mailboxes (config_is_shared), up to four
+ * sessions serve all accounts; "the account's session" is then the one that serves it. */
 #ifndef ONCEDROP_SESSIONS_H
 #define ONCEDROP_SESSIONS_H
 
@@ -35,7 +35,8 @@ enum sessions_age {
 
 /* Takes the account's session, until sessions_give_back or sessions_drop; it must be available. If none is kept, or the
  * server has closed it, a new one is opened; that ends the one unused longest if there is no room. If the server refuses
- * a new one, and the reason may be that there are too many, half of the unused ones are ended, and then the others.
+ * a new one, and the reason may be that there are too many, half of the unused ones with this server are ended, and then the
+ * others.
  *
  * limit_ms    for opening a new one (mailbox_open); 0: none
  * *ret_kept   it is from an earlier delivery: the server may have closed it without our knowing
