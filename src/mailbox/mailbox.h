@@ -12,8 +12,8 @@
 
 struct mailbox;
 
-/* Loads what sessions with this configuration need besides the program: TLS, unless imap.tls is none (module_load). False
- * with the fault set. Else the first session does so, and fails. */
+/* Loads what sessions with the servers of this configuration need besides the program: TLS, unless imap.tls is none
+ * (module_load). False with the fault set. Else the first session does so, and fails. */
 bool mailbox_load(const struct config *config, struct fault *fault) OD_MUST;
 
 /* Codes of the fault of mailbox_open. CROWDED: perhaps there are too many sessions, since the server closed the

@@ -9,9 +9,17 @@
 #include "imap/imap_password.h"
 #include "mailbox/mailbox_session.h"
 
+static bool speaks_tls(const struct config *config)
+{
+    return *config->imap.command == '\0' && config->imap.tls != IMAP_TLS_NONE;
+}
+
 bool mailbox_load(const struct config *config, struct fault *fault)
 {
-    return *config->imap.command != '\0' || config->imap.tls == IMAP_TLS_NONE || imap_tls_load(fault) != NULL;
+    bool tls = speaks_tls(config);
+    for (size_t i = 0; i < config_server_count(config); i++)
+        tls |= speaks_tls(config->servers[i]);
+    return !tls || imap_tls_load(fault) != NULL;
 }
 
 /* If the command has ended, its status explains more than its silence. */
