@@ -2,9 +2,12 @@
 """Several IMAP servers: groups [imap NAME] beside [imap], and who has which account.
 
 Seen to fail with: sessions found by their account alone; one answer about the trust in all servers; a server without a name that is
-taken for [imap]; silent servers that are asked again at once."""
+taken for [imap]; silent servers that are asked again at once; sessions of another server that make room; [imap] command in force
+for a server with a host; TLS loaded for [imap] alone; a sender without a server taken for a stranger; and, only with a server that
+is dead for long, an APPEND that was not sent taken for one that was stored."""
 
 import json
+import os
 import time
 
 import expect
@@ -13,7 +16,9 @@ from integration.test_server import Server
 from lab.fake_imap import CAPABILITIES, FakeImap
 from lab.lmtp import stored
 from lab.messages import message
+from lab.process import wait_until
 from lab.service import Service
+from lab.south import South
 
 NORTH, SOUTH = "lisa@north.example", "scuba@south.example"
 
@@ -68,6 +73,20 @@ def test_by_domain(site):
     assert len(south.appended) == 2
 
 
+@pytest.mark.parametrize("settings, login", [
+    ({"route.account_query": "SELECT lower($1)", "route.sent_copy": "from"}, None),
+    ({"route.account_query": None, "route.sent_copy": "authenticated"}, "Bob@west.example"),
+])
+def test_a_sender_whose_server_is_not_known(site, settings, login):
+    """Who has an account here is no stranger: the Sent copy is not left out."""
+    two(site, FakeImap(), **{"route.server": "%{domain}", **settings})
+    site.settings.update({"imap south.example.port": site.settings["imap.port"]})
+    words = ["-u", login] if login else []
+    expect.deferred(site.deliver(message(sender="bob@west.example"), SOUTH, *words), r"4\.3\.\d", "[imap west.example]")
+    site.settings["imap west.example.host"] = "127.0.0.1"
+    expect.stored(site.deliver(message(sender="bob@west.example"), SOUTH, *words))
+
+
 def test_an_account_that_moves(site):
     """The service's session with the old server is not used any more, and what is stored is not stored again."""
     north, south = two(site, FakeImap())
@@ -117,6 +136,72 @@ def test_settings_of_one_server(site):
     printed = site.run("config", "-n").out
     assert f"imap south.port = {south.port}\n" in printed and "imap south.password_command =\n" in printed, printed
     assert "imap south.timeout" not in printed
+
+
+def test_a_host_in_place_of_a_command(site):
+    north, south = two(site, FakeImap(), **{"imap.command": "false", "imap south.host": "127.0.0.1"})
+    expect.stored(site.deliver(message(), SOUTH))
+    expect.deferred(site.deliver(message(), NORTH), r"4\.\d\.\d", "imap.command exited with status 1")
+    assert len(south.appended) == 1 and north.accepted == 0
+
+
+def test_room_is_made_by_the_server_that_wants_it(site):
+    north, south = two(site, FakeImap({"AUTHENTICATE": lambda client, tag, _: client.send(f"{tag} NO [LIMIT] too many")}))
+    service = Service(site, workers=1)
+    stored(service.deliver(message(), NORTH)[0])
+    assert service.deliver(message(), SOUTH)[0].code == 451 and south.accepted == 1
+    stored(service.deliver(message(), NORTH)[0])
+    assert north.accepted == 1
+
+
+def test_tls_is_loaded_at_once(site):
+    """For later the service may not be allowed to, by its user or its confinement."""
+    two(site, FakeImap(), **{"imap south.tls": "imaps"})
+    service = Service(site, workers=1)
+    with open(f"/proc/{service.process.pid}/maps", encoding="ascii") as maps:
+        assert "-tls.so" in maps.read()
+
+
+@pytest.fixture(name="far")
+def far_fixture(site):
+    server = South(site.lab).start()
+    site.settings.update({"imap.port": site.imap.port, "imap.tls": "none", "delivery.deadline": "4s", "delivery.hold_off": "5s",
+                          **server.settings(server.port)})
+    yield server
+    server.stop()
+
+
+def test_a_server_that_is_dead_for_long(site, far):
+    """Real servers. What is for the other one is delivered meanwhile, and all else when it is back."""
+    near, away = site.account("north"), f"south.{site.number}.{os.getpid()}@example.org"
+    far.add_account(away)
+    far.renew([away], 3600)
+    service = Service(site, workers=1)
+    mails = [message(sender=sender) for sender in (near, away, "lisa@elsewhere.example", near, away)]
+    queue = [(mail, {near, away}) for mail in mails]
+
+    def run_queue():
+        for mail, left in queue:
+            recipients = sorted(left)
+            replies = service.deliver(mail, *recipients) if left else []
+            left.difference_update(one for one, reply in zip(recipients, replies) if reply.code == 250)
+        return not any(left for _, left in queue)
+
+    def counts():
+        return [server.count(account, mailbox) for server, account in ((site.imap, near), (far, away))
+                for mailbox in ("INBOX", "Sent")]
+    for reply in service.deliver(message(), near, away):    # sessions with both are kept
+        stored(reply)
+    assert counts() == [1, 0, 1, 0]
+    far.stop()
+    for _ in range(3):
+        assert not run_queue() and all(away in left for _, left in queue)
+    assert site.count(near) == 6 and site.count(near, "Sent") == 2
+    far.start()
+    wait_until(run_queue, "all is delivered")
+    assert counts() == [6, 2, 6, 2]
+    assert not site.sql("SELECT * FROM oncedrop.copy WHERE state <> 'stored'")
+    assert not site.sql("SELECT * FROM oncedrop.delivery WHERE finished_at IS NULL")
 
 
 @pytest.mark.parametrize("setting, value, why", [
