@@ -98,7 +98,7 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "mariadb: is about MariaDB, or speaks its SQL")
     if hasattr(config, "workerinput"):
         return      # started by the process that did this; and xdist may run it in any thread, where signals cannot be set
-    for number, handler in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler),
+    for number, handler in ((signal.SIGQUIT, signal.SIG_DFL), (signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler),
                             (signal.SIGTERM, signal.default_int_handler)):
         signal.signal(number, handler)
 
