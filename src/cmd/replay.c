@@ -137,6 +137,13 @@ static bool parse_restore(struct cmd *cmd, struct replay_setup *setup, struct re
     return true;
 }
 
+/* Whether we may read what each message takes: without the operator's rights it would fail with every one of them. */
+static bool may_read_recorded(struct cmd *cmd)
+{
+    struct ledger_recorded *none OD_CLEANUP(ledger_recorded_free) = NULL;
+    return ledger_recorded_read(cmd->ledger, 0, LEDGER_STORED, &none, &cmd->fault);
+}
+
 int cmd_restore(struct cmd *cmd)
 {
     char since[TIMES_SIZE];
@@ -154,6 +161,8 @@ int cmd_restore(struct cmd *cmd)
         return status;
     messages.ledger = cmd->ledger;
     setup.config = cmd->config;
+    if (!may_read_recorded(cmd))
+        return cmd_fault(EX_UNAVAILABLE, cmd);
     status = replay_run(&setup, &cmd->fault);
     return cmd->fault.text[0] != '\0' ? cmd_fault(EX_UNAVAILABLE, cmd) : status;
 }
