@@ -44,17 +44,22 @@ struct config *config_defaults(void)
     return config;
 }
 
-void config_free(struct config **config)
+static void free_one(struct config **config)
 {
-    if (*config == NULL)
-        return;
     for (const struct setting *setting = config_table; setting->group != NULL; setting++)
         config_value_free(*config, setting);
     base_free_secret(&(*config)->imap.password->text);
     base_free(&(*config)->imap.password);
-    for (struct config **server = (*config)->servers; server != NULL && *server != NULL; server++)
-        config_free(server);
     base_free(&(*config)->servers);
     base_free(&(*config)->server);
     base_free(config);
+}
+
+void config_free(struct config **config)
+{
+    if (*config == NULL)
+        return;
+    for (struct config **server = (*config)->servers; server != NULL && *server != NULL; server++)
+        free_one(server);
+    free_one(config);
 }

@@ -83,13 +83,13 @@ static void add_to_digest(GChecksum *sum, const struct config *config)
             g_checksum_update(sum, (const guchar *)value, (gssize)strlen(value) + 1);
     }
     g_checksum_update(sum, (const guchar *)config->imap.password->text, -1);
-    for (size_t i = 0; i < config_server_count(config); i++)
-        add_to_digest(sum, config->servers[i]);
 }
 
 char *config_digest(const struct config *config)
 {
     g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
     add_to_digest(sum, config);
+    for (size_t i = 0; i < config_server_count(config); i++)
+        add_to_digest(sum, config->servers[i]);
     return base_strdup(g_checksum_get_string(sum));
 }

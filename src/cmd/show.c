@@ -80,7 +80,7 @@ static bool parse_show(struct cmd *cmd, struct question *question)
 /* The why is text to be read, the rest are tables. */
 static void print_section(const struct section *section, const struct ledger_table *table)
 {
-    char text[4096];
+    char escaped[4096];
     if (table->rows == 0)
         return;
     table_heading(section->name);
@@ -90,7 +90,7 @@ static void print_section(const struct section *section, const struct ledger_tab
     }
     for (size_t row = 0; row < table->rows; row++) {
         char *sentence OD_CLEANUP(base_free) = times_local(ledger_cell(table, row, 0));
-        terminal_print(stdout, 2, "* %s", log_escape(sentence, text, sizeof(text)));
+        terminal_print(stdout, 2, "* %s", log_escape(sentence, escaped, sizeof(escaped)));
     }
 }
 
