@@ -81,11 +81,8 @@ static void end_append(struct delivery_work *work, struct appending *it, enum ap
 static enum append_result finish_append(struct delivery_work *work, struct appending *it, struct made *made)
 {
     enum append_result result = APPEND_NOT_SENT;
-    int64_t started = base_now_ms();
     if (it->mailbox != NULL)
         result = mailbox_append(it->mailbox, &made->uidvalidity, &made->uid, &it->fault);
-    if (result == APPEND_UNKNOWN || result == APPEND_LOST)
-        sessions_waited(work->request->sessions, target_server(work, it->letter.target), started);
     end_append(work, it, result);
     return result;
 }

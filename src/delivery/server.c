@@ -15,7 +15,6 @@ static enum identity_result look_at_server(struct delivery_work *work, const str
                                            struct fault *fault)
 {
     enum identity_result result = IDENTITY_UNKNOWN;
-    int64_t started = base_now_ms();
     size_t looks = 0;
     struct fault minor;
     char text[1024];
@@ -27,10 +26,8 @@ static enum identity_result look_at_server(struct delivery_work *work, const str
         looks++;
         result = mailbox_identity(config, work->targets.list[target].account, fault);
     }
-    if (result == IDENTITY_UNKNOWN) {
-        sessions_waited(work->request->sessions, config, started);
+    if (result == IDENTITY_UNKNOWN)
         return result;
-    }
     if (!ledger_server_record(work->delivery->ledger, name, result == IDENTITY_COUNTS, &minor))
         log_warning("the result of testing the IMAP server could not be recorded: %s",
                     log_escape_text(minor.text, text, sizeof(text)));

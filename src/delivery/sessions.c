@@ -10,13 +10,16 @@
 #include "base/log.h"
 
 #define TRUST_MS INT64_C(3600000)
-#define GOODBYE_MS 1000   /* for the server to count those less that make room for another */
-#define SHARED_MOST 4     /* sessions of one login for everybody: several mailboxes are filled at the same time */
-#define NOTICE_MS 20      /* between tries, for the server to notice the end of their processes too, as Courier must, */
-#define NOTICE_TRIES 10   /* and how many */
-#define QUIET_MS 60000    /* where there are several servers, nobody waits for one that was silent, for so long; */
-#define QUIET_TRY_MS 2000 /* then for so long once */
-#define NO_ROOM_MS 60000  /* that long, it is not tried again to make room after that did not help */
+#define GOODBYE_MS 1000 /* for the server to count those less that make room for another */
+#define SHARED_MOST 4   /* sessions of one login for everybody: several mailboxes are filled at the same time */
+#define NOTICE_MS 20    /* between tries, for the server to notice the end of their processes too, as Courier must, */
+#define NOTICE_TRIES 10 /* and how many */
+#define QUIET_TIMES 2   /* of imap.timeout: nobody waits for a server that was silent, where there are others; ... */
+#define FIRST_SHARE \
+    15 /* ... then this part of it at first, twice as much each time, up to all of it, so that a slow one is
+                         * reached in the end; ... */
+#define LIMIT_TIMES 10   /* ... and the pause is at least so many times as long */
+#define NO_ROOM_MS 60000 /* that long, it is not tried again to make room after that did not help */
 
 struct session {
     const struct config *config; /* with its server */
@@ -33,7 +36,8 @@ struct known {
     const struct config *config; /* with this server */
     int64_t trusted_until;
     int64_t no_room_until;
-    int64_t quiet_until; /* 0: it was not silent when it was last asked */
+    int64_t quiet_until;
+    int64_t limit_ms; /* for the next session, after it was silent; 0: none of its own */
 };
 
 struct sessions {
@@ -211,10 +215,12 @@ static struct mailbox *open_kept(struct sessions *sessions, struct known *known,
     return mailbox;
 }
 
-void sessions_waited(struct sessions *sessions, const struct config *config, int64_t since_ms)
+/* It was silent: not a refusal, nor anything else that may concern one account only. */
+static void become_quiet(struct known *known)
 {
-    if (sessions->servers > 1 && base_now_ms() - since_ms >= QUIET_TRY_MS)
-        known_server(sessions, config)->quiet_until = base_now_ms() + QUIET_MS;
+    int64_t timeout = known->config->imap.timeout;
+    known->quiet_until = base_now_ms() + MAX(QUIET_TIMES * timeout, LIMIT_TIMES * known->limit_ms);
+    known->limit_ms = known->limit_ms == 0 ? MAX(timeout / FIRST_SHARE, 1) : MIN(2 * known->limit_ms, timeout);
 }
 
 bool sessions_quiet(const struct sessions *sessions, const struct config *config, struct fault *fault)
@@ -236,12 +242,15 @@ static struct mailbox *open_unless_quiet(struct sessions *sessions, const struct
     int64_t started = base_now_ms();
     if (sessions_quiet(sessions, config, fault))
         return NULL;
-    if (known->quiet_until != 0 && (limit_ms == 0 || limit_ms > QUIET_TRY_MS))
-        limit_ms = QUIET_TRY_MS;
+    if (known->limit_ms != 0 && (limit_ms == 0 || limit_ms > known->limit_ms))
+        limit_ms = known->limit_ms;
     struct mailbox *mailbox = open_kept(sessions, known, account, limit_ms, fault);
-    known->quiet_until = 0;
-    if (mailbox == NULL)
-        sessions_waited(sessions, config, started);
+    bool silent = mailbox == NULL && base_now_ms() - started >= config->imap.timeout / FIRST_SHARE &&
+                  (strcmp(fault->code, MAILBOX_LATE) == 0 || strcmp(fault->code, MAILBOX_UNREACHABLE) == 0);
+    if (mailbox != NULL)
+        known->limit_ms = 0;
+    else if (silent && sessions->servers > 1)
+        become_quiet(known);
     return mailbox;
 }
 

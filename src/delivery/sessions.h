@@ -51,11 +51,8 @@ void sessions_give_back(struct sessions *sessions, const struct config *config, 
 /* Ends the account's session, if there is one: for when its state is not known, as in the middle of an APPEND. */
 void sessions_drop(struct sessions *sessions, const struct config *config, const char *account);
 
-/* Something that was asked of the server at that moment, base_now_ms(), has failed. If that took long, and there are other
- * servers, it is quiet for a minute: no session is opened, so that their mail does not wait. */
-void sessions_waited(struct sessions *sessions, const struct config *config, int64_t since_ms);
-
-/* Whether it is; then the fault is set. */
+/* Where there are several servers: whether this one was so silent when a session was to be opened that it is not asked again
+ * yet, so that the mail of the others does not wait; then the fault is set. */
 bool sessions_quiet(const struct sessions *sessions, const struct config *config, struct fault *fault) OD_MUST;
 
 /* For a process that has nothing else to do: ends one session that is unused for imap.idle. Returns when to call it

@@ -17,9 +17,11 @@ struct mailbox;
 bool mailbox_load(const struct config *config, struct fault *fault) OD_MUST;
 
 /* Codes of the fault of mailbox_open. CROWDED: perhaps there are too many sessions, since the server closed the
- * connection, said BYE, or refused the login with [LIMIT], [UNAVAILABLE] or [INUSE]. LATE: the time was over. */
+ * connection, said BYE, or refused the login with [LIMIT], [UNAVAILABLE] or [INUSE]. LATE: the time was over. UNREACHABLE: it came
+ * to no login, which concerns all accounts. */
 #define MAILBOX_CROWDED "CROWD"
 #define MAILBOX_LATE "late"
+#define MAILBOX_UNREACHABLE "unreachable"
 
 /* Connects, secures the connection and logs in. The certificate's chain, validity and host name are verified before any
  * credential is sent; tls=none works only with loopback addresses and unix sockets.

@@ -56,8 +56,10 @@ static bool open_once(const struct config *config, const struct login *login, co
     struct imap *imap = *ret = imap_setup_new(config);
     imap->until_ms = login->until_ms;
     imap->timeout = login_time(config, login->until_ms);
-    return imap_setup(imap, config, login->account, fault) &&
-           (imap->logged_in || imap_login(imap, config, login->name, password, fault));
+    if (imap_setup(imap, config, login->account, fault))
+        return imap->logged_in || imap_login(imap, config, login->name, password, fault);
+    strcpy(fault->code, MAILBOX_UNREACHABLE);
+    return false;
 }
 
 /* Once more after a refusal, if there is another password by now. *ret: NULL if there was none to begin with. */

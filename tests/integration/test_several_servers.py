@@ -6,6 +6,7 @@ taken for [imap]; silent servers that are asked again at once; sessions of anoth
 for a server with a host; TLS loaded for [imap] alone; a sender without a server taken for a stranger; and, only with a server that
 is dead for long, an APPEND that was not sent taken for one that was stored."""
 
+import base64
 import json
 import os
 import time
@@ -106,6 +107,43 @@ def test_the_sent_copy_is_on_the_senders_server(site):
     expect.stored(site.deliver(message(sender=NORTH), SOUTH))
     assert [mailbox for mailbox, _ in south.appended] == ["INBOX"]
     assert [mailbox for mailbox, _ in north.appended] == ["Sent"]
+
+
+class Slow(Silent):
+    """Takes its time for the greeting."""
+
+    seconds = 1.0
+
+    def greet(self, client, _tag, _arguments):
+        if self.silent:
+            client.line()
+        time.sleep(self.seconds)
+        client.send("* OK ready")
+
+
+def test_a_slow_server_is_reached_in_the_end(site):
+    """It was silent, and then needs longer than it gets at first."""
+    north, south = two(site, Slow(), **{"imap.timeout": "2s"})
+    service = Service(site, workers=1)
+    assert service.deliver(message(), SOUTH)[0].code == 451
+    south.silent = False
+    wait_until(lambda: service.deliver(message(), SOUTH)[0].code == 250, "its mail is delivered")
+    assert south.appended and not north.appended
+
+
+def test_a_refusal_is_no_silence(site):
+    """However long it takes: it concerns one account."""
+    def refuse(client, tag, arguments):
+        if b"bob" in base64.b64decode(arguments.split()[1]):
+            time.sleep(0.5)
+            client.send(f"{tag} NO [AUTHENTICATIONFAILED] who?")
+        else:
+            client.send(f"{tag} OK come in")
+    south = two(site, FakeImap({"AUTHENTICATE": refuse}), **{"imap.timeout": "3s"})[1]
+    service = Service(site, workers=1)
+    assert service.deliver(message(), "bob@south.example")[0].code == 451
+    stored(service.deliver(message(), SOUTH)[0])
+    assert len(south.appended) == 1
 
 
 def test_nobody_waits_for_a_silent_server(site):
