@@ -112,7 +112,7 @@ def test_the_sent_copy_is_on_the_senders_server(site):
 class Slow(Silent):
     """Takes its time for the greeting."""
 
-    seconds = 1.0
+    seconds = 0.2
 
     def greet(self, client, _tag, _arguments):
         if self.silent:
@@ -123,7 +123,7 @@ class Slow(Silent):
 
 def test_a_slow_server_is_reached_in_the_end(site):
     """It was silent, and then needs longer than it gets at first."""
-    north, south = two(site, Slow(), **{"imap.timeout": "2s"})
+    north, south = two(site, Slow(), **{"imap.timeout": "1s"})
     service = Service(site, workers=1)
     assert service.deliver(message(), SOUTH)[0].code == 451
     south.silent = False
