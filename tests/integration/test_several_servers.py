@@ -127,7 +127,7 @@ def test_a_slow_server_is_reached_in_the_end(site):
     service = Service(site, workers=1)
     assert service.deliver(message(), SOUTH)[0].code == 451
     south.silent = False
-    wait_until(lambda: service.deliver(message(), SOUTH)[0].code == 250, "its mail is delivered")
+    wait_until(lambda: service.deliver(message(), SOUTH)[0].code == 250, "its mail is delivered", 60)
     assert south.appended and not north.appended
 
 
