@@ -36,6 +36,9 @@ bool lmtp_message_receive(struct lmtp *lmtp) OD_MUST;
 
 /* Makes a delivery that is complete except for its ledger: opens the session with the database, if there is none. From
  * then on there is no deadline. */
-void lmtp_run(struct lmtp *lmtp, struct delivery *delivery);
+void lmtp_run(const struct config *config, struct lmtp_kept *kept, struct delivery *delivery);
+
+/* Delivers a message that another worker has sent us, and answers it; false: there is none. */
+bool lmtp_message_help(const struct config *config, struct lmtp_kept *kept, struct lmtp_relay *relay);
 
 #endif

@@ -39,9 +39,10 @@ struct place {
 
 struct running {
     struct lmtp_service *service;
-    GArray *places;                 /* of struct place */
-    struct lmtp_service_load *load; /* of the present workers; MAP_FAILED: none */
-    int stop_fds[2];                /* likewise */
+    GArray *places;                       /* of struct place */
+    struct lmtp_service_load *load;       /* of the present workers; MAP_FAILED: none */
+    struct lmtp_service_inboxes *inboxes; /* likewise; NULL: none */
+    int stop_fds[2];                      /* likewise */
     bool stopping;
     int64_t end_ms; /* then signal next; by base_now_ms() */
     int next_signal;
@@ -77,7 +78,8 @@ static _Noreturn void become_worker(struct running *running, size_t number)
     close(running->stop_fds[1]);
     base_close(&service->socket.lock_fd); /* only the parent holds the path */
     sigprocmask(SIG_SETMASK, &running->before, NULL);
-    if (lmtp_service_worker(service->config, service->socket.fd, running->stop_fds[0], running->load, number, &fault))
+    if (lmtp_service_worker(service->config, service->socket.fd, running->stop_fds[0], running->load, running->inboxes,
+                            number, &fault))
         _exit(0);
     log_error("a worker cannot begin: %s", fault.text);
     _exit(75);
@@ -111,13 +113,40 @@ static void start_workers(struct running *running)
     }
 }
 
+static void inboxes_free(struct lmtp_service_inboxes **inboxes)
+{
+    for (size_t i = 0; *inboxes != NULL && i < LMTP_WORKERS_MAX; i++) {
+        base_close(&(*inboxes)->out[i]);
+        base_close(&(*inboxes)->in[i]);
+    }
+    base_free(inboxes);
+}
+
+/* NULL: with errno. */
+static struct lmtp_service_inboxes *inboxes_new(size_t count)
+{
+    struct lmtp_service_inboxes *inboxes = base_alloc(sizeof(*inboxes));
+    memset(inboxes, 0xff, sizeof(*inboxes));
+    for (size_t i = 0; i < count; i++) {
+        int fds[2];
+        if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, fds) != 0) {
+            inboxes_free(&inboxes);
+            return NULL;
+        }
+        inboxes->out[i] = fds[0];
+        inboxes->in[i] = fds[1];
+    }
+    return inboxes;
+}
+
 /* Makes empty places for new workers, which the caller starts; false with the fault set: nothing has changed. */
 static bool make_places(struct running *running, size_t count, struct fault *fault)
 {
     int fds[2];
+    struct lmtp_service_inboxes *inboxes OD_CLEANUP(inboxes_free) = inboxes_new(count);
     struct lmtp_service_load *load =
         mmap(NULL, sizeof(*load), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (load == MAP_FAILED || pipe2(fds, O_CLOEXEC) != 0) {
+    if (inboxes == NULL || load == MAP_FAILED || pipe2(fds, O_CLOEXEC) != 0) {
         fault_set(fault, "cannot make room for the workers: %m");
         if (load != MAP_FAILED)
             munmap(load, sizeof(*load));
@@ -127,6 +156,8 @@ static bool make_places(struct running *running, size_t count, struct fault *fau
         munmap(running->load, sizeof(*load));
     running->load = load;
     load->workers = count;
+    inboxes_free(&running->inboxes);
+    running->inboxes = g_steal_pointer(&inboxes);
     base_close(&running->stop_fds[0]);
     base_close(&running->stop_fds[1]);
     memcpy(running->stop_fds, fds, sizeof(fds));
@@ -293,6 +324,7 @@ void lmtp_service_run(struct lmtp_service *service)
         handle(&running, wait_for_signal(&running));
     g_array_unref(running.places);
     munmap(running.load, sizeof(*running.load));
+    inboxes_free(&running.inboxes);
     base_close(&running.stop_fds[0]);
     sigprocmask(SIG_SETMASK, &running.before, NULL);
 }

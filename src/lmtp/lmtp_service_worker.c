@@ -20,7 +20,7 @@
 #include "base/deadline.h"
 #include "base/log.h"
 #include "base/network.h"
-#include "lmtp/lmtp.h"
+#include "lmtp/lmtp_message.h"
 
 #define ERROR_MS 100 /* before the next try if no descriptor is left */
 
@@ -135,7 +135,7 @@ void lmtp_service_leave(struct lmtp_service_load *load, size_t number)
 }
 
 static void serve_client(const struct config *config, int fd, int listen_fd, int stop_fd,
-                         struct lmtp_service_load *load, size_t number, struct lmtp_kept *kept)
+                         struct lmtp_service_load *load, struct lmtp_relay *relay, struct lmtp_kept *kept)
 {
     struct peer peer OD_CLEANUP(peer_clear) = {.uid = 0};
     struct fault fault;
@@ -146,7 +146,7 @@ static void serve_client(const struct config *config, int fd, int listen_fd, int
         lmtp_refuse(fd, text);
         return;
     }
-    if (peer.login != NULL && !take_place(load, number, peer.uid)) {
+    if (peer.login != NULL && !take_place(load, relay->number, peer.uid)) {
         lmtp_refuse(fd, "4.3.2 busy with other users, or with another connection of yours: try again");
         return;
     }
@@ -160,6 +160,7 @@ static void serve_client(const struct config *config, int fd, int listen_fd, int
         .others_fd = listen_fd,
         .all_busy = all_busy,
         .context = load,
+        .relay = relay,
     };
     lmtp_serve(config, fd, fd, &terms, kept);
 }
@@ -181,11 +182,35 @@ static bool watch(int epoll_fd, int fd, uint32_t events)
     return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd, struct lmtp_service_load *load,
-                         size_t number, struct fault *fault)
+/* What other workers have sent keeps us from accepting another connection. */
+static void serve_next(const struct config *config, int listen_fd, int stop_fd, struct lmtp_service_load *load,
+                       struct lmtp_relay *relay, struct lmtp_kept *kept)
 {
+    while (lmtp_message_help(config, kept, relay))
+        ;
+    int fd OD_CLEANUP(base_close) = accept_client(listen_fd);
+    if (fd < 0)
+        return;
+    atomic_store(&load->worker[relay->number].busy, true);
+    serve_client(config, fd, listen_fd, stop_fd, load, relay, kept);
+    lmtp_service_leave(load, relay->number);
+    (void)shutdown(fd, SHUT_RDWR); /* a decoder that was started meanwhile may have it open, too */
+}
+
+bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd, struct lmtp_service_load *load,
+                         const struct lmtp_service_inboxes *inboxes, size_t number, struct fault *fault)
+{
+    struct lmtp_relay relay = {
+        .workers = load->workers,
+        .number = number,
+        .tickets = load->tickets,
+        .post_fds = inboxes->in,
+        .inbox_fd = inboxes->out[number],
+        .last = (uint64_t)base_now_ms() << 20, /* beyond those of a worker that was here before */
+    };
     int epoll_fd OD_CLEANUP(base_close) = epoll_create1(EPOLL_CLOEXEC);
-    if (epoll_fd < 0 || !watch(epoll_fd, stop_fd, EPOLLIN) || !watch(epoll_fd, listen_fd, EPOLLIN | EPOLLEXCLUSIVE))
+    if (epoll_fd < 0 || !watch(epoll_fd, stop_fd, EPOLLIN) || !watch(epoll_fd, relay.inbox_fd, EPOLLIN) ||
+        !watch(epoll_fd, listen_fd, EPOLLIN | EPOLLEXCLUSIVE))
         return fault_set(fault, "cannot wait for connections: %m");
     signal(SIGINT, SIG_IGN); /* from a terminal these reach all processes; the parent decides */
     signal(SIGHUP, SIG_IGN);
@@ -194,21 +219,14 @@ bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd
         base_limit_memory(config->delivery.memory);
     struct lmtp_kept kept OD_CLEANUP(lmtp_kept_clear) = lmtp_kept_new(config);
     for (int64_t rest_ms = 0;;) {
-        struct epoll_event events[2];
+        struct epoll_event events[3];
         int64_t left = rest_ms - base_now_ms();
-        int n = epoll_wait(epoll_fd, events, 2, (int)CLAMP(left, 0, INT32_MAX));
+        int n = epoll_wait(epoll_fd, events, 3, (int)CLAMP(left, 0, INT32_MAX));
         for (int i = 0; i < n; i++)
             if (events[i].data.fd == stop_fd)
                 return true;
-        int fd OD_CLEANUP(base_close) = n > 0 ? accept_client(listen_fd) : -1;
-        if (fd >= 0) {
-            atomic_store(&load->worker[number].busy, true);
-            serve_client(config, fd, listen_fd, stop_fd, load, number, &kept);
-            lmtp_service_leave(load, number);
-            (void)shutdown(fd, SHUT_RDWR); /* a decoder that was started meanwhile may have it open, too */
-            rest_ms = 0;
-        } else if (n == 0) {
-            rest_ms = sessions_expire(kept.sessions);
-        }
+        if (n > 0)
+            serve_next(config, listen_fd, stop_fd, load, &relay, &kept);
+        rest_ms = n == 0 ? sessions_expire(kept.sessions) : 0;
     }
 }

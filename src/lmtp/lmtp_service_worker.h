@@ -10,7 +10,7 @@
 
 #define LMTP_WORKERS_MAX 300 /* as of service.workers */
 
-/* Which workers have a client, in memory that they share. A worker that dies cannot say so: its parent does. */
+/* Which workers have a client, and what they have sent to each other, in memory that they share. A worker that dies cannot say so: its parent does. */
 struct lmtp_service_load {
     size_t workers;
     _Atomic size_t door; /* the number, plus 1, of the worker that looks for a place for a user; 0: none */
@@ -18,6 +18,12 @@ struct lmtp_service_load {
         _Atomic bool busy;
         _Atomic int64_t uid; /* of a client that is not believed, plus 1; 0: there is none */
     } worker[LMTP_WORKERS_MAX];
+    _Atomic uint64_t tickets[LMTP_WORKERS_MAX]; /* see lmtp_relay.h */
+};
+
+/* The ends of sockets that datagrams come out of and go into, for each worker. */
+struct lmtp_service_inboxes {
+    int out[LMTP_WORKERS_MAX], in[LMTP_WORKERS_MAX];
 };
 
 /* Says that a worker has no client. */
@@ -35,10 +41,10 @@ void lmtp_service_leave(struct lmtp_service_load *load, size_t number);
  * once, and try again. So a client that is believed finds a worker, whatever they do.
  *
  * listen_fd  a non-blocking socket that may be shared with other workers
- * number     the worker's place in `load`
+ * number     the worker's place in `load` and in `inboxes`
  *
  * False with the fault set: it could not begin. */
 bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd, struct lmtp_service_load *load,
-                         size_t number, struct fault *fault) OD_MUST;
+                         const struct lmtp_service_inboxes *inboxes, size_t number, struct fault *fault) OD_MUST;
 
 #endif

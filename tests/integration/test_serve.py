@@ -249,7 +249,8 @@ def test_the_deadline_ends_only_a_worker(site):
     client = service.connect()
     client.envelope([scuba])
     client.send(stuffed(message()))
-    assert gone(client)
+    with contextlib.suppress(Gone):     # our worker is the account's owner; otherwise it answers
+        assert client.reply().code == 451
     said(service, "the deadline is over")
     wait_until(lambda: len(workers & set(service.workers())) == 1 and len(service.workers()) == 2, "one is replaced")
     stalled.resume()
