@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Sessions are found by server and account; the least recently used one makes room. */
+ * Sessions are found by server and account; the one unused longest makes room. */
 #include "delivery/sessions.h"
 
 #include <glib.h>
@@ -18,14 +18,16 @@
 #define FIRST_SHARE \
     15 /* ... then this part of it at first, twice as much each time, up to all of it, so that a slow one is
                          * reached in the end; ... */
-#define LIMIT_TIMES 10   /* ... and the pause is at least so many times as long */
+#define LIMIT_TIMES 10 /* ... and the pause is at least so many times as long */
+#define MOST_MS 600000 /* that long, there are no more sessions with a server than when it refused one more */
+#define KEY_SIZE 16
 #define NO_ROOM_MS 60000 /* that long, it is not tried again to make room after that did not help */
 
 struct session {
-    const struct config *config; /* with its server */
-    char *account;               /* or the first of those it serves; NULL: this slot is free */
+    GList unused;         /* its place among the unused ones, if nobody has it */
+    struct known *server; /* with which it is */
+    char *key;            /* the account, or see find_key */
     struct mailbox *mailbox;
-    uint64_t used;      /* value of the clock at the last use */
     uint64_t opened;    /* number of the delivery */
     int64_t used_at_ms; /* base_now_ms() */
     bool out;           /* given out */
@@ -34,6 +36,9 @@ struct session {
 /* What is known of a server; the times are of base_now_ms(). */
 struct known {
     const struct config *config; /* with this server */
+    GHashTable *kept;            /* its sessions by account */
+    size_t most;                 /* of them, until most_until: it refused more */
+    int64_t most_until;
     int64_t trusted_until;
     int64_t no_room_until;
     int64_t quiet_until;
@@ -41,28 +46,48 @@ struct known {
 };
 
 struct sessions {
-    const struct config *config;
-    uint64_t clock, delivery;
-    size_t most;
+    uint64_t delivery;
+    size_t most, count;
+    GQueue unused; /* of all servers; the one unused longest is first */
+    int64_t shortest_idle_ms;
     size_t servers;
-    struct known *known; /* [servers] */
-    struct session kept[];
+    struct known known[];
 };
+
+static void end_kept(void *item)
+{
+    struct session *session = item;
+    mailbox_close(&session->mailbox);
+    base_free(&session->key);
+    base_free(&session);
+}
 
 struct sessions *sessions_new(const struct config *config, size_t processes)
 {
-    size_t share = (size_t)config->imap.sessions / processes, most = share > 0 ? share : 1;
-    struct sessions *sessions = base_alloc(sizeof(*sessions) + most * sizeof(struct session));
-    sessions->most = most;
-    sessions->config = config;
-    sessions->servers = config_server_count(config) + 1;
-    sessions->known = base_alloc(sessions->servers * sizeof(*sessions->known));
-    for (size_t i = 0; i < sessions->servers; i++)
-        sessions->known[i].config = i == 0 ? config : config->servers[i - 1];
+    size_t share = (size_t)config->imap.sessions / processes, servers = config_server_count(config) + 1;
+    struct sessions *sessions = base_alloc(sizeof(*sessions) + servers * sizeof(struct known));
+    sessions->most = share > 0 ? share : 1;
+    sessions->servers = servers;
+    sessions->shortest_idle_ms = INT64_MAX;
+    for (size_t i = 0; i < servers; i++) {
+        const struct config *server = i == 0 ? config : config->servers[i - 1];
+        sessions->known[i].config = server;
+        sessions->known[i].kept = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, end_kept);
+        sessions->shortest_idle_ms = MIN(sessions->shortest_idle_ms, server->imap.idle);
+    }
     return sessions;
 }
 
-static struct known *known_server(const struct sessions *sessions, const struct config *config)
+void sessions_free(struct sessions **sessions)
+{
+    if (*sessions == NULL)
+        return;
+    for (size_t i = 0; i < (*sessions)->servers; i++)
+        g_hash_table_unref((*sessions)->known[i].kept);
+    base_free(sessions);
+}
+
+static const struct known *known_server(const struct sessions *sessions, const struct config *config)
 {
     size_t i = 0;
     while (i + 1 < sessions->servers && sessions->known[i].config != config)
@@ -70,21 +95,9 @@ static struct known *known_server(const struct sessions *sessions, const struct 
     return &sessions->known[i];
 }
 
-static void end_kept(struct session *session)
+static struct known *server_of(struct sessions *sessions, const struct config *config)
 {
-    mailbox_close(&session->mailbox);
-    base_free(&session->account);
-    *session = (struct session){.used = 0};
-}
-
-void sessions_free(struct sessions **sessions)
-{
-    if (*sessions == NULL)
-        return;
-    for (size_t i = 0; i < (*sessions)->most; i++)
-        end_kept(&(*sessions)->kept[i]);
-    base_free(&(*sessions)->known);
-    base_free(sessions);
+    return &sessions->known[known_server(sessions, config) - sessions->known];
 }
 
 void sessions_begin(struct sessions *sessions)
@@ -92,80 +105,97 @@ void sessions_begin(struct sessions *sessions)
     sessions->delivery++;
 }
 
-/* Where one login opens everybody's mailboxes, each session serves some of the accounts, always the same ones: servers
- * remember what they have opened. */
-static bool is_served(const struct sessions *sessions, const struct session *session, const struct config *config,
-                      const char *account)
+/* What its session is found by. Where one login opens everybody's mailboxes, each session serves some of the accounts, always the
+ * same ones: servers remember what they have opened. */
+static const char *find_key(const struct sessions *sessions, const struct known *known, const char *account,
+                            char buffer[KEY_SIZE])
 {
-    if (session->account == NULL || session->config != config)
-        return false;
-    if (!config_is_shared(config))
-        return strcmp(session->account, account) == 0;
-    guint count = sessions->most < SHARED_MOST ? (guint)sessions->most : SHARED_MOST;
-    return g_str_hash(session->account) % count == g_str_hash(account) % count;
+    if (!config_is_shared(known->config))
+        return account;
+    g_snprintf(buffer, KEY_SIZE, "%u", g_str_hash(account) % (guint)MIN(sessions->most, SHARED_MOST));
+    return buffer;
 }
 
-static struct session *find_session(struct sessions *sessions, const struct config *config, const char *account)
+static struct session *find_session(const struct sessions *sessions, const struct config *config, const char *account)
 {
-    for (size_t i = 0; i < sessions->most; i++)
-        if (is_served(sessions, &sessions->kept[i], config, account))
-            return &sessions->kept[i];
-    return NULL;
+    char buffer[KEY_SIZE];
+    const struct known *known = known_server(sessions, config);
+    return g_hash_table_lookup(known->kept, find_key(sessions, known, account, buffer));
 }
 
-/* The session unused longest, with this server, or NULL: with any, or a free slot before that. NULL: there is none. */
-static struct session *longest_unused(struct sessions *sessions, const struct config *config)
+static void add_session(struct sessions *sessions, struct known *known, const char *account, struct mailbox *mailbox)
 {
-    struct session *oldest = NULL;
-    for (size_t i = 0; i < sessions->most; i++) {
-        struct session *it = &sessions->kept[i];
-        if (!it->out && (config == NULL || it->config == config) && (oldest == NULL || it->used < oldest->used))
-            oldest = it;
-    }
-    return oldest;
+    char buffer[KEY_SIZE];
+    struct session *session = base_alloc(sizeof(*session));
+    session->unused.data = session;
+    session->server = known;
+    session->key = base_strdup(find_key(sessions, known, account, buffer));
+    session->mailbox = mailbox;
+    session->opened = sessions->delivery;
+    session->out = true;
+    g_hash_table_insert(known->kept, session->key, session);
+    sessions->count++;
 }
 
-bool sessions_available(struct sessions *sessions, const struct config *config, const char *account)
+static void end_session(struct sessions *sessions, struct session *session)
+{
+    if (!session->out)
+        g_queue_unlink(&sessions->unused, &session->unused);
+    sessions->count--;
+    g_hash_table_remove(session->server->kept, session->key);
+}
+
+/* With this server, or NULL: with any. NULL: there is none. */
+static struct session *longest_unused(const struct sessions *sessions, const struct known *known)
+{
+    const GList *at = sessions->unused.head;
+    while (at != NULL && known != NULL && ((const struct session *)at->data)->server != known)
+        at = at->next;
+    return at != NULL ? at->data : NULL;
+}
+
+static bool has_room(const struct sessions *sessions)
+{
+    return sessions->count < sessions->most || sessions->unused.length > 0;
+}
+
+bool sessions_available(const struct sessions *sessions, const struct config *config, const char *account)
 {
     const struct session *session = find_session(sessions, config, account);
-    return session != NULL ? !session->out : longest_unused(sessions, NULL) != NULL;
+    return session != NULL ? !session->out : has_room(sessions);
 }
 
-bool sessions_open(struct sessions *sessions, const struct config *config, const char *account)
+bool sessions_open(const struct sessions *sessions, const struct config *config, const char *account)
 {
     const struct session *session = find_session(sessions, config, account);
     return session != NULL && !session->out && mailbox_connected(session->mailbox);
 }
 
-static bool is_idle(const struct session *session)
-{
-    return base_now_ms() - session->used_at_ms >= session->config->imap.idle;
-}
-
 static bool is_usable(const struct sessions *sessions, const struct session *session, enum sessions_age age)
 {
-    bool will_do = session->opened == sessions->delivery || (age == SESSIONS_KEPT && !is_idle(session));
+    bool is_idle = base_now_ms() - session->used_at_ms >= session->server->config->imap.idle;
+    bool will_do = session->opened == sessions->delivery || (age == SESSIONS_KEPT && !is_idle);
     return will_do && mailbox_connected(session->mailbox);
 }
 
 /* With this server. */
-static size_t count_unused(const struct sessions *sessions, const struct config *config)
+static size_t count_unused(const struct sessions *sessions, const struct known *known)
 {
     size_t count = 0;
-    for (size_t i = 0; i < sessions->most; i++)
-        count += sessions->kept[i].config == config && !sessions->kept[i].out;
+    for (const GList *at = sessions->unused.head; at != NULL; at = at->next)
+        count += ((const struct session *)at->data)->server == known;
     return count;
 }
 
 /* Ends this many, those that are unused longest first, and waits until the server has noticed. */
-static void end_unused(struct sessions *sessions, const struct config *config, size_t count)
+static void end_unused(struct sessions *sessions, const struct known *known, size_t count)
 {
     int64_t until = base_now_ms() + GOODBYE_MS;
     struct session *oldest;
-    for (; count > 0 && (oldest = longest_unused(sessions, config)) != NULL; count--) {
+    for (; count > 0 && (oldest = longest_unused(sessions, known)) != NULL; count--) {
         int64_t left = until - base_now_ms();
         mailbox_close_wait(&oldest->mailbox, left > 0 ? left : 0);
-        end_kept(oldest);
+        end_session(sessions, oldest);
     }
 }
 
@@ -176,10 +206,7 @@ static bool is_crowded(const struct fault *fault)
 
 bool sessions_in_the_way(const struct sessions *sessions, const struct fault *fault)
 {
-    bool any = false;
-    for (size_t i = 0; i < sessions->most; i++)
-        any |= sessions->kept[i].out;
-    return any && is_crowded(fault);
+    return sessions->count > sessions->unused.length && is_crowded(fault);
 }
 
 static struct mailbox *open_in_room(const struct config *config, const char *account, int64_t limit_ms,
@@ -193,25 +220,35 @@ static struct mailbox *open_in_room(const struct config *config, const char *acc
     return mailbox;
 }
 
-/* Makes room for it if the server may have refused because of the number of sessions. */
+/* Makes room for it if the server may have refused because of the number of sessions; if that helps, there will not be more of
+ * them for a while. */
 static struct mailbox *open_kept(struct sessions *sessions, struct known *known, const char *account, int64_t limit_ms,
                                  struct fault *fault)
 {
-    struct mailbox *mailbox = mailbox_open(known->config, account, limit_ms, fault);
+    const size_t before = g_hash_table_size(known->kept);
+    const bool is_full = base_now_ms() < known->most_until && before >= known->most;
+    if (is_full)
+        end_unused(sessions, known, 1);
+    struct mailbox *mailbox = is_full ? open_in_room(known->config, account, limit_ms, fault)
+                                      : mailbox_open(known->config, account, limit_ms, fault);
     size_t unused;
     bool tried = false;
-    while (mailbox == NULL && is_crowded(fault) && (unused = count_unused(sessions, known->config)) > 0) {
+    while (mailbox == NULL && is_crowded(fault) && (unused = count_unused(sessions, known)) > 0) {
         if (base_now_ms() < known->no_room_until)
             return NULL;
         size_t closed = unused > 1 ? unused / 2 : 1;
         log_info("the IMAP server refused a session: %zu of %zu unused ones are closed to make room for another",
                  closed, unused);
-        end_unused(sessions, known->config, closed);
+        end_unused(sessions, known, closed);
         mailbox = open_in_room(known->config, account, limit_ms, fault);
         tried = true;
     }
     if (mailbox == NULL && tried)
         known->no_room_until = base_now_ms() + NO_ROOM_MS;
+    if (mailbox != NULL && tried) {
+        known->most = before;
+        known->most_until = base_now_ms() + MOST_MS;
+    }
     return mailbox;
 }
 
@@ -238,7 +275,7 @@ bool sessions_quiet(const struct sessions *sessions, const struct config *config
 static struct mailbox *open_unless_quiet(struct sessions *sessions, const struct config *config, const char *account,
                                          int64_t limit_ms, struct fault *fault)
 {
-    struct known *known = known_server(sessions, config);
+    struct known *known = server_of(sessions, config);
     int64_t started = base_now_ms();
     if (sessions_quiet(sessions, config, fault))
         return NULL;
@@ -254,31 +291,39 @@ static struct mailbox *open_unless_quiet(struct sessions *sessions, const struct
     return mailbox;
 }
 
+/* Opens the account's session in place of others, if there must be. */
+static struct session *open_session(struct sessions *sessions, const struct config *config, const char *account,
+                                    int64_t limit_ms, struct fault *fault)
+{
+    struct known *known = server_of(sessions, config);
+    struct session *oldest;
+    struct mailbox *mailbox = open_unless_quiet(sessions, config, account, limit_ms, fault);
+    if (mailbox == NULL)
+        return NULL;
+    while (sessions->count >= sessions->most && (oldest = longest_unused(sessions, NULL)) != NULL)
+        end_session(sessions, oldest);
+    add_session(sessions, known, account, mailbox);
+    return find_session(sessions, config, account);
+}
+
 struct mailbox *sessions_take(struct sessions *sessions, const struct config *config, const char *account,
                               enum sessions_age age, int64_t limit_ms, bool *ret_kept, struct fault *fault)
 {
     struct session *session = find_session(sessions, config, account);
-    if (session != NULL && !session->out && !is_usable(sessions, session, age))
-        end_kept(session);
-    if (session == NULL)
-        session = longest_unused(sessions, NULL);
-    if (session == NULL || session->out) {
+    if (session != NULL ? session->out : !has_room(sessions)) {
         fault_set(fault, "no more than %zu IMAP sessions can be used at once (imap.sessions)", sessions->most);
         return NULL;
     }
-    if (!is_served(sessions, session, config, account)) {
-        struct mailbox *mailbox = open_unless_quiet(sessions, config, account, limit_ms, fault);
-        if (mailbox == NULL)
+    if (session != NULL && is_usable(sessions, session, age)) {
+        g_queue_unlink(&sessions->unused, &session->unused);
+        session->out = true;
+    } else {
+        if (session != NULL)
+            end_session(sessions, session);
+        session = open_session(sessions, config, account, limit_ms, fault);
+        if (session == NULL)
             return NULL;
-        end_kept(session);
-        session->config = config;
-        session->account = base_strdup(account);
-        session->mailbox = mailbox;
-        session->opened = sessions->delivery;
     }
-    session->used = ++sessions->clock;
-    session->used_at_ms = base_now_ms();
-    session->out = true;
     *ret_kept = session->opened != sessions->delivery;
     return session->mailbox;
 }
@@ -286,35 +331,38 @@ struct mailbox *sessions_take(struct sessions *sessions, const struct config *co
 void sessions_give_back(struct sessions *sessions, const struct config *config, const char *account)
 {
     struct session *session = find_session(sessions, config, account);
-    if (session == NULL)
+    if (session == NULL || !session->out)
         return;
-    session->out = false;
     session->used_at_ms = base_now_ms();
+    session->out = false;
+    g_queue_push_tail_link(&sessions->unused, &session->unused);
     if (!mailbox_connected(session->mailbox))
-        end_kept(session);
+        end_session(sessions, session);
 }
 
 void sessions_drop(struct sessions *sessions, const struct config *config, const char *account)
 {
     struct session *session = find_session(sessions, config, account);
     if (session != NULL)
-        end_kept(session);
+        end_session(sessions, session);
 }
 
 int64_t sessions_expire(struct sessions *sessions)
 {
     struct session *first = NULL;
     int64_t next = INT64_MAX;
-    for (size_t i = 0; i < sessions->most; i++) {
-        struct session *it = &sessions->kept[i];
-        if (it->account == NULL || it->used_at_ms + it->config->imap.idle >= next)
+    for (const GList *at = sessions->unused.head; at != NULL; at = at->next) {
+        struct session *it = at->data;
+        if (it->used_at_ms + sessions->shortest_idle_ms >= next)
+            break; /* nor does any after it */
+        if (it->used_at_ms + it->server->config->imap.idle >= next)
             continue;
         first = it;
-        next = it->used_at_ms + it->config->imap.idle;
+        next = it->used_at_ms + it->server->config->imap.idle;
     }
     if (first == NULL || base_now_ms() < next)
         return next;
-    end_kept(first);
+    end_session(sessions, first);
     return base_now_ms(); /* there may be another */
 }
 
@@ -325,5 +373,5 @@ bool sessions_trusted(const struct sessions *sessions, const struct config *conf
 
 void sessions_trust(struct sessions *sessions, const struct config *config)
 {
-    known_server(sessions, config)->trusted_until = base_now_ms() + TRUST_MS;
+    server_of(sessions, config)->trusted_until = base_now_ms() + TRUST_MS;
 }

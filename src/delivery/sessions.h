@@ -20,10 +20,10 @@ void sessions_free(struct sessions **sessions); /* ends all sessions */
 void sessions_begin(struct sessions *sessions);
 
 /* Whether the account's session can be taken: nobody has it, or there is none, but room for it. */
-bool sessions_available(struct sessions *sessions, const struct config *config, const char *account) OD_MUST;
+bool sessions_available(const struct sessions *sessions, const struct config *config, const char *account) OD_MUST;
 
 /* Whether the account's session is open and nobody has it, as far as is known without asking the server. */
-bool sessions_open(struct sessions *sessions, const struct config *config, const char *account) OD_MUST;
+bool sessions_open(const struct sessions *sessions, const struct config *config, const char *account) OD_MUST;
 
 /* Whether sessions_take may have failed (fault) because other sessions are taken: it may work when they are given back. */
 bool sessions_in_the_way(const struct sessions *sessions, const struct fault *fault) OD_MUST;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -300,6 +301,16 @@ static void handle(struct running *running, int number)
     start_workers(running);
 }
 
+/* As many descriptors as we may have: a worker keeps imap.sessions of them. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 void lmtp_service_run(struct lmtp_service *service)
 {
     struct running running = {
@@ -310,6 +321,7 @@ void lmtp_service_run(struct lmtp_service *service)
     };
     struct fault fault;
     const int waited[] = {SIGCHLD, SIGHUP, SIGTERM, SIGINT};
+    raise_descriptor_limit();
     sigemptyset(&running.signals);
     for (size_t i = 0; i < sizeof(waited) / sizeof(waited[0]); i++)
         sigaddset(&running.signals, waited[i]);
