@@ -42,7 +42,7 @@ struct lmtp_terms {
     int others_fd;                         /* readable: other clients wait; -1: there are none */
     bool (*all_busy)(const void *context); /* this process and all beside it; needed if there is others_fd */
     const void *context;
-    struct lmtp_relay *relay; /* with other workers; NULL: there are none */
+    struct lmtp_relay *relay; /* to the keepers; NULL: there are none */
 };
 
 /* On standard input, with one client. */

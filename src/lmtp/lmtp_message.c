@@ -10,7 +10,7 @@
 #include "lmtp/lmtp_parcel.h"
 
 #define RELAY_RECIPIENTS 50 /* whose replies fit into a datagram */
-#define RELAY_MS 50         /* that the owner of an account may be busy with something else */
+#define RELAY_MS 50         /* that a keeper may be busy with something else */
 
 struct message_builder *lmtp_message_new(const struct config *config)
 {
@@ -90,7 +90,7 @@ static bool pass_replies(struct lmtp *lmtp, const char *replies)
 }
 
 /* Delivers the message to all recipients under one lock, or refuses it for all of them, if there is a refusal; replies to
- * our client, or else (NULL) to the worker who sent it. */
+ * our client, or else (NULL) to the worker that has sent it. */
 static void deliver(struct received *received, const struct report *refusal, struct lmtp *client, int reply_fd)
 {
     struct lmtp_transaction *transaction = received->transaction;
@@ -127,55 +127,50 @@ static void deliver(struct received *received, const struct report *refusal, str
     delivery_log(&delivery);
 }
 
-bool lmtp_message_help(const struct config *config, struct lmtp_kept *kept, struct lmtp_relay *relay)
+bool lmtp_message_take(const struct config *config, struct lmtp_kept *kept, int inbox, _Atomic uint64_t *tickets)
 {
     struct message *message OD_CLEANUP(message_free) = NULL;
-    struct received received = {.config = config, .kept = kept};
-    const void *bytes;
+    struct lmtp_transaction transaction OD_CLEANUP(lmtp_transaction_clear) = lmtp_transaction_new(NULL, 0);
+    struct received received = {.config = config, .kept = kept, .transaction = &transaction};
+    unsigned char bytes[LMTP_RELAY_MOST];
     size_t size;
     int reply_fd OD_CLEANUP(base_close) = -1;
-    if (!lmtp_relay_receive(relay, &bytes, &size, &reply_fd))
+    if (!lmtp_relay_receive(inbox, tickets, (size_t)config->service.workers, bytes, &size, &reply_fd))
         return false;
-    struct lmtp_transaction transaction OD_CLEANUP(lmtp_transaction_clear) = lmtp_transaction_new(NULL, 0);
-    if (lmtp_parcel_unpack(config, bytes, size, &transaction, &message, &received.started_ms)) {
-        received.transaction = &transaction;
-        received.message = message;
-        deliver(&received, &(struct report){.given = false}, NULL, reply_fd);
-    }
+    if (!lmtp_parcel_unpack(config, bytes, size, &transaction, &message, &received.started_ms))
+        return true;
+    received.message = message;
+    deliver(&received, &(struct report){.given = false}, NULL, reply_fd);
     return true;
 }
 
-/* Whether the account's owner is to deliver this: one of several workers, each of which keeps sessions of its own accounts.
- * What takes long to store anyway is not sent around. */
-static bool has_owner(const struct lmtp *lmtp, size_t *ret_owner)
+/* Whether a keeper of this account's session is to deliver this. What takes long to store anyway is not sent around, nor what comes
+ * from a user who is not believed. */
+static bool has_keeper(const struct lmtp *lmtp, size_t *ret_keeper)
 {
     const struct lmtp_relay *relay = lmtp->terms->relay;
     GArray *recipients = lmtp->transaction.recipients;
-    if (relay == NULL || relay->workers < 2 || lmtp->terms->only_login != NULL || config_is_shared(lmtp->config) ||
-        recipients->len > RELAY_RECIPIENTS)
+    if (relay == NULL || lmtp->terms->only_login != NULL || recipients->len > RELAY_RECIPIENTS)
         return false;
-    *ret_owner = lmtp_relay_owner(relay, g_array_index(recipients, struct lmtp_recipient, 0).address.address);
-    return *ret_owner != relay->number;
+    *ret_keeper = lmtp_relay_keeper(relay, g_array_index(recipients, struct lmtp_recipient, 0).address.address);
+    return true;
 }
 
-/* Lets the account's owner deliver it, and replies; false: that does not come about, and it has not begun. */
-static bool deliver_by_owner(struct lmtp *lmtp, const struct received *received, struct report *ret_refusal)
+/* Lets the account's keeper deliver it, and replies; false: that does not come about, and it has not begun. */
+static bool deliver_by_keeper(struct lmtp *lmtp, const struct received *received, struct report *ret_refusal)
 {
     struct lmtp_relay *relay = lmtp->terms->relay;
     char replies[LMTP_RELAY_MOST + 1];
-    size_t owner, size = 0;
-    if (!has_owner(lmtp, &owner))
+    size_t keeper, size = 0;
+    if (!has_keeper(lmtp, &keeper))
         return false;
     g_autoptr(GBytes) parcel = lmtp_parcel_pack(&lmtp->transaction, received->message, received->started_ms);
     int fd OD_CLEANUP(base_close) =
-        lmtp_relay_send(relay, owner, g_bytes_get_data(parcel, NULL), g_bytes_get_size(parcel));
-    int64_t until_ms = base_now_ms() + RELAY_MS;
-    enum lmtp_relay_wait result = fd < 0 ? LMTP_RELAY_BACK : LMTP_RELAY_INBOX;
-    while (result == LMTP_RELAY_INBOX) {
-        while (lmtp_message_help(lmtp->config, lmtp->kept, relay))
-            ;
-        result = lmtp_relay_await(relay, fd, until_ms, replies, LMTP_RELAY_MOST, &size);
-    }
+        lmtp_relay_send(relay, keeper, g_bytes_get_data(parcel, NULL), g_bytes_get_size(parcel));
+    if (fd < 0)
+        return false;
+    enum lmtp_relay_wait result =
+        lmtp_relay_await(relay, fd, base_now_ms() + RELAY_MS, replies, LMTP_RELAY_MOST, &size);
     replies[size] = '\0';
     if (result == LMTP_RELAY_BACK)
         return false;
@@ -202,7 +197,7 @@ static void deliver_and_reply(struct lmtp *lmtp, struct message_builder *builder
     };
     if (result != MESSAGE_OK)
         report_set(&refusal, result == MESSAGE_TOO_LARGE ? OUTCOME_TOO_LARGE : OUTCOME_TROUBLE, "%s", fault.text);
-    else if (deliver_by_owner(lmtp, &received, &refusal))
+    else if (deliver_by_keeper(lmtp, &received, &refusal))
         return;
     deliver(&received, &refusal, lmtp, -1);
 }

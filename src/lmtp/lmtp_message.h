@@ -38,7 +38,8 @@ bool lmtp_message_receive(struct lmtp *lmtp) OD_MUST;
  * then on there is no deadline. */
 void lmtp_run(const struct config *config, struct lmtp_kept *kept, struct delivery *delivery);
 
-/* Delivers a message that another worker has sent us, and answers it; false: there is none. */
-bool lmtp_message_help(const struct config *config, struct lmtp_kept *kept, struct lmtp_relay *relay);
+/* For a keeper (lmtp_relay.h): delivers the next message in its inbox, and answers it; false: there is none. */
+bool lmtp_message_take(const struct config *config, struct lmtp_kept *kept, int inbox,
+                       _Atomic uint64_t *tickets) OD_MUST;
 
 #endif

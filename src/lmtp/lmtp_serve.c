@@ -124,37 +124,31 @@ static bool dismiss(struct lmtp *lmtp, const char *reason)
     return false;
 }
 
-/* As lmtp_stream_wait; rests in the meantime, and helps other workers. */
-static enum lmtp_wait rest(struct lmtp *lmtp, const int fds[LMTP_EVENTS], int64_t until_ms)
+/* As lmtp_stream_wait, and rests in the meantime. */
+static enum lmtp_wait rest(struct lmtp *lmtp, int stop_fd, int others_fd, int64_t until_ms)
 {
-    struct lmtp_relay *relay = lmtp->terms->relay;
-    enum lmtp_wait result = lmtp_stream_wait(lmtp->stream, fds, 0);
+    enum lmtp_wait result = lmtp_stream_wait(lmtp->stream, stop_fd, others_fd, 0);
     int64_t next_ms = 0;
-    for (;;) {
-        if (result == LMTP_WAIT_EVENT && relay != NULL && lmtp_message_help(lmtp->config, lmtp->kept, relay))
-            next_ms = 0;
-        else if (result != LMTP_WAIT_TIMEOUT || base_now_ms() >= until_ms)
-            return result;
+    while (result == LMTP_WAIT_TIMEOUT && base_now_ms() < until_ms) {
         if (base_now_ms() >= next_ms)
             next_ms = sessions_expire(lmtp->kept->sessions);
-        result = lmtp_stream_wait(lmtp->stream, fds, MIN(next_ms, until_ms));
+        result = lmtp_stream_wait(lmtp->stream, stop_fd, others_fd, MIN(next_ms, until_ms));
     }
+    return result;
 }
 
 /* Waits for the next command; false: the session is over. A client that was just accepted, or that asked first, gets
  * the time to begin a transaction, since Postfix would defer the message whose MAIL is refused. */
 static bool await_line(struct lmtp *lmtp, int64_t until_ms)
 {
-    const struct lmtp_terms *terms = lmtp->terms;
     bool begun = lmtp->transaction.sender != NULL;
-    const int fds[] = {begun ? -1 : terms->stop_fd, begun ? -1 : terms->others_fd,
-                       terms->relay != NULL ? terms->relay->inbox_fd : -1};
+    int stop_fd = begun ? -1 : lmtp->terms->stop_fd, others_fd = begun ? -1 : lmtp->terms->others_fd;
     int64_t moment_ms = lmtp->messages == 0 || lmtp->expected ? EXPECTED_MS : MOMENT_MS;
-    while (base_now_ms() < until_ms && rest(lmtp, fds, until_ms) == LMTP_WAIT_EVENT) {
+    while (base_now_ms() < until_ms && rest(lmtp, stop_fd, others_fd, until_ms) == LMTP_WAIT_EVENT) {
         const char *reason = reason_to_leave(lmtp);
         for (int looks = 0; looks < LOOKS; looks++) {
             int64_t next_ms = base_now_ms() + moment_ms / LOOKS;
-            if (lmtp_stream_wait(lmtp->stream, NULL, MIN(next_ms, until_ms)) == LMTP_WAIT_INPUT)
+            if (lmtp_stream_wait(lmtp->stream, -1, -1, MIN(next_ms, until_ms)) == LMTP_WAIT_INPUT)
                 return true;
             if (reason == NULL)
                 break;

@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -134,9 +135,10 @@ void lmtp_service_leave(struct lmtp_service_load *load, size_t number)
     atomic_store(&load->worker[number].busy, false);
 }
 
-static void serve_client(const struct config *config, int fd, int listen_fd, int stop_fd,
-                         struct lmtp_service_load *load, struct lmtp_relay *relay, struct lmtp_kept *kept)
+static void serve_client(const struct lmtp_service_shared *shared, int fd, size_t number, struct lmtp_relay *relay,
+                         struct lmtp_kept *kept)
 {
+    const struct config *config = shared->config;
     struct peer peer OD_CLEANUP(peer_clear) = {.uid = 0};
     struct fault fault;
     int on = 1;
@@ -146,7 +148,7 @@ static void serve_client(const struct config *config, int fd, int listen_fd, int
         lmtp_refuse(fd, text);
         return;
     }
-    if (peer.login != NULL && !take_place(load, relay->number, peer.uid)) {
+    if (peer.login != NULL && !take_place(shared->load, number, peer.uid)) {
         lmtp_refuse(fd, "4.3.2 busy with other users, or with another connection of yours: try again");
         return;
     }
@@ -156,11 +158,11 @@ static void serve_client(const struct config *config, int fd, int listen_fd, int
         .times = peer.login == NULL ? believed_times : user_times,
         .only_login = peer.login,
         .is_local = peer.is_local,
-        .stop_fd = stop_fd,
-        .others_fd = listen_fd,
+        .stop_fd = shared->stop_fd,
+        .others_fd = shared->listen_fd,
         .all_busy = all_busy,
-        .context = load,
-        .relay = relay,
+        .context = shared->load,
+        .relay = shared->inboxes->count > 0 ? relay : NULL,
     };
     lmtp_serve(config, fd, fd, &terms, kept);
 }
@@ -182,51 +184,77 @@ static bool watch(int epoll_fd, int fd, uint32_t events)
     return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-/* What other workers have sent keeps us from accepting another connection. */
-static void serve_next(const struct config *config, int listen_fd, int stop_fd, struct lmtp_service_load *load,
-                       struct lmtp_relay *relay, struct lmtp_kept *kept)
+static void serve_next(const struct lmtp_service_shared *shared, size_t number, struct lmtp_relay *relay,
+                       struct lmtp_kept *kept)
 {
-    while (lmtp_message_help(config, kept, relay))
-        ;
-    int fd OD_CLEANUP(base_close) = accept_client(listen_fd);
+    int fd OD_CLEANUP(base_close) = accept_client(shared->listen_fd);
     if (fd < 0)
         return;
-    atomic_store(&load->worker[relay->number].busy, true);
-    serve_client(config, fd, listen_fd, stop_fd, load, relay, kept);
-    lmtp_service_leave(load, relay->number);
+    atomic_store(&shared->load->worker[number].busy, true);
+    serve_client(shared, fd, number, relay, kept);
+    lmtp_service_leave(shared->load, number);
     (void)shutdown(fd, SHUT_RDWR); /* a decoder that was started meanwhile may have it open, too */
 }
 
-bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd, struct lmtp_service_load *load,
-                         const struct lmtp_service_inboxes *inboxes, size_t number, struct fault *fault)
+/* What workers and keepers begin with. */
+static void prepare_process(const struct config *config)
 {
-    struct lmtp_relay relay = {
-        .workers = load->workers,
-        .number = number,
-        .tickets = load->tickets,
-        .post_fds = inboxes->in,
-        .inbox_fd = inboxes->out[number],
-        .last = (uint64_t)base_now_ms() << 20, /* beyond those of a worker that was here before */
-    };
-    int epoll_fd OD_CLEANUP(base_close) = epoll_create1(EPOLL_CLOEXEC);
-    if (epoll_fd < 0 || !watch(epoll_fd, stop_fd, EPOLLIN) || !watch(epoll_fd, relay.inbox_fd, EPOLLIN) ||
-        !watch(epoll_fd, listen_fd, EPOLLIN | EPOLLEXCLUSIVE))
-        return fault_set(fault, "cannot wait for connections: %m");
     signal(SIGINT, SIG_IGN); /* from a terminal these reach all processes; the parent decides */
     signal(SIGHUP, SIG_IGN);
     deadline_install(lmtp_end_by_signal);
     if (config->delivery.memory > 0)
         base_limit_memory(config->delivery.memory);
-    struct lmtp_kept kept OD_CLEANUP(lmtp_kept_clear) = lmtp_kept_new(config);
-    for (int64_t rest_ms = 0;;) {
-        struct epoll_event events[3];
-        int64_t left = rest_ms - base_now_ms();
-        int n = epoll_wait(epoll_fd, events, 3, (int)CLAMP(left, 0, INT32_MAX));
-        for (int i = 0; i < n; i++)
-            if (events[i].data.fd == stop_fd)
-                return true;
-        if (n > 0)
-            serve_next(config, listen_fd, stop_fd, load, &relay, &kept);
-        rest_ms = n == 0 ? sessions_expire(kept.sessions) : 0;
+}
+
+/* Whether one of the two descriptors that are waited on is readable, until_ms at the latest; *ret_stop: it is stop_fd. */
+static bool wait_for_event(int epoll_fd, int stop_fd, int64_t until_ms, bool *ret_stop)
+{
+    struct epoll_event events[2];
+    int64_t left = until_ms - base_now_ms();
+    int n = epoll_wait(epoll_fd, events, 2, (int)CLAMP(left, 0, INT32_MAX));
+    for (int i = 0; i < n; i++)
+        *ret_stop = *ret_stop || events[i].data.fd == stop_fd;
+    return n != 0;
+}
+
+bool lmtp_service_worker(const struct lmtp_service_shared *shared, size_t number, struct fault *fault)
+{
+    struct lmtp_relay relay = {
+        .inboxes = shared->inboxes,
+        .number = number,
+        .ticket = &shared->load->tickets[number],
+        .last = (uint64_t)base_now_ms() << 20, /* beyond those of a worker that was here before */
+    };
+    int epoll_fd OD_CLEANUP(base_close) = epoll_create1(EPOLL_CLOEXEC);
+    if (epoll_fd < 0 || !watch(epoll_fd, shared->stop_fd, EPOLLIN) ||
+        !watch(epoll_fd, shared->listen_fd, EPOLLIN | EPOLLEXCLUSIVE))
+        return fault_set(fault, "cannot wait for connections: %m");
+    prepare_process(shared->config);
+    struct lmtp_kept kept OD_CLEANUP(lmtp_kept_clear) = lmtp_kept_new(shared->config);
+    bool stop = false;
+    for (int64_t rest_ms = 0; !stop;) {
+        bool any = wait_for_event(epoll_fd, shared->stop_fd, rest_ms, &stop);
+        if (any && !stop)
+            serve_next(shared, number, &relay, &kept);
+        rest_ms = any ? 0 : sessions_expire(kept.sessions);
     }
+    return true;
+}
+
+bool lmtp_service_keeper(const struct lmtp_service_shared *shared, size_t number, struct fault *fault)
+{
+    (void)prctl(PR_SET_NAME, "oncedrop-keeper"); /* for ps(1) */
+    int epoll_fd OD_CLEANUP(base_close) = epoll_create1(EPOLL_CLOEXEC), inbox = shared->inboxes->out[number];
+    if (epoll_fd < 0 || !watch(epoll_fd, shared->stop_fd, EPOLLIN) || !watch(epoll_fd, inbox, EPOLLIN))
+        return fault_set(fault, "cannot wait for messages: %m");
+    prepare_process(shared->config);
+    struct lmtp_kept kept OD_CLEANUP(lmtp_kept_clear) = lmtp_kept_new(shared->config);
+    bool stop = false;
+    for (int64_t rest_ms = 0; !stop;) {
+        bool any = wait_for_event(epoll_fd, shared->stop_fd, rest_ms, &stop);
+        while (any && lmtp_message_take(shared->config, &kept, inbox, shared->load->tickets))
+            ;
+        rest_ms = any ? 0 : sessions_expire(kept.sessions);
+    }
+    return true;
 }

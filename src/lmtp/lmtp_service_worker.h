@@ -7,10 +7,11 @@
 #include <stdatomic.h>
 
 #include "base/config.h"
+#include "lmtp/lmtp_relay.h"
 
 #define LMTP_WORKERS_MAX 300 /* as of service.workers */
 
-/* Which workers have a client, and what they have sent to each other, in memory that they share. A worker that dies cannot say so: its parent does. */
+/* Which workers have a client, in memory that they share. A worker that dies cannot say so: its parent does. */
 struct lmtp_service_load {
     size_t workers;
     _Atomic size_t door; /* the number, plus 1, of the worker that looks for a place for a user; 0: none */
@@ -21,9 +22,13 @@ struct lmtp_service_load {
     _Atomic uint64_t tickets[LMTP_WORKERS_MAX]; /* see lmtp_relay.h */
 };
 
-/* The ends of sockets that datagrams come out of and go into, for each worker. */
-struct lmtp_service_inboxes {
-    int out[LMTP_WORKERS_MAX], in[LMTP_WORKERS_MAX];
+/* What the processes of the service have from their parent. */
+struct lmtp_service_shared {
+    const struct config *config;
+    int stop_fd;   /* readable: it is time to end */
+    int listen_fd; /* non-blocking */
+    struct lmtp_service_load *load;
+    const struct lmtp_inboxes *inboxes; /* of the keepers; if there are none, workers keep their sessions themselves */
 };
 
 /* Says that a worker has no client. */
@@ -40,11 +45,13 @@ void lmtp_service_leave(struct lmtp_service_load *load, size_t number);
  * Clients that are not believed get one connection per user at a time, and half of the workers: others of them get 421 at
  * once, and try again. So a client that is believed finds a worker, whatever they do.
  *
- * listen_fd  a non-blocking socket that may be shared with other workers
- * number     the worker's place in `load` and in `inboxes`
+ * number  the worker's place in `load`
  *
  * False with the fault set: it could not begin. */
-bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd, struct lmtp_service_load *load,
-                         const struct lmtp_service_inboxes *inboxes, size_t number, struct fault *fault) OD_MUST;
+bool lmtp_service_worker(const struct lmtp_service_shared *shared, size_t number, struct fault *fault) OD_MUST;
+
+/* Keeps the sessions of its accounts, and delivers what workers send, until stop_fd is readable and nothing is there. Otherwise
+ * like a worker. number: from 0, among the keepers. */
+bool lmtp_service_keeper(const struct lmtp_service_shared *shared, size_t number, struct fault *fault) OD_MUST;
 
 #endif

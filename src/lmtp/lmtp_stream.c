@@ -67,14 +67,16 @@ bool lmtp_stream_flush(struct lmtp_stream *stream)
     return all;
 }
 
-enum lmtp_wait lmtp_stream_wait(struct lmtp_stream *stream, const int fds[LMTP_EVENTS], int64_t until_ms)
+enum lmtp_wait lmtp_stream_wait(struct lmtp_stream *stream, int stop_fd, int others_fd, int64_t until_ms)
 {
-    struct pollfd waited[1 + LMTP_EVENTS] = {{.fd = stream->in, .events = POLLIN}};
+    struct pollfd waited[] = {
+        {.fd = stream->in, .events = POLLIN},
+        {.fd = stop_fd, .events = POLLIN},
+        {.fd = others_fd, .events = POLLIN},
+    };
     if (stream->at < stream->end || !lmtp_stream_flush(stream))
         return LMTP_WAIT_INPUT; /* what was wrong will be seen by reading */
-    for (size_t i = 0; i < LMTP_EVENTS; i++)
-        waited[1 + i] = (struct pollfd){.fd = fds != NULL ? fds[i] : -1, .events = POLLIN};
-    int n = base_poll(waited, 1 + LMTP_EVENTS, until_ms);
+    int n = base_poll(waited, 3, until_ms);
     return n == 0 ? LMTP_WAIT_TIMEOUT : n < 0 || waited[0].revents != 0 ? LMTP_WAIT_INPUT : LMTP_WAIT_EVENT;
 }
 
@@ -83,7 +85,7 @@ static enum lmtp_read fill_buffer(struct lmtp_stream *stream, int64_t until_ms)
     if (stream->at == stream->end && !lmtp_stream_flush(stream))
         return LMTP_READ_END;
     while (stream->at == stream->end) {
-        if (lmtp_stream_wait(stream, NULL, until_ms) == LMTP_WAIT_TIMEOUT)
+        if (lmtp_stream_wait(stream, -1, -1, until_ms) == LMTP_WAIT_TIMEOUT)
             return LMTP_READ_TIMEOUT;
         ssize_t n = read(stream->in, stream->buffer, sizeof(stream->buffer));
         if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))

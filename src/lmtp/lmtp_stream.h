@@ -26,11 +26,9 @@ enum lmtp_wait {
     LMTP_WAIT_TIMEOUT,
 };
 
-#define LMTP_EVENTS 3 /* descriptors that are looked at beside the input */
-
-/* Waits for input, or until one of the other descriptors is readable (-1: not looked at; NULL: none); input comes first. Flushes
+/* Waits for input, or until one of the other two descriptors is readable (-1: not looked at); input comes first. Flushes
  * the replies if it has to wait. until_ms: by base_now_ms(). */
-enum lmtp_wait lmtp_stream_wait(struct lmtp_stream *stream, const int fds[LMTP_EVENTS], int64_t until_ms) OD_MUST;
+enum lmtp_wait lmtp_stream_wait(struct lmtp_stream *stream, int stop_fd, int others_fd, int64_t until_ms) OD_MUST;
 
 /* Flushes the replies if it has to wait, then reads one line, which ends with LF; removes CR LF or LF. until_ms: by
  * base_now_ms(). */

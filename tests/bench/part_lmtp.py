@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: ISC
 """(b) LMTP on one and on four connections, to 20 and to 1,000 accounts, beside Dovecot's LMTP server: the same client,
-the same accounts, and Dovecot stores for both. Also whose processor time it takes."""
+the same accounts, and Dovecot stores for both. Also whose processor time it takes. 1,000 accounts are measured twice: with a
+login for nearly each message, and by a service that keeps a session for each account."""
 
 import contextlib
+import itertools
 import os
+import random
 import re
 import socket
 import subprocess
@@ -163,6 +166,7 @@ def rate(bench, contender, accounts, messages, connections, warm):
             thread.join()
         return time.perf_counter() - started
 
+    accounts = sorted(set(accounts))
     stored = bench.servers.stored(accounts) if contender.stores else 0
     all_at_once([[envelope([account]) for account in share] for share in before])
     used = processors.used()
@@ -178,6 +182,28 @@ def rate(bench, contender, accounts, messages, connections, warm):
         stored = bench.servers.stored(accounts) - stored
         measure.must(stored == messages + sum(map(len, before)), f"{contender.name}: stored {stored}")
     return messages / seconds, spent
+
+
+def measure_kept(bench, results, accounts, messages):
+    """Each account is as likely as any other, or (Zipf) the n-th has 1/n of the first one's mail."""
+    dice = random.Random(1)
+    weights = {"": None, " (Zipf)": [1 / rank for rank in range(1, len(accounts) + 1)]}
+    here = [Server(f"{program.name} service, kept", program.keeping.socket) for program in bench.programs if program.service]
+    dovecot = [one for one in contenders(bench) if one.name == "dovecot"]
+    for service in here:
+        rate(bench, service, accounts, len(accounts), 1, False)
+    for (name, weight), connections in itertools.product(weights.items(), (1, 4)):
+        def once(contender, number):
+            targets = dice.choices(accounts, weight, k=messages if number >= 0 else messages // 10)
+            found, spent = rate(bench, contender, targets, len(targets), connections, False)
+            if number >= 0:
+                case = f"{len(accounts):,} accounts kept{name}, {connections} connection{'s' * (connections > 1)}"
+                results.add("lmtp", case, contender.name, "/s", found, larger=True)
+                for part, each in spent.items():
+                    if each > 0:
+                        results.add("lmtp", f"processors, {case}", f"{contender.name}: {part}", "ms", each)
+
+        measure.rounds([*here, *dovecot], bench.rounds or ROUNDS, once)
 
 
 def measure_part(bench, results):
@@ -202,3 +228,5 @@ def measure_part(bench, results):
 
             with sink(bench) as alone:
                 measure.rounds([*here, *([alone] if alone else [])], bench.rounds or ROUNDS, once)
+        if count > 20 or bench.tiny:
+            measure_kept(bench, results, accounts, messages)

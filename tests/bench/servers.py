@@ -22,7 +22,7 @@ TUNED = {
     "dovecot": {
         "auth_cache_size": "10M",
         "imap-login": {"service_count": "0", "process_min_avail": "2"},
-        "imap": {"service_count": "200", "process_min_avail": "2"},
+        "imap": {"service_count": "200", "process_min_avail": "2", "process_limit": "4096"},
         "lmtp": {"process_min_avail": "2"},
     },
 }
@@ -48,11 +48,13 @@ DOVECOT = """
 postmaster_address = postmaster@bench.example
 hostname = bench.example
 service auth {{
+  client_limit = 8192
   unix_listener auth-userdb {{
     mode = 0666
   }}
 }}
 service stats {{
+  client_limit = 8192
   unix_listener stats-writer {{
     mode = 0666
   }}
@@ -273,6 +275,11 @@ class Program:
         done = subprocess.run([self.path, "help", "serve"], capture_output=True, env=self.servers.environment(), check=False)
         return self.servers.start(Service(self)) if done.returncode == 0 else None
 
+    @functools.cached_property
+    def keeping(self):
+        """The same, keeping a session for each of many accounts."""
+        return self.servers.start(Service(self, "keeping", **{"imap.sessions": 2000, "imap.idle": "15m"}))
+
     def write(self, name, text):
         path = os.path.join(self.directory, name)
         with open(path, "w", encoding="utf-8") as file:
@@ -434,15 +441,14 @@ class MariaProgram(Program):
 class Service(process.Server):
     """`oncedrop serve` of a program, as the user who delivers."""
 
-    name = "service"
-
-    def __init__(self, program):
+    def __init__(self, program, name="service", **settings):
+        self.name = name
         super().__init__(program.directory)
         self.user, self.environment = program.servers.user, program.servers.environment()
         os.chown(self.directory, self.user.pw_uid, self.user.pw_gid)
         self.socket = self.path("lmtp")
-        self.words = program.words("serve", configuration=program.configuration(
-            "service", **{"service.user": "", "service.socket": self.socket, "route.sent_copy": "authenticated"}))
+        self.words = program.words("serve", configuration=program.configuration(name, **{
+            "service.user": "", "service.socket": self.socket, "route.sent_copy": "authenticated", **settings}))
 
     def launch(self):
         self.spawn(self.words, env=self.environment, **process.run_as(self.user))

@@ -36,7 +36,10 @@ TARGETS = [
       for case, count, least in ((ONE, "20", 0.9), (FOUR, "20", 1.0), (ONE, "1,000", 0.8), (FOUR, "1,000", 0.8))],
     *[Target(f"lmtp: service ÷ Dovecot, {case.format(count)}", lmtp(case.format(count), "{} service"),
              lmtp(case.format(count), "dovecot"), least=least)
-      for case, count, least in ((ONE, "20", 0.9), (FOUR, "20", 1.0), (ONE, "1,000", 0.8), (FOUR, "1,000", 0.8))],
+      for case, count, least in ((ONE, "20", 0.9), (FOUR, "20", 1.0), (ONE, "1,000", 0.5), (FOUR, "1,000", 0.45))],
+    *[Target(f"lmtp: service, kept ÷ Dovecot, {case}", lmtp(case, "{} service, kept"), lmtp(case, "dovecot"), least=least)
+      for way in ("", " (Zipf)") for case, least in ((f"1,000 accounts kept{way}, 1 connection", 0.8),
+                                                     (f"1,000 accounts kept{way}, 4 connections", 0.65))],
     *[Target(f"lmtp: one login ÷ Dovecot, {case.format(count)}", lmtp(case.format(count), "{} one login"),
              lmtp(case.format(count), "dovecot")) for case, count in ((ONE, "20"), (FOUR, "20"), (ONE, "1,000"), (FOUR, "1,000"))],
     Target("Postfix: LMTP ÷ LMTP + Dovecot", ("postfix", "to empty queue", "lmtp {}"),
