@@ -93,6 +93,7 @@ struct ledger_found_copy {
     int64_t first_age_ms;     /* since the first attempt began */
     size_t owner;             /* the recipient it was claimed for, or LEDGER_OTHER: one of another delivery */
     bool owner_finished;      /* Postfix will not retry that recipient */
+    bool told;                /* that recipient's delivery ended well, for this mailbox, and less than a day ago */
     bool beside;              /* another mailbox of the account has a copy; Sent does not count, except for an alias */
     int64_t beside_age_ms;    /* since the last attempt at such a copy without a result began, at least 1; 0: none */
     bool alias;               /* one has, Sent included, whose name may be another one of this mailbox (alias.h) */
@@ -116,6 +117,12 @@ struct ledger_found {
  * LEDGER_TROUBLE  fault set; nothing is held */
 enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_message *message, struct ledger_found **ret,
                                struct fault *fault) OD_MUST;
+
+/* Reads the same without the lock, as it is committed: for a message whose copies may all be there already. What is not
+ * COPY_STORED may be another's business by now.
+ *
+ * Returns it, new (free(3)); NULL: the message is not known, or that cannot be said without ledger_look. */
+struct ledger_found *ledger_peek(struct ledger *ledger, const struct ledger_message *message) OD_MUST;
 
 /* Releases the lock; leaves no record of this delivery. held: how many recipients will be told that another delivery is
  * delivering the message. They are counted in the statistics, as when ledger_look returns LEDGER_BUSY. */

@@ -118,6 +118,8 @@ static void deliver_loaded(struct replay_worker *worker, const struct replay_mes
         .only_account = setup->only_account,
         .id_only = message->id_only,
         .dry_run = setup->dry_run || message->id_only,
+        .spare = true,
+        .spared = worker->spared,
         .recipients = recipients,
         .recipient_count = count,
     };
@@ -132,6 +134,7 @@ static void deliver_loaded(struct replay_worker *worker, const struct replay_mes
         delivery_run(&delivery);
         deadline_disarm();
     }
+    worker->spared = delivery.spared;
     if (!request.dry_run)
         delivery_log(&delivery);
     add_answers(&delivery, answer);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Only certainty: whatever is not plainly stored and told is left to a delivery. */
+#include "delivery/spare.h"
+
+bool spare_allowed(const struct delivery_request *request)
+{
+    return request->spare && !request->dry_run && request->again == AGAIN_NO && request->only_account == NULL;
+}
+
+static bool is_told(const struct delivery_work *work, size_t recipient)
+{
+    size_t target = work->targets.of_recipient[recipient];
+    if (target == LEDGER_NO_TARGET || work->plan->targets[target].action != PLAN_DUPLICATE)
+        return false;
+    const struct ledger_found_copy *copy = &work->found->copies[target];
+    return copy->owner == recipient && copy->told;
+}
+
+bool spare_all_told(const struct delivery_work *work)
+{
+    const struct plan *plan = work->plan;
+    if (plan->sent != LEDGER_NO_TARGET && plan->targets[plan->sent].action != PLAN_DUPLICATE)
+        return false;
+    for (size_t i = 0; i < work->request->recipient_count; i++)
+        if (!is_told(work, i))
+            return false;
+    return true;
+}
