@@ -8,7 +8,7 @@ bool spare_allowed(const struct delivery_request *request)
     return request->spare && !request->dry_run && request->again == AGAIN_NO && request->only_account == NULL;
 }
 
-static bool is_told(const struct delivery_work *work, size_t recipient)
+static bool recipient_is_told(const struct delivery_work *work, size_t recipient)
 {
     size_t target = work->targets.of_recipient[recipient];
     if (target == LEDGER_NO_TARGET || work->plan->targets[target].action != PLAN_DUPLICATE)
@@ -23,7 +23,7 @@ bool spare_all_told(const struct delivery_work *work)
     if (plan->sent != LEDGER_NO_TARGET && plan->targets[plan->sent].action != PLAN_DUPLICATE)
         return false;
     for (size_t i = 0; i < work->request->recipient_count; i++)
-        if (!is_told(work, i))
+        if (!recipient_is_told(work, i))
             return false;
     return true;
 }
