@@ -4,6 +4,7 @@
  * limited, and an outer boundary ends everything inside it, as in IMAP servers. gmime decodes fields and contents. */
 #include <string.h>
 
+#include "base/sha256.h"
 #include "decode/decode_internal.h"
 
 #define WORK_TIMES 16 /* how many times the bytes of a message are scanned, at most */
@@ -49,8 +50,7 @@ static void read_content(struct decode_span body, GMimeContentEncoding encoding,
                          GByteArray *text)
 {
     const unsigned char *begin = encoding == GMIME_CONTENT_ENCODING_UUENCODE ? after_uu_begin(body) : body.start;
-    GChecksum *sha256 = g_checksum_new(G_CHECKSUM_SHA256);
-    gsize length = sizeof(part->sha256);
+    struct sha256 *sha256 OD_CLEANUP(sha256_free) = sha256_new();
     GMimeEncoding decoder;
 
     /* without an encoding, bytes are passed on as they are */
@@ -62,12 +62,11 @@ static void read_content(struct decode_span body, GMimeContentEncoding encoding,
 
         at += taken;
         part->size += (int64_t)made;
-        g_checksum_update(sha256, (const guchar *)out, (gssize)made);
+        sha256_feed(sha256, out, made);
         if (text != NULL)
             g_byte_array_append(text, (const guint8 *)out, (guint)MIN(made, RAW_TEXT_MAX - text->len));
     }
-    g_checksum_get_digest(sha256, part->sha256, &length);
-    g_checksum_free(sha256);
+    sha256_end(sha256, part->sha256);
 }
 
 /* Records a part with content of its own. */

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/sha256.h"
 #include "decode/decode_internal.h"
 
 #define MOST ((size_t)1 << 16)
@@ -152,16 +153,15 @@ static bool read_part(struct decode_span header, struct decode_span body, struct
 {
     struct decoded_part *part = decoded_add_part(decoded);
     size_t size = decode_span_size(body);
-    gsize length = sizeof(part->sha256);
-    g_autoptr(GChecksum) sha256 = g_checksum_new(G_CHECKSUM_SHA256);
+    struct sha256 *sha256 OD_CLEANUP(sha256_free) = sha256_new();
 
     if (!is_as_it_stands(header) || !read_text_type(header, part))
         return false;
     part->path = base_strdup("1");
     part->size = (int64_t)size;
     part->text = base_strndup((const char *)body.start, size);
-    g_checksum_update(sha256, body.start, (gssize)size);
-    g_checksum_get_digest(sha256, part->sha256, &length);
+    sha256_feed(sha256, body.start, size);
+    sha256_end(sha256, part->sha256);
     return true;
 }
 

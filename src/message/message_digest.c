@@ -3,16 +3,16 @@
  * The content digest as a state machine over chunks. */
 #include "message/message_digest.h"
 
-#include <glib.h>
 #include <string.h>
 
+#include "base/sha256.h"
 #include "message/message_field.h"
 #include "message/message_scan.h"
 
 #define NAME_HELD 128 /* at least this much of a name is held back; longer ones are rare */
 
 struct hash {
-    GChecksum *sha256;
+    struct sha256 *sha256;
     size_t size;    /* bytes hashed */
     size_t held_cr; /* not hashed yet */
 };
@@ -59,7 +59,7 @@ struct message_digest *message_digest_new(const char *const *ignore)
 {
     struct message_digest *digest = base_alloc(sizeof(*digest));
 
-    digest->hash.sha256 = g_checksum_new(G_CHECKSUM_SHA256);
+    digest->hash.sha256 = sha256_new();
     digest->ignore = ignore;
     digest->room = longest(ignore, longest(transport_fields, NAME_HELD));
     digest->name = base_alloc(digest->room);
@@ -89,7 +89,7 @@ static void release_cr(struct hash *hash, size_t count)
 {
     hash->size += count;
     while (count-- > 0)
-        g_checksum_update(hash->sha256, (const guchar *)"\r", 1);
+        sha256_feed(hash->sha256, "\r", 1);
     hash->held_cr = 0;
 }
 
@@ -107,7 +107,7 @@ static void update(struct hash *hash, const unsigned char *bytes, size_t size)
         }
         release_cr(hash, *bytes == '\n' && hash->held_cr > 0 ? 1 : hash->held_cr);
         const unsigned char *cr = odd_cr(bytes, end), *stop = cr != NULL ? cr : end;
-        g_checksum_update(hash->sha256, bytes, stop - bytes);
+        sha256_feed(hash->sha256, bytes, (size_t)(stop - bytes));
         hash->size += (size_t)(stop - bytes);
         hash->held_cr = cr != NULL;
         bytes = cr != NULL ? cr + 1 : end;
@@ -116,8 +116,7 @@ static void update(struct hash *hash, const unsigned char *bytes, size_t size)
 
 static void clear(struct hash *hash)
 {
-    if (hash->sha256 != NULL)
-        g_checksum_free(hash->sha256);
+    sha256_free(&hash->sha256);
     *hash = (struct hash){0};
 }
 
@@ -133,7 +132,7 @@ static void hold_name(struct message_digest *digest, const unsigned char *bytes,
         return;
     if (digest->before.sha256 == NULL) {
         digest->before = digest->hash;
-        digest->before.sha256 = g_checksum_copy(digest->hash.sha256);
+        digest->before.sha256 = sha256_copy(digest->hash.sha256);
         update(&digest->hash, digest->name, digest->held);
     }
     update(&digest->hash, bytes + kept, size - kept);
@@ -191,10 +190,8 @@ void message_digest_feed(struct message_digest *digest, const unsigned char *byt
 
 size_t message_digest_end(struct message_digest *digest, unsigned char ret[MESSAGE_DIGEST_SIZE])
 {
-    gsize size = MESSAGE_DIGEST_SIZE;
-
     end_name(digest, false);
-    g_checksum_get_digest(digest->hash.sha256, ret, &size);
+    sha256_end(digest->hash.sha256, ret);
     return digest->hash.size;
 }
 
