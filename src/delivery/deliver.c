@@ -28,15 +28,6 @@ static void report_unconfined(int error)
     log_info("the decoder is not confined, for a filter of its system calls cannot be set: %s", strerror(error));
 }
 
-static bool begin_decoding(struct delivery_work *work)
-{
-    struct fault fault;
-    delivery_begin(work->delivery, &fault);
-    if (work->delivery->decoding == NULL)
-        answers_rest(work, OUTCOME_TROUBLE, fault.text);
-    return work->delivery->decoding != NULL;
-}
-
 /* Done before the lock is taken, so that a message that takes long to decode delays nobody else. False: there is
  * trouble, which is reported. */
 static bool wait_for_decoding(struct delivery_work *work)
@@ -111,25 +102,6 @@ static void make_plan(struct delivery_work *work)
     answers_of_plan(work);
 }
 
-/* Without the lock, which keeps others from making copies: a copy that is committed as stored stays that until somebody
- * looks for it again on purpose (restore, --verify, --force), so whoever has the lock now cannot change the answer. */
-static bool spare_known(struct delivery_work *work)
-{
-    if (!spare_allowed(work->request) || !work->request->spared)
-        return false;
-    work->found = ledger_peek(work->delivery->ledger, &work->targets.message);
-    work->plan = work->found != NULL ? plan_now(work) : NULL;
-    work->delivery->spared = work->plan != NULL && spare_all_told(work);
-    delivery_spent(work->delivery, PHASE_DATABASE);
-    if (work->delivery->spared) {
-        answers_of_plan(work);
-        return true;
-    }
-    base_free(&work->plan);
-    base_free(&work->found);
-    return false;
-}
-
 static void begin_appends(struct delivery_work *work)
 {
     inboxes_begin(work);
@@ -199,8 +171,7 @@ static void record_only(struct delivery_work *work)
     struct delivery *delivery = work->delivery;
     struct fault fault = {.text = ""};
     struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
-    delivery->spared = spare_allowed(work->request) && spare_all_told(work);
-    if (answers.count == 0 || delivery->spared) {
+    if (answers.count == 0 || spare_all_told(work)) {
         ledger_leave(delivery->ledger, count_busy(delivery));
         return;
     }
@@ -215,12 +186,8 @@ static void record_only(struct delivery_work *work)
 /* The steps of a delivery, each of which src/README.md describes. */
 static void deliver(struct delivery_work *work)
 {
-    if (!targets_collect(work->delivery, &work->targets) || !server_trusted(work))
-        return;
-    bool early = work->delivery->decoding == NULL;
-    if (early && (spare_known(work) || !begin_decoding(work)))
-        return;
-    if (!wait_for_decoding(work) || (!early && spare_known(work)) || !take_look(work))
+    if (!targets_collect(work->delivery, &work->targets) || !server_trusted(work) || !wait_for_decoding(work) ||
+        !take_look(work))
         return;
     make_plan(work);
     if (work->request->dry_run) {
@@ -283,10 +250,9 @@ void delivery_run(struct delivery *delivery)
     if (!request->dry_run)
         delivery_keep_log(delivery);
     bool ready = deadline_arm(request->config->delivery.deadline, &fault);
-    bool later = spare_allowed(request) && request->spared && !targets_need_from(request);
-    if (ready && delivery->decoding == NULL && !later)
+    if (ready && delivery->decoding == NULL)
         delivery_begin(delivery, &fault);
-    if (ready && (delivery->decoding != NULL || later)) {
+    if (ready && delivery->decoding != NULL) {
         deliver(&work);
         delivery->recorded = work.claim != NULL && ledger_may_have(work.claim);
         delivery_spent(delivery, work.plan != NULL ? PHASE_SETTLE : PHASE_DATABASE);

@@ -55,7 +55,6 @@ struct delivery_request {
     bool id_only; /* of the message nothing but the Message-ID is known, by which it is looked for; only with dry_run */
     bool dry_run; /* only report what would be done, and why; write nothing */
     bool spare;   /* what is on record already need not be recorded once more today: nobody waits for an answer */
-    bool spared;  /* the last message needed nothing (delivery.spared), as may this one: so that is looked at first */
     /* For a message without end mark, called after the claim and before each APPEND. True: it may be incomplete, and the
      * delivery stops. NULL: never. */
     bool (*reader_gone)(void *context);
@@ -95,7 +94,6 @@ struct delivery {
     char *holder;                    /* set by delivery_run: the session that held the lock; NULL: none, or not known */
     struct decoding *decoding;       /* NULL until delivery_begin or delivery_run */
     bool recorded;                   /* set by delivery_run: the ledger has this try, or may have it */
-    bool spared;                     /* set by delivery_run: all was on record, and nothing was added */
 };
 
 /* Adds the time since the last call, or since started_ms, to this phase. The phases add up to the whole time. */

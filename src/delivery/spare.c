@@ -3,11 +3,6 @@
  * Only certainty: whatever is not plainly stored and told is left to a delivery. */
 #include "delivery/spare.h"
 
-bool spare_allowed(const struct delivery_request *request)
-{
-    return request->spare && !request->dry_run && request->again == AGAIN_NO && request->only_account == NULL;
-}
-
 static bool recipient_is_told(const struct delivery_work *work, size_t recipient)
 {
     size_t target = work->targets.of_recipient[recipient];
@@ -20,6 +15,8 @@ static bool recipient_is_told(const struct delivery_work *work, size_t recipient
 bool spare_all_told(const struct delivery_work *work)
 {
     const struct plan *plan = work->plan;
+    if (!work->request->spare || work->request->again != AGAIN_NO)
+        return false;
     if (plan->sent != LEDGER_NO_TARGET && plan->targets[plan->sent].action != PLAN_DUPLICATE)
         return false;
     for (size_t i = 0; i < work->request->recipient_count; i++)

@@ -116,18 +116,6 @@ static bool find_login(const struct delivery_request *request, char **ret_text, 
     return *ret_text != NULL && address_parse(*ret_text, ret, &ignored);
 }
 
-bool targets_need_from(const struct delivery_request *request)
-{
-    char *login OD_CLEANUP(base_free) = NULL;
-    struct address parsed OD_CLEANUP(address_clear) = {.address = NULL};
-    enum route_sent_copy mode = request->config->route.sent_copy;
-    if (request->sender_route != NULL)
-        return request->sender_route->account != NULL;
-    if (mode == SENT_COPY_OFF || request->only_login != NULL)
-        return false;
-    return mode != SENT_COPY_AUTHENTICATED || find_login(request, &login, &parsed);
-}
-
 static bool find_from(const struct delivery *delivery, struct address *ret)
 {
     struct fault ignored;

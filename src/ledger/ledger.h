@@ -118,12 +118,6 @@ struct ledger_found {
 enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_message *message, struct ledger_found **ret,
                                struct fault *fault) OD_MUST;
 
-/* Reads the same without the lock, as it is committed: for a message whose copies may all be there already. What is not
- * COPY_STORED may be another's business by now.
- *
- * Returns it, new (free(3)); NULL: the message is not known, or that cannot be said without ledger_look. */
-struct ledger_found *ledger_peek(struct ledger *ledger, const struct ledger_message *message) OD_MUST;
-
 /* Releases the lock; leaves no record of this delivery. held: how many recipients will be told that another delivery is
  * delivering the message. They are counted in the statistics, as when ledger_look returns LEDGER_BUSY. */
 void ledger_leave(struct ledger *ledger, size_t held);

@@ -307,24 +307,6 @@ enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_messag
     }
 }
 
-struct ledger_found *ledger_peek(struct ledger *ledger, const struct ledger_message *message)
-{
-    struct fault ignored; /* ledger_look meets it again, and says so */
-    if (!ledger_connect(ledger, &ignored))
-        return NULL;
-    ledger_add_path(ledger);
-    size_t mark = sql_mark(ledger->sql);
-    sql_add(ledger->sql, SQL_STEP(look_message, LEDGER_KEY(message)));
-    add_variant_query(ledger, message);
-    size_t copies = sql_mark(ledger->sql);
-    add_copies_query(ledger, message);
-    struct ledger_found *found = sql_send(ledger->sql, &ignored) ? take_found(ledger, message, mark, &ignored) : NULL;
-    bool good = found != NULL && found->known && take_copies(ledger, message, copies, found, &ignored);
-    if (!sql_finish(ledger->sql) || !good)
-        base_free(&found);
-    return found;
-}
-
 void ledger_leave(struct ledger *ledger, size_t held)
 {
     if (held > 0)

@@ -5,7 +5,6 @@
 #define ONCEDROP_LMTP_H
 
 #include "delivery/delivery.h"
-#include "lmtp/lmtp_relay.h"
 
 #define LMTP_SESSION_MS 600000 /* no new transaction after this time: spawn(8) kills us after 1000 s */
 
@@ -42,7 +41,6 @@ struct lmtp_terms {
     int others_fd;                         /* readable: other clients wait; -1: there are none */
     bool (*all_busy)(const void *context); /* this process and all beside it; needed if there is others_fd */
     const void *context;
-    struct lmtp_relay *relay; /* to the keepers; NULL: there are none */
 };
 
 /* On standard input, with one client. */

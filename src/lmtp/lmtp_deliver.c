@@ -91,7 +91,7 @@ static void run_unless_given(struct lmtp *lmtp, struct delivery *delivery, struc
         delivery_refuse(delivery, OUTCOME_TROUBLE, fault.text);
     } else {
         delivery_begin(delivery, &fault);
-        lmtp_run(lmtp->config, lmtp->kept, delivery);
+        lmtp_run(lmtp, delivery);
     }
     *report = delivery->answers[0].report;
 }

@@ -2,15 +2,8 @@
  *
  * The message of a transaction: received, delivered, answered. */
 #include "lmtp/lmtp_message.h"
-
-#include <string.h>
-
 #include "base/deadline.h"
 #include "delivery/received.h"
-#include "lmtp/lmtp_parcel.h"
-
-#define RELAY_RECIPIENTS 50 /* whose replies fit into a datagram */
-#define RELAY_MS 50         /* that a keeper may be busy with something else */
 
 struct message_builder *lmtp_message_new(const struct config *config)
 {
@@ -23,12 +16,12 @@ void lmtp_message_feed(void *context, const void *bytes, size_t size)
     (void)!message_builder_feed(context, bytes, size, &ignored); /* message_builder_end says so again */
 }
 
-void lmtp_run(const struct config *config, struct lmtp_kept *kept, struct delivery *delivery)
+void lmtp_run(struct lmtp *lmtp, struct delivery *delivery)
 {
-    struct ledger **ledger = &kept->ledger;
+    struct ledger **ledger = &lmtp->kept->ledger;
     struct fault fault;
     if (*ledger == NULL)
-        *ledger = ledger_open(config, delivery->request->queue_id, &fault);
+        *ledger = ledger_open(lmtp->config, delivery->request->queue_id, &fault);
     delivery->ledger = *ledger;
     if (*ledger == NULL)
         delivery_refuse(delivery, OUTCOME_DATABASE, fault.text);
@@ -37,15 +30,16 @@ void lmtp_run(const struct config *config, struct lmtp_kept *kept, struct delive
     deadline_disarm();
 }
 
-/* A message that was received whole, with its transaction, and what came of it. */
-struct received {
-    const struct config *config;
-    struct lmtp_kept *kept;
-    struct lmtp_transaction *transaction;
-    const struct message *message; /* NULL: it cannot be delivered */
-    const char *only_login;
-    int64_t started_ms;
-};
+static void reply_to_each(struct lmtp *lmtp, const struct delivery *delivery)
+{
+    char line[1024];
+    for (size_t i = 0; i < delivery->request->recipient_count; i++) {
+        const struct report *report = &delivery->answers[i].report;
+        lmtp_stream_reply(lmtp->stream, "%d %s", outcome_row(report->outcome)->lmtp,
+                          report_line(report, line, sizeof(line)));
+    }
+    (void)lmtp_stream_flush(lmtp->stream); /* settled: whether the peer still reads this does not matter */
+}
 
 /* The recipients in the form of a delivery. original: the address before aliases, found in the message, of the only
  * recipient; or NULL. */
@@ -64,142 +58,40 @@ static struct delivery_recipient *list_recipients(const struct lmtp_transaction 
     return recipients;
 }
 
-/* The replies for each recipient, in their order (RFC 2033, 4.2), each with LF. */
-static char *list_replies(const struct delivery *delivery)
+/* Makes a message of what was read after DATA, and delivers it to all recipients under one lock, or refuses it for all of
+ * them. Sends a reply for each, in their order (RFC 2033, 4.2). */
+static void deliver_and_reply(struct lmtp *lmtp, struct message_builder *builder, int64_t started_ms)
 {
-    char line[1024];
-    GString *replies = g_string_new(NULL);
-    for (size_t i = 0; i < delivery->request->recipient_count; i++) {
-        const struct report *report = &delivery->answers[i].report;
-        g_string_append_printf(replies, "%d %s\n", outcome_row(report->outcome)->lmtp,
-                               report_line(report, line, sizeof(line)));
-    }
-    return g_string_free(replies, FALSE);
-}
-
-/* Whether there was a reply for each recipient. What was settled is settled, whether the client still reads this or not. */
-static bool pass_replies(struct lmtp *lmtp, const char *replies)
-{
-    g_auto(GStrv) lines = g_strsplit(replies, "\n", -1);
-    if (g_strv_length(lines) != lmtp->transaction.recipients->len + 1)
-        return false;
-    for (guint i = 0; i < lmtp->transaction.recipients->len; i++)
-        lmtp_stream_reply(lmtp->stream, "%s", lines[i]);
-    (void)lmtp_stream_flush(lmtp->stream);
-    return true;
-}
-
-/* Delivers the message to all recipients under one lock, or refuses it for all of them, if there is a refusal; replies to
- * our client, or else (NULL) to the worker that has sent it. */
-static void deliver(struct received *received, const struct report *refusal, struct lmtp *client, int reply_fd)
-{
-    struct lmtp_transaction *transaction = received->transaction;
-    const struct message *message = received->message;
+    struct lmtp_transaction *transaction = &lmtp->transaction;
     guint count = transaction->recipients->len;
     int64_t queued_at = 0;
+    struct fault fault;
+    struct message *message OD_CLEANUP(message_free) = NULL;
+    enum message_result result = message_builder_end(builder, &message, &fault);
     char *original OD_CLEANUP(base_free) = message != NULL && count == 1 ? received_original(message) : NULL;
     struct delivery_recipient *recipients OD_CLEANUP(base_free) = list_recipients(transaction, original);
     if (message != NULL)
         received_queue(message, &transaction->queue_id, &queued_at);
     const struct delivery_request request = {
-        .config = received->config,
-        .sessions = received->kept->sessions,
+        .config = lmtp->config,
+        .sessions = lmtp->kept->sessions,
         .message = message,
         .sender = transaction->sender,
-        .only_login = received->only_login,
+        .only_login = lmtp->terms->only_login,
         .queue_id = transaction->queue_id,
         .queued_at = queued_at,
         .whole = true,
         .recipients = recipients,
         .recipient_count = count,
     };
-    struct delivery delivery OD_CLEANUP(delivery_clear) = {.request = &request, .started_ms = received->started_ms};
+    struct delivery delivery OD_CLEANUP(delivery_clear) = {.request = &request, .started_ms = started_ms};
     delivery_spent(&delivery, PHASE_READ);
-    if (refusal->given)
-        delivery_refuse(&delivery, refusal->outcome, refusal->text);
+    if (result == MESSAGE_OK)
+        lmtp_run(lmtp, &delivery);
     else
-        lmtp_run(received->config, received->kept, &delivery);
-    char *replies OD_CLEANUP(base_free) = list_replies(&delivery);
-    if (client == NULL)
-        lmtp_relay_answer(reply_fd, replies, strlen(replies));
-    else
-        (void)pass_replies(client, replies);
+        delivery_refuse(&delivery, result == MESSAGE_TOO_LARGE ? OUTCOME_TOO_LARGE : OUTCOME_TROUBLE, fault.text);
+    reply_to_each(lmtp, &delivery);
     delivery_log(&delivery);
-}
-
-bool lmtp_message_take(const struct config *config, struct lmtp_kept *kept, int inbox, _Atomic uint64_t *tickets)
-{
-    struct message *message OD_CLEANUP(message_free) = NULL;
-    struct lmtp_transaction transaction OD_CLEANUP(lmtp_transaction_clear) = lmtp_transaction_new(NULL, 0);
-    struct received received = {.config = config, .kept = kept, .transaction = &transaction};
-    unsigned char bytes[LMTP_RELAY_MOST];
-    size_t size;
-    int reply_fd OD_CLEANUP(base_close) = -1;
-    if (!lmtp_relay_receive(inbox, tickets, (size_t)config->service.workers, bytes, &size, &reply_fd))
-        return false;
-    if (!lmtp_parcel_unpack(config, bytes, size, &transaction, &message, &received.started_ms))
-        return true;
-    received.message = message;
-    deliver(&received, &(struct report){.given = false}, NULL, reply_fd);
-    return true;
-}
-
-/* Whether a keeper of this account's session is to deliver this. What takes long to store anyway is not sent around, nor what comes
- * from a user who is not believed. */
-static bool has_keeper(const struct lmtp *lmtp, size_t *ret_keeper)
-{
-    const struct lmtp_relay *relay = lmtp->terms->relay;
-    GArray *recipients = lmtp->transaction.recipients;
-    if (relay == NULL || lmtp->terms->only_login != NULL || recipients->len > RELAY_RECIPIENTS)
-        return false;
-    *ret_keeper = lmtp_relay_keeper(relay, g_array_index(recipients, struct lmtp_recipient, 0).address.address);
-    return true;
-}
-
-/* Lets the account's keeper deliver it, and replies; false: that does not come about, and it has not begun. */
-static bool deliver_by_keeper(struct lmtp *lmtp, const struct received *received, struct report *ret_refusal)
-{
-    struct lmtp_relay *relay = lmtp->terms->relay;
-    char replies[LMTP_RELAY_MOST + 1];
-    size_t keeper, size = 0;
-    if (!has_keeper(lmtp, &keeper))
-        return false;
-    g_autoptr(GBytes) parcel = lmtp_parcel_pack(&lmtp->transaction, received->message, received->started_ms);
-    int fd OD_CLEANUP(base_close) =
-        lmtp_relay_send(relay, keeper, g_bytes_get_data(parcel, NULL), g_bytes_get_size(parcel));
-    if (fd < 0)
-        return false;
-    enum lmtp_relay_wait result =
-        lmtp_relay_await(relay, fd, base_now_ms() + RELAY_MS, replies, LMTP_RELAY_MOST, &size);
-    replies[size] = '\0';
-    if (result == LMTP_RELAY_BACK)
-        return false;
-    if (result == LMTP_RELAY_ANSWER && pass_replies(lmtp, replies))
-        return true;
-    report_set(ret_refusal, OUTCOME_TROUBLE, "the process that delivered this has ended: it may be stored already");
-    return false;
-}
-
-/* Makes a message of what was read after DATA, and has it delivered. */
-static void deliver_and_reply(struct lmtp *lmtp, struct message_builder *builder, int64_t started_ms)
-{
-    struct fault fault;
-    struct report refusal = {.given = false};
-    struct message *message OD_CLEANUP(message_free) = NULL;
-    enum message_result result = message_builder_end(builder, &message, &fault);
-    struct received received = {
-        .config = lmtp->config,
-        .kept = lmtp->kept,
-        .transaction = &lmtp->transaction,
-        .message = message,
-        .only_login = lmtp->terms->only_login,
-        .started_ms = started_ms,
-    };
-    if (result != MESSAGE_OK)
-        report_set(&refusal, result == MESSAGE_TOO_LARGE ? OUTCOME_TOO_LARGE : OUTCOME_TROUBLE, "%s", fault.text);
-    else if (deliver_by_keeper(lmtp, &received, &refusal))
-        return;
-    deliver(&received, &refusal, lmtp, -1);
 }
 
 bool lmtp_message_receive(struct lmtp *lmtp)

@@ -36,10 +36,6 @@ bool lmtp_message_receive(struct lmtp *lmtp) OD_MUST;
 
 /* Makes a delivery that is complete except for its ledger: opens the session with the database, if there is none. From
  * then on there is no deadline. */
-void lmtp_run(const struct config *config, struct lmtp_kept *kept, struct delivery *delivery);
-
-/* For a keeper (lmtp_relay.h): delivers the next message in its inbox, and answers it; false: there is none. */
-bool lmtp_message_take(const struct config *config, struct lmtp_kept *kept, int inbox,
-                       _Atomic uint64_t *tickets) OD_MUST;
+void lmtp_run(struct lmtp *lmtp, struct delivery *delivery);
 
 #endif

@@ -8,17 +8,17 @@
 #include <fcntl.h>
 #include <glib.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/notify.h"
 #include "lmtp/lmtp_service_worker.h"
 
 #define AT_ONCE_MS 1000 /* a worker that lives less long died at once */
@@ -28,10 +28,8 @@
 
 /* A place for a worker; times by base_now_ms(). */
 struct place {
-    pid_t pid; /* 0: empty */
-    size_t
-        number; /* of a worker in `load`, or, beyond all workers, of a keeper; LEAVING: this process was told to end, and its
-                         * place goes with it */
+    pid_t pid;          /* 0: empty */
+    size_t number;      /* in `load`; LEAVING: this worker was told to end, and its place goes with it */
     int64_t started_ms; /* the last one */
     int64_t start_ms;   /* the next one, not before */
     int64_t delay_ms;   /* before it was started; 0: it was not delayed */
@@ -43,7 +41,6 @@ struct running {
     struct lmtp_service *service;
     GArray *places;                 /* of struct place */
     struct lmtp_service_load *load; /* of the present workers; MAP_FAILED: none */
-    struct lmtp_inboxes *inboxes;   /* of the keepers, likewise; NULL: none */
     int stop_fds[2];                /* likewise */
     bool stopping;
     int64_t end_ms; /* then signal next; by base_now_ms() */
@@ -56,25 +53,33 @@ static struct place *place_at(const struct running *running, guint i)
     return &g_array_index(running->places, struct place, i);
 }
 
-static _Noreturn void become_process(struct running *running, size_t number)
+/* Tells systemd, by the protocol of sd_notify(3), without libsystemd. Best effort. */
+static void notify(const char *lines)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const char *path = getenv("NOTIFY_SOCKET");
+    size_t length = path != NULL ? strlen(path) : 0;
+    if (length < 2 || length >= sizeof(address.sun_path) || (path[0] != '/' && path[0] != '@'))
+        return;
+    memcpy(address.sun_path, path, length);
+    if (path[0] == '@') /* an abstract socket */
+        address.sun_path[0] = '\0';
+    int fd OD_CLEANUP(base_close) = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0)
+        (void)sendto(fd, lines, strlen(lines), MSG_NOSIGNAL, (struct sockaddr *)&address,
+                     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
+}
+
+static _Noreturn void become_worker(struct running *running, size_t number)
 {
     struct fault fault;
     struct lmtp_service *service = running->service;
-    const struct lmtp_service_shared shared = {
-        .config = service->config,
-        .stop_fd = running->stop_fds[0],
-        .listen_fd = service->socket.fd,
-        .load = running->load,
-        .inboxes = running->inboxes,
-    };
-    bool is_worker = number < running->load->workers;
     close(running->stop_fds[1]);
     base_close(&service->socket.lock_fd); /* only the parent holds the path */
     sigprocmask(SIG_SETMASK, &running->before, NULL);
-    if (is_worker ? lmtp_service_worker(&shared, number, &fault)
-                  : lmtp_service_keeper(&shared, number - running->load->workers, &fault))
+    if (lmtp_service_worker(service->config, service->socket.fd, running->stop_fds[0], running->load, number, &fault))
         _exit(0);
-    log_error("a %s cannot begin: %s", is_worker ? "worker" : "keeper", fault.text);
+    log_error("a worker cannot begin: %s", fault.text);
     _exit(75);
 }
 
@@ -97,7 +102,7 @@ static void start_workers(struct running *running)
         place->started_ms = now;
         place->pid = fork();
         if (place->pid == 0)
-            become_process(running, place->number);
+            become_worker(running, place->number);
         if (place->pid < 0) {
             log_error("cannot start a worker: %m");
             place->pid = 0;
@@ -106,21 +111,13 @@ static void start_workers(struct running *running)
     }
 }
 
-/* One worker keeps all sessions itself, and a few sessions that serve all accounts need no keeper. */
-static size_t count_keepers(const struct config *config)
-{
-    return config->service.workers > 1 && !config_is_shared(config) ? (size_t)config->service.workers : 0;
-}
-
-/* Makes empty places for new workers and keepers, which the caller starts; false with the fault set: nothing has changed. */
-static bool make_places(struct running *running, const struct config *config, struct fault *fault)
+/* Makes empty places for new workers, which the caller starts; false with the fault set: nothing has changed. */
+static bool make_places(struct running *running, size_t count, struct fault *fault)
 {
     int fds[2];
-    const size_t count = (size_t)config->service.workers;
-    struct lmtp_inboxes *inboxes OD_CLEANUP(lmtp_inboxes_free) = lmtp_inboxes_new(count_keepers(config));
     struct lmtp_service_load *load =
         mmap(NULL, sizeof(*load), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (inboxes == NULL || load == MAP_FAILED || pipe2(fds, O_CLOEXEC) != 0) {
+    if (load == MAP_FAILED || pipe2(fds, O_CLOEXEC) != 0) {
         fault_set(fault, "cannot make room for the workers: %m");
         if (load != MAP_FAILED)
             munmap(load, sizeof(*load));
@@ -130,8 +127,6 @@ static bool make_places(struct running *running, const struct config *config, st
         munmap(running->load, sizeof(*load));
     running->load = load;
     load->workers = count;
-    lmtp_inboxes_free(&running->inboxes);
-    running->inboxes = g_steal_pointer(&inboxes);
     base_close(&running->stop_fds[0]);
     base_close(&running->stop_fds[1]);
     memcpy(running->stop_fds, fds, sizeof(fds));
@@ -140,7 +135,7 @@ static bool make_places(struct running *running, const struct config *config, st
             g_array_remove_index_fast(running->places, i - 1);
         else
             place_at(running, i - 1)->number = LEAVING;
-    for (size_t i = 0; i < count + running->inboxes->count; i++)
+    for (size_t i = 0; i < count; i++)
         g_array_append_vals(running->places, &(struct place){.number = i}, 1);
     return true;
 }
@@ -169,8 +164,7 @@ static void forget(struct running *running, pid_t pid, int status)
         return;
     }
     place->pid = 0;
-    if (place->number < running->load->workers)
-        lmtp_service_leave(running->load, place->number);
+    lmtp_service_leave(running->load, place->number);
     delay(place, base_now_ms());
 }
 
@@ -193,9 +187,9 @@ static void reload(struct running *running)
     struct fault fault;
     char *lines OD_CLEANUP(base_free) = /* Type=notify-reload needs the time as well */
         base_printf("RELOADING=1\nMONOTONIC_USEC=%" G_GINT64_FORMAT, g_get_monotonic_time());
-    notify_systemd(lines);
+    notify(lines);
     struct config *config OD_CLEANUP(config_free) = service->load(service->context, &fault);
-    if (config != NULL && make_places(running, config, &fault)) {
+    if (config != NULL && make_places(running, (size_t)config->service.workers, &fault)) {
         say_if_changed("socket", service->config->service.socket, config->service.socket);
         say_if_changed("user", service->config->service.user, config->service.user);
         config_free(&service->config);
@@ -205,7 +199,7 @@ static void reload(struct running *running)
     } else {
         log_error("the old configuration stays in force: %s", fault.text);
     }
-    notify_systemd("READY=1");
+    notify("READY=1");
 }
 
 /* Sends a signal to all workers, or none if the number is 0. Whether there are any. */
@@ -235,7 +229,7 @@ static void stop_service(struct running *running)
         break_off(running);
         return;
     }
-    notify_systemd("STOPPING=1");
+    notify("STOPPING=1");
     log_info("stopping: transactions under way will end");
     running->stopping = true;
     running->next_signal = SIGTERM;
@@ -275,16 +269,6 @@ static void handle(struct running *running, int number)
     start_workers(running);
 }
 
-/* As many descriptors as we may have: a worker keeps imap.sessions of them. */
-static void raise_descriptor_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 void lmtp_service_run(struct lmtp_service *service)
 {
     struct running running = {
@@ -295,22 +279,20 @@ void lmtp_service_run(struct lmtp_service *service)
     };
     struct fault fault;
     const int waited[] = {SIGCHLD, SIGHUP, SIGTERM, SIGINT};
-    raise_descriptor_limit();
     sigemptyset(&running.signals);
     for (size_t i = 0; i < sizeof(waited) / sizeof(waited[0]); i++)
         sigaddset(&running.signals, waited[i]);
     sigprocmask(SIG_BLOCK, &running.signals, &running.before);
-    if (!make_places(&running, service->config, &fault)) {
+    if (!make_places(&running, (size_t)service->config->service.workers, &fault)) {
         log_error("%s", fault.text);
         return;
     }
     start_workers(&running);
-    notify_systemd("READY=1");
+    notify("READY=1");
     while (!running.stopping || signal_all(&running, 0))
         handle(&running, wait_for_signal(&running));
     g_array_unref(running.places);
     munmap(running.load, sizeof(*running.load));
-    lmtp_inboxes_free(&running.inboxes);
     base_close(&running.stop_fds[0]);
     sigprocmask(SIG_SETMASK, &running.before, NULL);
 }

@@ -14,14 +14,13 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/deadline.h"
 #include "base/log.h"
 #include "base/network.h"
-#include "lmtp/lmtp_message.h"
+#include "lmtp/lmtp.h"
 
 #define ERROR_MS 100 /* before the next try if no descriptor is left */
 
@@ -135,10 +134,9 @@ void lmtp_service_leave(struct lmtp_service_load *load, size_t number)
     atomic_store(&load->worker[number].busy, false);
 }
 
-static void serve_client(const struct lmtp_service_shared *shared, int fd, size_t number, struct lmtp_relay *relay,
-                         struct lmtp_kept *kept)
+static void serve_client(const struct config *config, int fd, int listen_fd, int stop_fd,
+                         struct lmtp_service_load *load, size_t number, struct lmtp_kept *kept)
 {
-    const struct config *config = shared->config;
     struct peer peer OD_CLEANUP(peer_clear) = {.uid = 0};
     struct fault fault;
     int on = 1;
@@ -148,7 +146,7 @@ static void serve_client(const struct lmtp_service_shared *shared, int fd, size_
         lmtp_refuse(fd, text);
         return;
     }
-    if (peer.login != NULL && !take_place(shared->load, number, peer.uid)) {
+    if (peer.login != NULL && !take_place(load, number, peer.uid)) {
         lmtp_refuse(fd, "4.3.2 busy with other users, or with another connection of yours: try again");
         return;
     }
@@ -158,11 +156,10 @@ static void serve_client(const struct lmtp_service_shared *shared, int fd, size_
         .times = peer.login == NULL ? believed_times : user_times,
         .only_login = peer.login,
         .is_local = peer.is_local,
-        .stop_fd = shared->stop_fd,
-        .others_fd = shared->listen_fd,
+        .stop_fd = stop_fd,
+        .others_fd = listen_fd,
         .all_busy = all_busy,
-        .context = shared->load,
-        .relay = shared->inboxes->count > 0 ? relay : NULL,
+        .context = load,
     };
     lmtp_serve(config, fd, fd, &terms, kept);
 }
@@ -184,77 +181,34 @@ static bool watch(int epoll_fd, int fd, uint32_t events)
     return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-static void serve_next(const struct lmtp_service_shared *shared, size_t number, struct lmtp_relay *relay,
-                       struct lmtp_kept *kept)
+bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd, struct lmtp_service_load *load,
+                         size_t number, struct fault *fault)
 {
-    int fd OD_CLEANUP(base_close) = accept_client(shared->listen_fd);
-    if (fd < 0)
-        return;
-    atomic_store(&shared->load->worker[number].busy, true);
-    serve_client(shared, fd, number, relay, kept);
-    lmtp_service_leave(shared->load, number);
-    (void)shutdown(fd, SHUT_RDWR); /* a decoder that was started meanwhile may have it open, too */
-}
-
-/* What workers and keepers begin with. */
-static void prepare_process(const struct config *config)
-{
+    int epoll_fd OD_CLEANUP(base_close) = epoll_create1(EPOLL_CLOEXEC);
+    if (epoll_fd < 0 || !watch(epoll_fd, stop_fd, EPOLLIN) || !watch(epoll_fd, listen_fd, EPOLLIN | EPOLLEXCLUSIVE))
+        return fault_set(fault, "cannot wait for connections: %m");
     signal(SIGINT, SIG_IGN); /* from a terminal these reach all processes; the parent decides */
     signal(SIGHUP, SIG_IGN);
     deadline_install(lmtp_end_by_signal);
     if (config->delivery.memory > 0)
         base_limit_memory(config->delivery.memory);
-}
-
-/* Whether one of the two descriptors that are waited on is readable, until_ms at the latest; *ret_stop: it is stop_fd. */
-static bool wait_for_event(int epoll_fd, int stop_fd, int64_t until_ms, bool *ret_stop)
-{
-    struct epoll_event events[2];
-    int64_t left = until_ms - base_now_ms();
-    int n = epoll_wait(epoll_fd, events, 2, (int)CLAMP(left, 0, INT32_MAX));
-    for (int i = 0; i < n; i++)
-        *ret_stop = *ret_stop || events[i].data.fd == stop_fd;
-    return n != 0;
-}
-
-bool lmtp_service_worker(const struct lmtp_service_shared *shared, size_t number, struct fault *fault)
-{
-    struct lmtp_relay relay = {
-        .inboxes = shared->inboxes,
-        .number = number,
-        .ticket = &shared->load->tickets[number],
-        .last = (uint64_t)base_now_ms() << 20, /* beyond those of a worker that was here before */
-    };
-    int epoll_fd OD_CLEANUP(base_close) = epoll_create1(EPOLL_CLOEXEC);
-    if (epoll_fd < 0 || !watch(epoll_fd, shared->stop_fd, EPOLLIN) ||
-        !watch(epoll_fd, shared->listen_fd, EPOLLIN | EPOLLEXCLUSIVE))
-        return fault_set(fault, "cannot wait for connections: %m");
-    prepare_process(shared->config);
-    struct lmtp_kept kept OD_CLEANUP(lmtp_kept_clear) = lmtp_kept_new(shared->config);
-    bool stop = false;
-    for (int64_t rest_ms = 0; !stop;) {
-        bool any = wait_for_event(epoll_fd, shared->stop_fd, rest_ms, &stop);
-        if (any && !stop)
-            serve_next(shared, number, &relay, &kept);
-        rest_ms = any ? 0 : sessions_expire(kept.sessions);
+    struct lmtp_kept kept OD_CLEANUP(lmtp_kept_clear) = lmtp_kept_new(config);
+    for (int64_t rest_ms = 0;;) {
+        struct epoll_event events[2];
+        int64_t left = rest_ms - base_now_ms();
+        int n = epoll_wait(epoll_fd, events, 2, (int)CLAMP(left, 0, INT32_MAX));
+        for (int i = 0; i < n; i++)
+            if (events[i].data.fd == stop_fd)
+                return true;
+        int fd OD_CLEANUP(base_close) = n > 0 ? accept_client(listen_fd) : -1;
+        if (fd >= 0) {
+            atomic_store(&load->worker[number].busy, true);
+            serve_client(config, fd, listen_fd, stop_fd, load, number, &kept);
+            lmtp_service_leave(load, number);
+            (void)shutdown(fd, SHUT_RDWR); /* a decoder that was started meanwhile may have it open, too */
+            rest_ms = 0;
+        } else if (n == 0) {
+            rest_ms = sessions_expire(kept.sessions);
+        }
     }
-    return true;
-}
-
-bool lmtp_service_keeper(const struct lmtp_service_shared *shared, size_t number, struct fault *fault)
-{
-    (void)prctl(PR_SET_NAME, "oncedrop-keeper"); /* for ps(1) */
-    int epoll_fd OD_CLEANUP(base_close) = epoll_create1(EPOLL_CLOEXEC), inbox = shared->inboxes->out[number];
-    if (epoll_fd < 0 || !watch(epoll_fd, shared->stop_fd, EPOLLIN) || !watch(epoll_fd, inbox, EPOLLIN))
-        return fault_set(fault, "cannot wait for messages: %m");
-    prepare_process(shared->config);
-    struct lmtp_kept kept OD_CLEANUP(lmtp_kept_clear) = lmtp_kept_new(shared->config);
-    bool stop = false;
-    for (int64_t rest_ms = 0; !stop;) {
-        bool any = wait_for_event(epoll_fd, shared->stop_fd, rest_ms, &stop);
-        while (any && lmtp_message_take(shared->config, &kept, inbox, shared->load->tickets))
-            ;
-        rest_ms = any ? 0 : sessions_expire(kept.sessions);
-    }
-    return true;
 }

@@ -7,7 +7,6 @@
 #include <stdatomic.h>
 
 #include "base/config.h"
-#include "lmtp/lmtp_relay.h"
 
 #define LMTP_WORKERS_MAX 300 /* as of service.workers */
 
@@ -19,16 +18,6 @@ struct lmtp_service_load {
         _Atomic bool busy;
         _Atomic int64_t uid; /* of a client that is not believed, plus 1; 0: there is none */
     } worker[LMTP_WORKERS_MAX];
-    _Atomic uint64_t tickets[LMTP_WORKERS_MAX]; /* see lmtp_relay.h */
-};
-
-/* What the processes of the service have from their parent. */
-struct lmtp_service_shared {
-    const struct config *config;
-    int stop_fd;   /* readable: it is time to end */
-    int listen_fd; /* non-blocking */
-    struct lmtp_service_load *load;
-    const struct lmtp_inboxes *inboxes; /* of the keepers; if there are none, workers keep their sessions themselves */
 };
 
 /* Says that a worker has no client. */
@@ -45,13 +34,11 @@ void lmtp_service_leave(struct lmtp_service_load *load, size_t number);
  * Clients that are not believed get one connection per user at a time, and half of the workers: others of them get 421 at
  * once, and try again. So a client that is believed finds a worker, whatever they do.
  *
- * number  the worker's place in `load`
+ * listen_fd  a non-blocking socket that may be shared with other workers
+ * number     the worker's place in `load`
  *
  * False with the fault set: it could not begin. */
-bool lmtp_service_worker(const struct lmtp_service_shared *shared, size_t number, struct fault *fault) OD_MUST;
-
-/* Keeps the sessions of its accounts, and delivers what workers send, until stop_fd is readable and nothing is there. Otherwise
- * like a worker. number: from 0, among the keepers. */
-bool lmtp_service_keeper(const struct lmtp_service_shared *shared, size_t number, struct fault *fault) OD_MUST;
+bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd, struct lmtp_service_load *load,
+                         size_t number, struct fault *fault) OD_MUST;
 
 #endif

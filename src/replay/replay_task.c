@@ -119,7 +119,6 @@ static void deliver_loaded(struct replay_worker *worker, const struct replay_mes
         .id_only = message->id_only,
         .dry_run = setup->dry_run || message->id_only,
         .spare = true,
-        .spared = worker->spared,
         .recipients = recipients,
         .recipient_count = count,
     };
@@ -134,7 +133,6 @@ static void deliver_loaded(struct replay_worker *worker, const struct replay_mes
         delivery_run(&delivery);
         deadline_disarm();
     }
-    worker->spared = delivery.spared;
     if (!request.dry_run)
         delivery_log(&delivery);
     add_answers(&delivery, answer);

@@ -52,7 +52,6 @@ struct replay_worker {
     const struct replay_setup *setup;
     struct ledger *ledger; /* NULL before the first use and after trouble: see replay_task_ledger */
     struct sessions *sessions;
-    bool spared; /* the last message (struct delivery) */
 };
 
 /* In a worker's process: once, before its first task. */

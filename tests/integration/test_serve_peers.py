@@ -57,14 +57,6 @@ def test_a_user_delivers_only_to_itself(site, users):
     assert site.value("SELECT count(*) FROM oncedrop.copy") == 1
 
 
-def test_a_user_is_known_to_every_worker(site, users):
-    """Messages that are handed to another worker come from clients that are believed."""
-    client = Service(site, workers=4).connect(user=USER)
-    for number in range(8):
-        reply, = client.deliver(message(), f"{OTHER}{number}@example.org")
-        assert reply.code == 451 and f"user {USER} may not deliver" in reply.text, reply
-
-
 def test_a_user_of_the_same_worker_is_nobody_else(site, users):
     """What is known of one connection does not remain for the next."""
     service = Service(site, workers=1)

@@ -23,13 +23,6 @@ def children(pid):
     return []
 
 
-def is_keeper(pid):
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        with open(f"/proc/{pid}/comm", encoding="ascii") as file:
-            return file.read().strip() == "oncedrop-keeper"
-    return False
-
-
 def exists(pid):
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         with open(f"/proc/{pid}/stat", encoding="ascii") as file:
@@ -123,10 +116,7 @@ class Service:
         return (children(self.process.pid) or [self.process.pid])[0] if self.inside else self.process.pid
 
     def workers(self):
-        return [pid for pid in children(self.pid) if not is_keeper(pid)]
-
-    def keepers(self):
-        return [pid for pid in children(self.pid) if is_keeper(pid)]
+        return children(self.pid)
 
     def worker_of(self, client):
         """The process that serves a client on a unix socket."""

@@ -100,14 +100,6 @@ char *ledger_holder(struct ledger *ledger)
     return NULL;
 }
 
-/* Only a replay that forces and verifies nothing asks; the operator here does one or the other. */
-struct ledger_found *ledger_peek(struct ledger *ledger, const struct ledger_message *message)
-{
-    (void)ledger;
-    (void)message;
-    return NULL;
-}
-
 void ledger_leave(struct ledger *ledger, size_t held)
 {
     (void)held;
