@@ -95,7 +95,7 @@ static const struct known *known_server(const struct sessions *sessions, const s
     return &sessions->known[i];
 }
 
-static struct known *server_of(struct sessions *sessions, const struct config *config)
+static struct known *known_of(struct sessions *sessions, const struct config *config)
 {
     return &sessions->known[known_server(sessions, config) - sessions->known];
 }
@@ -137,7 +137,7 @@ static void add_session(struct sessions *sessions, struct known *known, const ch
     sessions->count++;
 }
 
-static void end_session(struct sessions *sessions, struct session *session)
+static void end_one(struct sessions *sessions, struct session *session)
 {
     if (!session->out)
         g_queue_unlink(&sessions->unused, &session->unused);
@@ -195,7 +195,7 @@ static void end_unused(struct sessions *sessions, const struct known *known, siz
     for (; count > 0 && (oldest = longest_unused(sessions, known)) != NULL; count--) {
         int64_t left = until - base_now_ms();
         mailbox_close_wait(&oldest->mailbox, left > 0 ? left : 0);
-        end_session(sessions, oldest);
+        end_one(sessions, oldest);
     }
 }
 
@@ -275,7 +275,7 @@ bool sessions_quiet(const struct sessions *sessions, const struct config *config
 static struct mailbox *open_unless_quiet(struct sessions *sessions, const struct config *config, const char *account,
                                          int64_t limit_ms, struct fault *fault)
 {
-    struct known *known = server_of(sessions, config);
+    struct known *known = known_of(sessions, config);
     int64_t started = base_now_ms();
     if (sessions_quiet(sessions, config, fault))
         return NULL;
@@ -295,13 +295,13 @@ static struct mailbox *open_unless_quiet(struct sessions *sessions, const struct
 static struct session *open_session(struct sessions *sessions, const struct config *config, const char *account,
                                     int64_t limit_ms, struct fault *fault)
 {
-    struct known *known = server_of(sessions, config);
+    struct known *known = known_of(sessions, config);
     struct session *oldest;
     struct mailbox *mailbox = open_unless_quiet(sessions, config, account, limit_ms, fault);
     if (mailbox == NULL)
         return NULL;
     while (sessions->count >= sessions->most && (oldest = longest_unused(sessions, NULL)) != NULL)
-        end_session(sessions, oldest);
+        end_one(sessions, oldest);
     add_session(sessions, known, account, mailbox);
     return find_session(sessions, config, account);
 }
@@ -319,7 +319,7 @@ struct mailbox *sessions_take(struct sessions *sessions, const struct config *co
         session->out = true;
     } else {
         if (session != NULL)
-            end_session(sessions, session);
+            end_one(sessions, session);
         session = open_session(sessions, config, account, limit_ms, fault);
         if (session == NULL)
             return NULL;
@@ -337,14 +337,14 @@ void sessions_give_back(struct sessions *sessions, const struct config *config, 
     session->out = false;
     g_queue_push_tail_link(&sessions->unused, &session->unused);
     if (!mailbox_connected(session->mailbox))
-        end_session(sessions, session);
+        end_one(sessions, session);
 }
 
 void sessions_drop(struct sessions *sessions, const struct config *config, const char *account)
 {
     struct session *session = find_session(sessions, config, account);
     if (session != NULL)
-        end_session(sessions, session);
+        end_one(sessions, session);
 }
 
 int64_t sessions_expire(struct sessions *sessions)
@@ -362,7 +362,7 @@ int64_t sessions_expire(struct sessions *sessions)
     }
     if (first == NULL || base_now_ms() < next)
         return next;
-    end_session(sessions, first);
+    end_one(sessions, first);
     return base_now_ms(); /* there may be another */
 }
 
@@ -373,5 +373,5 @@ bool sessions_trusted(const struct sessions *sessions, const struct config *conf
 
 void sessions_trust(struct sessions *sessions, const struct config *config)
 {
-    server_of(sessions, config)->trusted_until = base_now_ms() + TRUST_MS;
+    known_of(sessions, config)->trusted_until = base_now_ms() + TRUST_MS;
 }

@@ -29,9 +29,6 @@ void targets_leave_out(struct targets *targets, size_t recipient_count, const st
 /* The first recipient that belongs to this target. */
 size_t targets_first_recipient(const struct targets *targets, size_t target) OD_MUST;
 
-/* Whether targets_collect reads the From field, so that delivery->decoding must be there. */
-bool targets_need_from(const struct delivery_request *request) OD_MUST;
-
 void targets_clear(struct targets *targets);
 
 #endif
