@@ -3,6 +3,7 @@
 the same accounts, and Dovecot stores for both. Also whose processor time it takes. 1,000 accounts are measured twice: with a
 login for nearly each message, and by a service that keeps a session for each account."""
 
+import concurrent.futures
 import contextlib
 import itertools
 import os
@@ -184,6 +185,16 @@ def rate(bench, contender, accounts, messages, connections, warm):
     return messages / seconds, spent
 
 
+def in_every_worker(service, accounts):
+    """A message to each account on each of four connections, as many as the service has workers."""
+    connections = [service.connect() for _ in range(4)]
+    batch = [envelope([account]) for account in accounts]
+    with concurrent.futures.ThreadPoolExecutor(len(connections)) as pool:
+        list(pool.map(lambda connection: connection.deliver(batch), connections))
+    for connection in connections:
+        connection.close()
+
+
 def measure_kept(bench, results, accounts, messages):
     """Each account is as likely as any other, or (Zipf) the n-th has 1/n of the first one's mail."""
     dice = random.Random(1)
@@ -191,7 +202,7 @@ def measure_kept(bench, results, accounts, messages):
     here = [Server(f"{program.name} service, kept", program.keeping.socket) for program in bench.programs if program.service]
     dovecot = [one for one in contenders(bench) if one.name == "dovecot"]
     for service in here:
-        rate(bench, service, accounts, len(accounts), 1, False)
+        in_every_worker(service, accounts)
     for (name, weight), connections in itertools.product(weights.items(), (1, 4)):
         def once(contender, number):
             targets = dice.choices(accounts, weight, k=messages if number >= 0 else messages // 10)

@@ -22,7 +22,7 @@ TUNED = {
     "dovecot": {
         "auth_cache_size": "10M",
         "imap-login": {"service_count": "0", "process_min_avail": "2"},
-        "imap": {"service_count": "200", "process_min_avail": "2", "process_limit": "4096"},
+        "imap": {"service_count": "200", "process_min_avail": "2", "process_limit": "12000"},
         "lmtp": {"process_min_avail": "2"},
     },
 }
@@ -48,13 +48,13 @@ DOVECOT = """
 postmaster_address = postmaster@bench.example
 hostname = bench.example
 service auth {{
-  client_limit = 8192
+  client_limit = 16384
   unix_listener auth-userdb {{
     mode = 0666
   }}
 }}
 service stats {{
-  client_limit = 8192
+  client_limit = 16384
   unix_listener stats-writer {{
     mode = 0666
   }}
@@ -278,7 +278,7 @@ class Program:
     @functools.cached_property
     def keeping(self):
         """The same, keeping a session for each of many accounts."""
-        return self.servers.start(Service(self, "keeping", **{"imap.sessions": 2000, "imap.idle": "15m"}))
+        return self.servers.start(Service(self, "keeping", **{"imap.sessions": 1000, "imap.idle": "15m"}))
 
     def write(self, name, text):
         path = os.path.join(self.directory, name)

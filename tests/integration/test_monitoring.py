@@ -145,11 +145,12 @@ def test_what_the_database_refuses(counting):
 def test_what_the_ledger_has_is_not_counted(counting):
     """The claim is committed, so the try counts there, as one that died; only its result is not known."""
     def break_off(client, tag, arguments):
+        server.appended.append(server.read_append(client, arguments))   # which begins only after the claim's commit
         if proxy:
             proxy.close()
         else:
             rename(counting, "try", "tried")
-        server.do_append(client, tag, arguments)
+        client.send(f"{tag} OK [APPENDUID 7 1] stored")
     kept = dict(counting.settings)
     proxy = counting.database_proxy_if_any()
     counting.settings["route.sent_copy"] = "off"
