@@ -3,7 +3,6 @@
  * serve: the resident service. lmtp: one session on standard input and output, as spawn(8) and inetd start it. */
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -49,16 +48,6 @@ static bool begin_service(struct lmtp_service *service, struct fault *fault)
     return true;
 }
 
-/* As many descriptors as we may have: a worker keeps imap.sessions of them. */
-static void raise_descriptor_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 int cmd_serve(struct cmd *cmd)
 {
     struct lmtp_service service = {.socket = {.fd = -1, .lock_fd = -1}, .load = load_again, .context = cmd};
@@ -69,7 +58,6 @@ int cmd_serve(struct cmd *cmd)
     service.config = load_again(cmd, &cmd->fault);
     if (service.config == NULL)
         return cmd_fault(EX_CONFIG, cmd);
-    raise_descriptor_limit();
     bool begun = begin_service(&service, &cmd->fault);
     if (begun) {
         log_info("serving on %s with %d workers", service.config->service.socket, (int)service.config->service.workers);

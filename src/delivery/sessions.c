@@ -6,6 +6,7 @@
 #include <glib.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/log.h"
 
@@ -21,6 +22,7 @@
 #define LIMIT_TIMES 10 /* ... and the pause is at least so many times as long */
 #define MOST_MS 600000 /* that long, there are no more sessions with a server than when it refused one more */
 #define KEY_SIZE 16
+#define OTHER_FILES 64   /* that a process has open besides */
 #define NO_ROOM_MS 60000 /* that long, it is not tried again to make room after that did not help */
 
 struct session {
@@ -62,9 +64,23 @@ static void end_kept(void *item)
     base_free(&session);
 }
 
+/* As many of these sessions as there can be descriptors; the limit is raised if it must be. */
+static size_t limit_by_descriptors(size_t most)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return most;
+    if (limit.rlim_cur < most + OTHER_FILES) {
+        limit.rlim_cur = MIN(limit.rlim_max, most + OTHER_FILES);
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    return limit.rlim_cur > OTHER_FILES ? MIN(most, limit.rlim_cur - OTHER_FILES) : 1;
+}
+
 struct sessions *sessions_new(const struct config *config, size_t processes)
 {
-    size_t share = (size_t)config->imap.sessions / processes, servers = config_server_count(config) + 1;
+    size_t share = limit_by_descriptors((size_t)config->imap.sessions / processes);
+    size_t servers = config_server_count(config) + 1;
     struct sessions *sessions = base_alloc(sizeof(*sessions) + servers * sizeof(struct known));
     sessions->most = share > 0 ? share : 1;
     sessions->servers = servers;
@@ -226,7 +242,8 @@ static struct mailbox *open_kept(struct sessions *sessions, struct known *known,
                                  struct fault *fault)
 {
     const size_t before = g_hash_table_size(known->kept);
-    const bool is_full = base_now_ms() < known->most_until && before >= known->most;
+    const int64_t now = base_now_ms();
+    const bool is_full = now < known->most_until && now >= known->no_room_until && before >= known->most;
     if (is_full)
         end_unused(sessions, known, 1);
     struct mailbox *mailbox = is_full ? open_in_room(known->config, account, limit_ms, fault)

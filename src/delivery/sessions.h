@@ -12,7 +12,8 @@
 
 struct sessions;
 
-/* processes: how many share imap.sessions; each may keep one at least. */
+/* processes: how many share imap.sessions; each may keep one at least, and no more than it can have descriptors (RLIMIT_NOFILE,
+ * getrlimit(2)), of which it takes as many as it needs and may have. */
 struct sessions *sessions_new(const struct config *config, size_t processes) OD_MUST;
 void sessions_free(struct sessions **sessions); /* ends all sessions */
 

@@ -10,6 +10,7 @@ sessions that the server still counts for a moment."""
 import base64
 import contextlib
 import re
+import resource
 import socket
 import threading
 import time
@@ -20,6 +21,7 @@ from lab.lmtp import start, stored
 from lab.messages import message, on_the_wire
 from lab.process import wait_until
 from lab.proxy import CLIENT
+from lab.service import Service
 
 TEN = [f"user{number}@example.org" for number in range(10)]
 
@@ -366,6 +368,16 @@ def test_the_limit_of_the_server_is_learned(site):
     for account in reversed(TEN[-4:]):
         stored(session.deliver(message(), account)[0])
     assert [name for name, _ in server.commands].count("AUTHENTICATE") == len(TEN) + refused
+
+
+def test_no_more_sessions_than_descriptors(site):
+    server = fake(site)
+    service = Service(site, workers=1, settings={"imap.sessions": 1000},
+                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (80, 80)))
+    client = service.connect()
+    for number in range(100):
+        stored(client.deliver(message(), f"user{number}@example.org")[0])
+    assert len(server.appended) == 100
 
 
 def test_a_refused_account_costs_no_other_its_session(site):

@@ -2,8 +2,8 @@
 """Replay of what is on record: nothing is written. Whatever is not plainly stored and recorded is delivered all the same, in each
 test after some messages that are.
 
-Seen to fail with: a message that counts as known if its first recipient has it, or before its delivery is finished; and what is
-never recorded again."""
+Seen to fail with: a message that counts as known if its first recipient has it, before its delivery is finished, or before it is known to be
+whole; and what is never recorded again."""
 
 import json
 import os
@@ -106,6 +106,14 @@ def test_a_delivery_that_is_not_finished_is_finished(archive):
     archive.site.sql("UPDATE oncedrop.delivery SET finished_at = NULL, outcome = 'claimed' WHERE recipient = %s", (archive.doug,))
     assert archive.replay() == ALL_KNOWN
     assert archive.site.value("SELECT count(*) FROM oncedrop.delivery WHERE finished_at IS NULL OR outcome = 'claimed'") == 0
+
+
+def test_that_the_message_is_whole_is_recorded(archive):
+    """Another recipient of it may have died on the way: `resume` delivers to that one only if the message is known to be whole."""
+    archive.replay()
+    archive.site.sql("UPDATE oncedrop.delivery SET whole = %s", (False,))
+    assert archive.replay() == ALL_KNOWN
+    assert archive.site.value("SELECT count(*) FROM oncedrop.delivery WHERE NOT whole") == 0
 
 
 def test_what_was_recorded_a_day_ago_is_recorded_again(archive):

@@ -13,13 +13,14 @@ AND (c.state = 'stored' OR (c.state = 'appending' OR c.state = 'failed' AND c.do
 AND c.attempt_at > @ago(:hold_off_ms)@) LIMIT 1
 
 -- look_copies: the message's copies in all mailboxes of these accounts. told: the record says of the owner, too, that the copy
--- is there, and is less than a day old, so that one more try would keep it from purge for no longer than that
+-- is there and that the message was whole (resume needs that), and is less than a day old, so that one more try would keep it
+-- from purge for no longer than that
 -- takes: identity digest accounts
 -- gives: account mailbox state doubt:truth attempt attempt_age_ms first_age_ms owner owner_finished:truth uidvalidity uid role
 -- gives: told:truth
 SELECT c.account, c.mailbox, c.state, c.doubt, c.attempt, @age_ms(c.attempt_at)@, @age_ms(c.first_at)@,
 d.recipient, d.finished_at IS NOT NULL, c.uidvalidity, c.uid, c.role,
-d.finished_at > @ago(86400000)@ AND d.outcome IN ('stored', 'duplicate')
+d.whole AND d.finished_at > @ago(86400000)@ AND d.outcome IN ('stored', 'duplicate')
 AND d.account = c.account AND d.mailbox = c.mailbox
 FROM @schema@.message m CROSS JOIN @schema@.copy c ON c.message = m.id CROSS JOIN @schema@.delivery d ON d.id = c.claimed_by
 WHERE m.identity = :identity AND m.digest = :digest AND c.account IN (SELECT value FROM json_each(:accounts))
