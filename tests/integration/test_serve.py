@@ -318,7 +318,7 @@ def test_signals_that_its_parent_ignored_or_blocked(site, ignored, blocked):
     service = Service(site, **inherit(ignored, blocked))
     workers = service.workers()
     os.kill(workers[0], signal.SIGKILL)
-    wait_until(lambda: len(service.workers()) == 2 and workers[0] not in service.workers(), "it is replaced")
+    service.await_replaced(workers[0])
     stored(service.deliver(message(), scuba)[0])
     with open(f"/proc/{service.workers()[0]}/status", encoding="ascii") as file:
         fields = dict(line.split(":\t", 1) for line in file if ":\t" in line)

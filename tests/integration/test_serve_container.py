@@ -14,7 +14,7 @@ import pytest
 from lab.lmtp import Gone, stored, stuffed
 from lab.messages import message
 from lab.process import free_port, wait_until
-from lab.service import CONTAINER, Service, children, exists
+from lab.service import CONTAINER, Service, children
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_orphans_are_reaped_and_not_mistaken_for_workers(site, container):
     stranger.stdin.close()
     wait_until(lambda: not os.path.exists(f"/proc/{orphan}"), "it is reaped")
     os.kill(workers[0], signal.SIGKILL)
-    wait_until(lambda: len(container.workers()) == 2 and not exists(workers[0]), "a worker is replaced")
+    container.await_replaced(workers[0])
     assert container.log().count(": warning: ") == 1, container.log()
     stored(container.tcp().deliver(message(), site.account("scuba"))[0])
     assert container.stop() == 0

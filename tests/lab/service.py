@@ -118,6 +118,14 @@ class Service:
     def workers(self):
         return children(self.pid)
 
+    def await_replaced(self, worker):
+        """Until another has begun in the place of one that has ended, which the log says before."""
+        def replaced():
+            workers = self.workers()    # looked at once: what ends may be there for the first look and gone for a second
+            return worker not in workers and len(workers) == int(self.settings["service.workers"])
+
+        wait_until(replaced, f"worker {worker} is replaced")
+
     def worker_of(self, client):
         """The process that serves a client on a unix socket."""
         inode = os.fstat(client.socket.fileno()).st_ino
