@@ -350,13 +350,13 @@ replay-load:
 	  -p no:cacheprovider tests/integration/test_replay_load.py tests/integration/test_operator.py \
 	  -k "replay_load or large or end_to_end"
 
-# PARTS="deliver lmtp postfix growth contention locks replay commits crowd scale" ROUNDS= LONG=yes UNTUNED=yes ENGINE=mariadb OTHER=/path/to/an/older/oncedrop
+# PARTS="deliver lmtp postfix growth contention locks replay commits crowd scale" ROUNDS= LONG=yes UNTUNED=yes APART=yes ENGINE=mariadb OTHER=/path/to/an/older/oncedrop
 # COMPARE="OLD.json NEW.json"
 bench:
 	@$(if $(COMPARE),,tests/install-packages bench)
 	@$(if $(COMPARE),,$(MAKE) --no-print-directory -j "$$(nproc)" all)
 	@ONCEDROP=$(BUILD)/oncedrop $(PYTHON) -B tests/bench --directory $(BUILD)/bench $(if $(PARTS),--parts $(PARTS)) \
-	  $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(ENGINE),--engine $(ENGINE)) $(if $(LONG),--long) $(if $(UNTUNED),--untuned) \
+	  $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(ENGINE),--engine $(ENGINE)) $(if $(LONG),--long) $(if $(UNTUNED),--untuned) $(if $(APART),--apart) \
 	  $(if $(OTHER),--other $(abspath $(OTHER))) $(if $(COMPARE),--compare $(COMPARE))
 
 # SECONDS=600 HOSTS=3 DELIVERIES=100 SEED=
@@ -466,7 +466,7 @@ FORCE:
 #:                  servers with fsync; 10 minutes; writes build/bench/bench.json and bench.svg:
 #:                    PARTS="deliver lmtp postfix growth contention locks replay commits scale"  ROUNDS= (turns of each)
 #:                    LONG=yes (also a million messages)  ENGINE=mariadb (also with a ledger there)  UNTUNED=yes (plain servers)
-#:                    OTHER=/path/to/an/older/oncedrop
+#:                    APART=yes (a processor for the database servers alone)  OTHER=/path/to/an/older/oncedrop
 #:                    COMPARE="OLD.json NEW.json" (instead of measuring)
 #: make soak        deliveries on several hosts while everything is killed, cut and restarted; then checks every mailbox
 #:                  and row: SECONDS=600 HOSTS=3 DELIVERIES=100 (at once) SEED= (to repeat a run) ENGINE=sqlite

@@ -28,7 +28,7 @@ class Bench:
     def __init__(self, arguments):
         self.rounds, self.long, self.tiny = arguments.rounds, arguments.long, arguments.tiny
         self.runner, self.runners = None, []
-        self.servers = servers_module.Servers(not arguments.untuned)
+        self.servers = servers_module.Servers(not arguments.untuned, arguments.apart)
         try:
             self.runner = measure.Runner(self.servers.user)     # before there are threads and large memory
             # With PostgreSQL; and all, of which the second has a ledger in a file.
@@ -66,10 +66,13 @@ def arguments_given():
     parser.add_argument("--other", help="an older program, as one more contender")
     parser.add_argument("--engine", choices=[ledger.MARIADB], help="a ledger in this, as one more contender")
     parser.add_argument("--untuned", action="store_true", help="servers without the settings of conf/")
+    parser.add_argument("--apart", action="store_true", help="a processor for the database servers alone")
     parser.add_argument("--tiny", action="store_true", help="as little as possible: is the benchmark itself in order?")
     parser.add_argument("--directory", default="build/bench", help="for bench.json and bench.svg")
     parser.add_argument("--compare", nargs=2, metavar=("OLD", "NEW"), help="two files bench.json, instead of measuring")
     given = parser.parse_args()
+    if given.apart and len(os.sched_getaffinity(0)) < 2:
+        parser.error("--apart takes two processors")
     unknown = set(given.parts) - set(PARTS)
     if unknown:
         parser.error(f"no such part: {' '.join(sorted(unknown))}")

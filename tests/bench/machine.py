@@ -49,5 +49,5 @@ def describe(servers):
         "load": round(os.getloadavg()[0], 2), "disk": file_system(servers.directory),
         "fsync_ms": round(fsync_ms(servers.directory), 3),
         "postgresql": servers.postgres.settings, "dovecot": servers.dovecot.settings(),
-        "tuned": servers.tuned,
+        "tuned": servers.tuned, "apart": servers.apart,
     }

@@ -20,7 +20,7 @@ from contenders import mail
 from lab import process
 from lab.lmtp import stuffed
 
-ROUNDS = 3
+ROUNDS = 5
 MESSAGES = {20: 300, 1000: 600}
 TIMEOUT = 120
 

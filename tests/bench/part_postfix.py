@@ -10,7 +10,7 @@ import time
 import measure
 from lab import postfix as postfix_module, postfix_base, process
 
-ROUNDS = 3
+ROUNDS = 5
 MESSAGES = 400
 ACCOUNTS = 20
 SESSIONS = 8        # of smtp-source

@@ -10,7 +10,7 @@ import bare
 import contenders as agents
 import measure
 
-ROUNDS = 3
+ROUNDS = 5
 MESSAGES, MANY = 600, 10000
 ACCOUNTS = 20
 JOBS = 4

@@ -35,7 +35,9 @@ def heading(machine):
     lines = [f"{machine['date']}, {machine['host']}: {machine['processors']} × {machine['processor']},"
              f" {machine['system']}, load {machine['load']}",
              f"A page written and synced: {number(machine['fsync_ms'])} ms ({machine['disk']}); fsync is on.",
-             f"Servers {'tuned' if machine['tuned'] else 'NOT tuned'}. PostgreSQL: {flat(machine['postgresql'])}."
+             f"Servers {'tuned' if machine['tuned'] else 'NOT tuned'}"
+             f"{', databases with a processor for themselves' if machine.get('apart') else ''}."
+             f" PostgreSQL: {flat(machine['postgresql'])}."
              f" Dovecot: {flat(machine['dovecot'])}."]
     return "\n".join(map(wrapped, lines))
 

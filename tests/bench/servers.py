@@ -159,17 +159,30 @@ class MariaDB(mariadb.MariaDB):
 
 
 class Servers(lab_module.Lab):
-    """All of it, started when first used. user: who delivers, and owns the mail."""
+    """All of it, started when first used. user: who delivers, and owns the mail. apart: the database servers have the last
+    processor for themselves, as if on another machine, and everything else the others."""
 
-    def __init__(self, tuned=True):
+    def __init__(self, tuned=True, apart=False):
         # On a file system in memory a commit would cost nothing.
         super().__init__("/tmp" if machine.file_system("/tmp") not in ("tmpfs", "ramfs") else "/var/tmp")
-        self.tuned = tuned
+        self.tuned, self.apart = tuned, apart
         self.user = process.account_for("nobody")
+        self.processors = sorted(os.sched_getaffinity(0))
+        if apart:
+            os.sched_setaffinity(0, self.processors[:-1])   # and of all that is started
+
+    def start_database(self, server):
+        here = os.sched_getaffinity(0)
+        if self.apart:
+            os.sched_setaffinity(0, self.processors[-1:])
+        try:
+            return self.start(server)
+        finally:
+            os.sched_setaffinity(0, here)
 
     @functools.cached_property
     def postgres(self):
-        server = self.start(Postgres(self.directory, self.user.pw_name, self.tuned))
+        server = self.start_database(Postgres(self.directory, self.user.pw_name, self.tuned))
         server.create_role(lab_module.OWNER, rounds_as_usual=True)
         server.admin(f"ALTER ROLE {lab_module.OWNER} CREATEROLE")
         server.create_role(f'"{self.user.pw_name}"', rounds_as_usual=True)
@@ -180,7 +193,7 @@ class Servers(lab_module.Lab):
     def mariadb(self):
         server = MariaDB(self.directory)
         server.settings = {"innodb-buffer-pool-size": "128M"}
-        lab_module.with_users(self.start(server))
+        lab_module.with_users(self.start_database(server))
         # As on a real site deliveries come by the unix socket.
         user = f"{self.user.pw_name}@localhost"
         server.admin(f"CREATE USER {user} IDENTIFIED VIA unix_socket")

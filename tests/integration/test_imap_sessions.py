@@ -26,11 +26,16 @@ from lab.service import Service
 TEN = [f"user{number}@example.org" for number in range(10)]
 
 
+def account_of(arguments):
+    """Of AUTHENTICATE."""
+    return base64.b64decode(arguments.split()[1]).decode().split("\0")[0]
+
+
 class Accounts(FakeImap):
     """Knows whose sessions they are: client.account."""
 
     def do_authenticate(self, client, tag, arguments):
-        client.account = base64.b64decode(arguments.split()[1]).decode().split("\0")[0]
+        client.account = account_of(arguments)
         super().do_authenticate(client, tag, arguments)
 
 
@@ -127,7 +132,7 @@ def test_a_slow_login_has_its_time_after_the_others(site):
 def refuse(server, accounts):
     """These have no session."""
     def authenticate(client, tag, arguments):
-        if base64.b64decode(arguments.split()[1]).decode().split("\0")[0] in accounts:
+        if account_of(arguments) in accounts:
             client.send(f"{tag} NO [AUTHENTICATIONFAILED] no such account")
         else:
             server.do_authenticate(client, tag, arguments)
@@ -368,6 +373,24 @@ def test_the_limit_of_the_server_is_learned(site):
     for account in reversed(TEN[-4:]):
         stored(session.deliver(message(), account)[0])
     assert [name for name, _ in server.commands].count("AUTHENTICATE") == len(TEN) + refused
+
+
+def test_an_account_that_gets_none_ends_those_of_others_once(site):
+    """As with a limit of its own, for which no room can be made."""
+    server = fake(site, script=too_many(lambda: server, 2, "LIMIT"))
+    others = server.script["AUTHENTICATE"]
+
+    def authenticate(client, tag, arguments):
+        client.excess |= account_of(arguments) == TEN[9]
+        others(client, tag, arguments)
+    server.script["AUTHENTICATE"] = authenticate
+    session = start(site)
+    for number in (0, 1, 2, 9, 0, 1):       # the server's limit is learned; then there is no room
+        assert codes(session.deliver(message(), TEN[number])) == [451 if number == 9 else 250]
+    logins = [name for name, _ in server.commands].count("AUTHENTICATE")
+    for number in (9, 0, 1, 9, 0, 1):
+        assert codes(session.deliver(message(), TEN[number])) == [451 if number == 9 else 250]
+    assert [name for name, _ in server.commands].count("AUTHENTICATE") == logins + 2
 
 
 def test_no_more_sessions_than_descriptors(site):
