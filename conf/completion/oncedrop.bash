@@ -20,7 +20,7 @@ _oncedrop_options() {
         locks | route | version) echo '--json' ;;
         config) echo '-n -d --test --json' ;;
         show) echo '--digest --look --utc --json' ;;
-        list) echo '--state --since --until --recipient --sender --mailbox --subject --message-id --queue-id --delay --limit --utc --json' ;;
+        list) echo '--state --since --until --recipient --sender --mailbox --subject --message-id --queue-id --delay --missing --limit --utc --json' ;;
         stats) echo '--utc --prometheus --json' ;;
         purge) echo '--older-than --dry-run --json' ;;
         abandon) echo '--dry-run --json' ;;

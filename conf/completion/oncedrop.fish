@@ -103,6 +103,7 @@ complete -c oncedrop -n '__oncedrop_in list' -l subject -x -d 'with this in the 
 complete -c oncedrop -n '__oncedrop_in list' -l message-id -x -d 'with this in the Message-ID'
 complete -c oncedrop -n '__oncedrop_in list' -l queue-id -x -d 'delivered under it'
 complete -c oncedrop -n '__oncedrop_in list' -l delay -x -d 'took this long or longer'
+complete -c oncedrop -n '__oncedrop_in list' -l missing -d 'not in the mailbox any more'
 complete -c oncedrop -n '__oncedrop_in list' -l limit -x -d 'at most this many'
 complete -c oncedrop -n '__oncedrop_in list' -l utc -d 'times in UTC'
 complete -c oncedrop -n '__oncedrop_in stats' -l utc -d 'times in UTC'

@@ -141,7 +141,7 @@ static const struct command commands[] = {
      "Exit status 0: found; 1: unknown.\n"},
     {"list", cmd_list, false,
      "[--state S] [--since T] [--until T] [--recipient A] [--sender A] [--mailbox NAME] [--subject TEXT] [--message-id PART]"
-     " [--queue-id Q] [--delay AGE] [--limit N] [--utc] [--json]",
+     " [--queue-id Q] [--delay AGE] [--missing] [--limit N] [--utc] [--json]",
      "list copies of messages, newest first",
      "  --state S       pending, appending, stored, failed, abandoned, or unfinished (the first two)\n"
      "  --since T       an age (30m, 2h, 7d), today, yesterday, or a date (2025-08-01, 2025-08-01T10:00,\n"
@@ -154,7 +154,8 @@ static const struct command commands[] = {
      "  --message-id PART  with this text in the Message-ID, likewise\n"
      "  --queue-id Q    of messages that Postfix delivered under this queue id\n"
      "  --delay AGE     stored or given up at least this long (90s, 5m, 1h) after Postfix received it, or unfinished by then\n"
-     "  --limit N       at most this many; default 50\n"
+     "  --missing       stored, but not in the mailbox any more: each is looked for, as by show --look\n"
+     "  --limit N       at most this many; default 50; with --missing, look for no more\n"
      "  --utc           print and read times in UTC instead of local time\n"},
     {"locks", cmd_locks, false, "[--json]", "list deliveries in progress, and who holds and awaits their locks",
      "For each message: which copies are being stored, by whom and since when; which database session holds its lock, and\n"

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: ISC
  *
- * list: copies by state, time, delay, queue id, sender, recipient, mailbox, and parts of the subject and Message-ID. */
+ * list: copies by state, time, delay, queue id, sender, recipient, mailbox, and parts of the subject and Message-ID; and
+ * whether they are still in their mailboxes. */
 #include <glib.h>
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
 
 #include "cmd/cmd.h"
+#include "cmd/list_missing.h"
 #include "cmd/table.h"
 #include "cmd/times.h"
 #include "ledger/ledger_report.h"
@@ -18,7 +20,7 @@ struct options {
     char since[TIMES_SIZE], until[TIMES_SIZE];
     char delay[24]; /* milliseconds */
     char *recipient, *message_id;
-    bool json, utc;
+    bool json, utc, missing;
 };
 
 static bool is_state(const char *text)
@@ -98,6 +100,7 @@ static bool parse_listing(struct cmd *cmd, struct options *options)
         {"queue-id", .text = &filter->queue_id},
         {"delay", .text = &delay},
         {"limit", .text = &limit},
+        {"missing", .flag = &options->missing},
         {"utc", .flag = &options->utc},
         {"json", .flag = &options->json},
         {.name = NULL},
@@ -105,9 +108,25 @@ static bool parse_listing(struct cmd *cmd, struct options *options)
     bool parsed = cmd_parse(cmd, words, 0, 0, NULL);
     if (options->utc)
         times_use_utc();
+    if (parsed && options->missing && filter->state != NULL && strcmp(filter->state, "stored") != 0)
+        return cmd_wrong(cmd, "--missing is of stored copies");
+    if (options->missing)
+        filter->state = "stored";
     return parsed && take_time(cmd, "--since", since, options->since, &filter->since) &&
            take_time(cmd, "--until", until, options->until, &filter->until) && take_texts(cmd, options) &&
            take_values(cmd, options, delay, limit);
+}
+
+/* What is on stdout is not all there may be. */
+static void print_notes(const struct options *options, size_t rows, size_t untold)
+{
+    if (untold > 0)
+        fprintf(stderr, "Of %zu it cannot be told; oncedrop show --look says why.\n", untold);
+    if ((int64_t)rows == options->filter.limit)
+        fprintf(stderr,
+                options->missing ? "The newest %zu were looked for; --limit looks for more.\n"
+                                 : "These are the newest %zu; --limit shows more.\n",
+                rows);
 }
 
 static int print_list(struct cmd *cmd, const struct options *options)
@@ -115,17 +134,19 @@ static int print_list(struct cmd *cmd, const struct options *options)
     int status = cmd_connect(cmd);
     if (status != 0)
         return status;
+    size_t untold = 0;
     struct ledger_table *table OD_CLEANUP(ledger_table_free) = ledger_list(cmd->ledger, &options->filter, &cmd->fault);
-    if (table == NULL)
+    size_t rows = table != NULL ? table->rows : 0;
+    if (table == NULL || (options->missing && !list_missing(cmd, table, &untold)))
         return cmd_fault(EX_UNAVAILABLE, cmd);
     if (options->json)
         table_print_json(table_json(table));
     else if (table->rows == 0)
-        puts("no matching copies");
+        puts(options->missing ? "no missing copies" : "no matching copies");
     else
         table_print_list(table);
-    if (!options->json && (int64_t)table->rows == options->filter.limit)
-        fprintf(stderr, "These are the newest %zu; --limit shows more.\n", table->rows);
+    if (!options->json || options->missing)
+        print_notes(options, rows, untold);
     return 0;
 }
 

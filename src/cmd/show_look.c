@@ -150,7 +150,7 @@ static const struct config *look_server(struct cmd *cmd, const char *account, st
 static void add_result(struct look *look, const struct ledger_table *copies, size_t row, struct ledger_table *table)
 {
     static const char *const words[] = {
-        [SEARCH_FOUND] = "there", [SEARCH_ABSENT] = "not there", [SEARCH_TROUBLE] = "cannot be told"};
+        [SEARCH_FOUND] = SHOW_LOOK_THERE, [SEARCH_ABSENT] = SHOW_LOOK_ABSENT, [SEARCH_TROUBLE] = SHOW_LOOK_UNTOLD};
     struct fault fault = {.text = ""};
     const char *account = ledger_cell(copies, row, SHOW_COPIES_ACCOUNT);
     const char *name = ledger_cell(copies, row, SHOW_COPIES_MAILBOX);
@@ -187,7 +187,9 @@ static void take_message(struct look *look, size_t row, char **id)
     look->message.message_id_length = strlen(*id);
 }
 
-struct ledger_table *show_look(struct cmd *cmd, const struct ledger_table *messages, size_t row)
+/* account, mailbox: NULL for all copies. */
+static struct ledger_table *look_for_copies(struct cmd *cmd, const struct ledger_table *messages, size_t row,
+                                            const char *account, const char *mailbox)
 {
     struct look look = {.cmd = cmd, .config = cmd->config, .messages = messages};
     char *id OD_CLEANUP(base_free) = NULL;
@@ -201,6 +203,19 @@ struct ledger_table *show_look(struct cmd *cmd, const struct ledger_table *messa
     struct ledger_table *table = ledger_table_new(names, G_N_ELEMENTS(names));
     table->types[3] = SQL_TYPE_NUMBER;
     for (size_t i = 0; i < copies->rows; i++)
-        add_result(&look, copies, i, table);
+        if (account == NULL || (strcmp(ledger_cell(copies, i, SHOW_COPIES_ACCOUNT), account) == 0 &&
+                                strcmp(ledger_cell(copies, i, SHOW_COPIES_MAILBOX), mailbox) == 0))
+            add_result(&look, copies, i, table);
     return table;
+}
+
+struct ledger_table *show_look(struct cmd *cmd, const struct ledger_table *messages, size_t row)
+{
+    return look_for_copies(cmd, messages, row, NULL, NULL);
+}
+
+struct ledger_table *show_look_in(struct cmd *cmd, const struct ledger_table *messages, size_t row, const char *account,
+                                  const char *mailbox)
+{
+    return look_for_copies(cmd, messages, row, account, mailbox);
 }

@@ -34,6 +34,12 @@ void ledger_table_add(struct ledger_table *table, const char *text)
     table->rows = table->cells->len / table->columns;
 }
 
+void ledger_table_remove(struct ledger_table *table, size_t row)
+{
+    g_ptr_array_remove_range(table->cells, (guint)(row * table->columns), (guint)table->columns);
+    table->rows--;
+}
+
 const char *ledger_cell(const struct ledger_table *table, size_t row, size_t column)
 {
     const char *cell = g_ptr_array_index(table->cells, row * table->columns + column);

@@ -27,6 +27,9 @@ struct ledger_table *ledger_table_of(const struct sql_rows *rows) OD_MUST;
 struct ledger_table *ledger_table_new(const char *const *names, size_t columns) OD_MUST;
 void ledger_table_add(struct ledger_table *table, const char *text);
 
+/* Removes a row. */
+void ledger_table_remove(struct ledger_table *table, size_t row);
+
 void ledger_table_free(struct ledger_table **table);
 
 /* The text of a cell; "" if it has no value. */

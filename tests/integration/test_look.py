@@ -3,7 +3,7 @@
 
 Seen to fail with: any message with the id taken for this one; a failed search, or a login that fails, taken for absence; other
 content under the id not counted; a Sent copy compared by content; the explanation in place of a message not looked for; a copy
-that is filed elsewhere called absent."""
+that is filed elsewhere called absent; all copies of a message missing if one is, or those of which it is not known."""
 
 import json
 import re
@@ -120,3 +120,44 @@ def test_a_mailbox_that_is_gone(site):
     expect.stored(site.deliver(message(id=id, sender=lisa), lisa))
     site.sql("UPDATE oncedrop.copy SET mailbox = 'Gone' WHERE role = 'sent'")
     assert looked(site, id) == [{"INBOX": ("there", None), "Gone": ("not there", None)}]
+
+
+def missing(site, *words):
+    """(account, mailbox, queue id) of the copies, and what is said of others."""
+    done = site.run("list", "--missing", "--json", *words)
+    assert done.exit == 0, done
+    return [(row["account"], row["mailbox"], row["queue_id"]) for row in json.loads(done.out)], done.err
+
+
+def test_what_is_missing_is_listed(site):
+    """Whatever was recorded, with and without a Message-ID; not what was never stored, or was not asked for."""
+    site.settings.update({"record.level": "envelope", "route.sent_copy": "from"})
+    scuba, doug = site.account(), site.account("doug")
+    expect.stored(site.deliver(message(body="without an id\n", id=None), doug, "-q", "4NOID"))
+    expect.stored(site.deliver(message(sender=doug), scuba, "-q", "4BOTH"))
+    expect.stored(site.deliver(message(), scuba, "-q", "4GONE"))
+    assert missing(site) == ([], "")
+    assert site.run("list", "--missing").out == "no missing copies\n"
+    remove(site, doug)
+    remove(site, doug, "Sent")
+    with site.lab.dovecot.session(scuba) as session:
+        session.select("INBOX")
+        session.store("2", "+FLAGS", r"\Deleted")
+        session.expunge()
+    site.settings["imap.port"], port = free_port(), site.settings["imap.port"]
+    expect.deferred(site.deliver(message(), scuba, "-q", "4WAITS"))
+    site.settings["imap.port"] = port
+    found = [(scuba, "INBOX", "4GONE"), (doug, "Sent", "4BOTH"), (doug, "INBOX", "4NOID")]
+    assert missing(site) == (found, "")
+    assert missing(site, "--recipient", doug, "--mailbox", "INBOX") == (found[2:], "")
+    assert missing(site, "--limit", "1") == (found[:1], "The newest 1 were looked for; --limit looks for more.\n")
+    assert "4GONE" in site.run("list", "--missing", "--utc").out
+    wrong = site.run("list", "--missing", "--state", "unfinished")
+    assert wrong.exit == 64 and "--missing is of stored copies" in wrong.err
+
+
+def test_of_what_is_not_certain_it_is_not_said_to_be_missing(site):
+    scuba = site.account()
+    expect.stored(site.deliver(message(), scuba))
+    site.settings["imap.port"] = free_port()
+    assert missing(site) == ([], "Of 1 it cannot be told; oncedrop show --look says why.\n")
