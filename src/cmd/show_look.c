@@ -187,7 +187,7 @@ static void take_message(struct look *look, size_t row, char **id)
     look->message.message_id_length = strlen(*id);
 }
 
-/* account, mailbox: NULL for all copies. */
+/* account, mailbox: only copies that are stored there; NULL for all. */
 static struct ledger_table *look_for_copies(struct cmd *cmd, const struct ledger_table *messages, size_t row,
                                             const char *account, const char *mailbox)
 {
@@ -204,7 +204,8 @@ static struct ledger_table *look_for_copies(struct cmd *cmd, const struct ledger
     table->types[3] = SQL_TYPE_NUMBER;
     for (size_t i = 0; i < copies->rows; i++)
         if (account == NULL || (strcmp(ledger_cell(copies, i, SHOW_COPIES_ACCOUNT), account) == 0 &&
-                                strcmp(ledger_cell(copies, i, SHOW_COPIES_MAILBOX), mailbox) == 0))
+                                strcmp(ledger_cell(copies, i, SHOW_COPIES_MAILBOX), mailbox) == 0 &&
+                                strcmp(ledger_cell(copies, i, SHOW_COPIES_STATE), "stored") == 0))
             add_result(&look, copies, i, table);
     return table;
 }

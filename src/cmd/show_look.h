@@ -22,7 +22,7 @@
  * or root cannot become that user. */
 struct ledger_table *show_look(struct cmd *cmd, const struct ledger_table *messages, size_t row) OD_MUST;
 
-/* The same of the copies in one mailbox of one account, of which there may be none. */
+/* The same of the copies that are stored in one mailbox of one account, of which there may be none. */
 struct ledger_table *show_look_in(struct cmd *cmd, const struct ledger_table *messages, size_t row, const char *account,
                                   const char *mailbox) OD_MUST;
 

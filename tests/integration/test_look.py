@@ -156,6 +156,17 @@ def test_what_is_missing_is_listed(site):
     assert wrong.exit == 64 and "--missing is of stored copies" in wrong.err
 
 
+def test_a_variant_that_waits_is_not_missing(site):
+    """Nor is the other one."""
+    scuba, id, port = site.account(), new_id(), site.settings["imap.port"]
+    expect.stored(site.deliver(message(id=id, body="one\n"), scuba))
+    site.settings["imap.port"] = free_port()
+    expect.deferred(site.deliver(message(id=id, body="two\n"), scuba))
+    site.settings["imap.port"] = port
+    assert site.value("SELECT count(*) FROM oncedrop.copy") == 2
+    assert missing(site) == ([], "")
+
+
 def test_of_what_is_not_certain_it_is_not_said_to_be_missing(site):
     scuba = site.account()
     expect.stored(site.deliver(message(), scuba))
