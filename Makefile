@@ -50,7 +50,7 @@ SOURCES := $(sort $(filter-out src/front/%,$(wildcard src/*/*.c)))
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/%.o)
 # The small program that users call, without any library but libc.
 FRONT_OBJECTS := $(patsubst src/%.c,$(BUILD)/%.o,$(sort $(wildcard src/front/*.c)))
-FRONT_BASE := $(addprefix $(BUILD)/base/,base.o deadline.o output.o temporary.o)
+FRONT_BASE := $(addprefix $(BUILD)/base/,base.o deadline.o elf_file.o output.o temporary.o)
 ENGINES := postgres sqlite mariadb
 # Their words first.
 STEPS := $(foreach engine,$(ENGINES),$(wildcard src/$(engine)/steps/words.sql) \
@@ -191,7 +191,7 @@ DIFFERENTIAL_REAL := $(addprefix tests/differential/,fates.c real.c real_rows.c)
 DIFFERENTIAL_HEADERS := $(wildcard tests/differential/*.h tests/simulation/*.h)
 DIFFERENTIAL_SIMULATED := tests/differential/simulated.c $(sort $(wildcard tests/simulation/client*.c)) \
   $(addprefix tests/simulation/,breakage.c database.c tables.c world.c)
-DIFFERENTIAL_WRAP := sql_engine_of message_lock_key
+DIFFERENTIAL_WRAP := sql_load message_lock_key
 DIFFERENTIAL_PROGRAMS := $(addprefix $(BUILD)/differential-,$(ENGINES) simulated)
 
 $(BUILD)/differential-%: tests/differential/engine_%.c $(DIFFERENTIAL_SOURCES) $(DIFFERENTIAL_REAL) $(DIFFERENTIAL_HEADERS) $(OBJECTS) Makefile $(BUILD)/flags

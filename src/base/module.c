@@ -8,9 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/elf_file.h"
 #include "module_build.h"
 
 #define INSTALLED LIBEXECDIR "/oncedrop"
+#define AGAIN "; install it again, by `make install' or Debian's package %s"
 
 /* The directory of the program, with the slash at its end: a new string, or NULL. */
 static char *own_directory(void)
@@ -28,37 +30,49 @@ char *module_path(const char *file)
 {
     char *directory OD_CLEANUP(base_free) = own_directory();
     char *beside = directory != NULL ? base_printf("%s%s", directory, file) : NULL;
-    if (beside != NULL && access(beside, F_OK) == 0)
+    if (beside != NULL && (access(beside, F_OK) == 0 || errno == EACCES)) /* in place of one that it may not see, no other */
         return beside;
     base_free(&beside);
     return base_printf("%s/%s", INSTALLED, file);
+}
+
+/* The file is to be loaded, and cannot be: says which, why, and what to do. Always NULL. */
+static const void *refuse(const struct module *module, const char *path, struct fault *fault)
+{
+    int error = errno;
+    if (error == ENOENT)
+        fault_set(fault, "cannot load %s: there is no %s; it comes with `make install' or Debian's package %s",
+                  module->what, path, module->package);
+    else if (error == ENOEXEC)
+        fault_set(fault, "cannot load %s: %s is cut short, or is no module" AGAIN, module->what, path, module->package);
+    else if (error == EACCES)
+        fault_set(fault, "cannot load %s: %s: %s; let user %d read it, and search the folders above it", module->what,
+                  path, strerror(error), (int)geteuid());
+    else
+        fault_set(fault, "cannot load %s: %s: %s", module->what, path, strerror(error));
+    return NULL;
 }
 
 const void *module_load(const struct module *module, struct fault *fault)
 {
     struct stat status;
     char *path OD_CLEANUP(base_free) = module_path(module->file);
-    if (stat(path, &status) != 0) {
-        if (errno == ENOENT)
-            fault_set(fault, "cannot load %s: there is no %s; it comes with `make install' or Debian's package %s",
-                      module->what, path, module->package);
-        else
-            fault_set(fault, "cannot load %s: %s: %m", module->what, path);
-        return NULL;
-    }
+    if (!elf_file_is_complete(path) || stat(path, &status) != 0)
+        return refuse(module, path, fault);
     if ((status.st_mode & S_IWOTH) != 0) {
-        fault_set(fault, "cannot load %s: everybody may write %s", module->what, path);
+        fault_set(fault, "cannot load %s: everybody may write %s; remedy: chmod o-w %s", module->what, path, path);
         return NULL;
     }
     void *loaded = dlopen(path, RTLD_NOW);
     if (loaded == NULL) {
-        fault_set(fault, "cannot load %s: %s", module->what, dlerror());
+        fault_set(fault, "cannot load %s: %s" AGAIN, module->what, dlerror(), module->package);
         return NULL;
     }
     char *name OD_CLEANUP(base_free) = base_printf("%s_build", module->table);
     const char *build = dlsym(loaded, name);
     const void *table = build != NULL && strcmp(build, MODULE_BUILD) == 0 ? dlsym(loaded, module->table) : NULL;
     if (table == NULL) /* not closed: this process is about to end, or to say so */
-        fault_set(fault, "%s belongs to another build of oncedrop", path);
+        fault_set(fault, "cannot load %s: %s belongs to another build of oncedrop" AGAIN, module->what, path,
+                  module->package);
     return table;
 }

@@ -36,10 +36,22 @@ static bool become(const struct passwd *user, bool reads_all)
            setresuid(user->pw_uid, user->pw_uid, user->pw_uid) == 0 && (!reads_all || keep_reading());
 }
 
-bool privilege_become(const char *user, bool reads_all, struct fault *fault)
+/* The user that root becomes; NULL: none. */
+static const struct passwd *other_user(const char *user)
 {
     const struct passwd *found = geteuid() == 0 && user[0] != '\0' ? getpwnam(user) : NULL;
-    if (found == NULL || found->pw_uid == 0)
+    return found != NULL && found->pw_uid != 0 ? found : NULL;
+}
+
+bool privilege_would_change(const char *user)
+{
+    return other_user(user) != NULL;
+}
+
+bool privilege_become(const char *user, bool reads_all, struct fault *fault)
+{
+    const struct passwd *found = other_user(user);
+    if (found == NULL)
         return true;
     if (!become(found, reads_all))
         return fault_set(fault, "root cannot become user %s (service.user): %m", user);

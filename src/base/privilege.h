@@ -14,7 +14,10 @@
  * False with the fault set if the kernel refuses. The change may then be incomplete, so the process must end. */
 bool privilege_become(const char *user, bool reads_all, struct fault *fault) OD_MUST;
 
-/* The same, but false with the fault set also if there is no such user. */
+/* Whether privilege_become would change the user of this process, and with it what it may read. */
+bool privilege_would_change(const char *user) OD_MUST;
+
+/* As privilege_become, but false with the fault set also if there is no such user. */
 bool privilege_must_become(const char *user, bool reads_all, struct fault *fault) OD_MUST;
 
 /* Clears the environment except for these names (NULL-terminated), and sets PATH to the system default: libpq, SASL and

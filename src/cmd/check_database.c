@@ -6,10 +6,10 @@
 #include "ledger/ledger_query.h"
 #include "ledger/ledger_schema.h"
 
-static bool check_version(const struct config *config, struct ledger *ledger)
+static bool check_version(struct ledger *ledger)
 {
     struct fault fault;
-    int version, needed = ledger_schema_needed(config);
+    int version, needed = ledger_schema_needed(ledger);
     if (!ledger_schema_version(ledger, &version, &fault))
         return check_item(false, "schema", "%s", fault.text);
     if (version == 0)
@@ -44,5 +44,5 @@ void check_database(struct check *check)
     if (!ledger_schema_fits(ledger, &fault))
         check_item(false, "encoding", "%s", fault.text);
     check_transport(ledger);
-    check->fits = check_version(check->cmd->config, ledger);
+    check->fits = check_version(ledger);
 }

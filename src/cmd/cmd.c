@@ -17,6 +17,7 @@
 #include "base/privilege.h"
 #include "base/terminal.h"
 #include "decode/decode_module.h"
+#include "mailbox/mailbox.h"
 
 void cmd_clear_environment(void)
 {
@@ -177,17 +178,28 @@ int cmd_open(struct cmd *cmd)
     return cmd->config != NULL ? 0 : cmd_fault(EX_CONFIG, cmd);
 }
 
+/* What the process may not be able to read any more when it has given up root's rights. Without the engine it can do nothing;
+ * what lacks the decoder or TLS says so itself. */
+static bool load_modules(const struct config *config, struct fault *fault)
+{
+    struct fault ignored;
+    if (privilege_would_change(config->service.user)) {
+        (void)!decode_module_load(&ignored);
+        (void)!mailbox_load(config, &ignored);
+    }
+    return ledger_load(config, fault);
+}
+
 bool cmd_become_owner(const struct config *config, bool reads_all, struct fault *fault)
 {
-    return !config_is_file(config) || privilege_must_become(config->service.user, reads_all, fault);
+    return !config_is_file(config) ||
+           (load_modules(config, fault) && privilege_must_become(config->service.user, reads_all, fault));
 }
 
 int cmd_become_service(struct cmd *cmd, bool reads_all)
 {
     const char *user = cmd->config->service.user;
-    if (geteuid() == 0) /* it may not be able to read it later; if the decoder cannot be loaded, decoding will fail */
-        (void)!decode_module_load(&cmd->fault);
-    if (!ledger_load(cmd->config, &cmd->fault))
+    if (!load_modules(cmd->config, &cmd->fault))
         return EX_UNAVAILABLE;
     bool became = cmd_become_owner(cmd->config, reads_all, &cmd->fault) &&
                   (!ledger_login_is_service(cmd->config) || privilege_become(user, reads_all, &cmd->fault));

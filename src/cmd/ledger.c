@@ -34,10 +34,9 @@ static int backup(struct cmd *cmd)
 }
 
 /* Whether the schema's version is this program's. which: what precedes a fault; options: of the program, as a remedy. */
-static int check_schema_version(struct cmd *cmd, const struct config *config, struct ledger *ledger, const char *which,
-                                const char *options)
+static int check_schema_version(struct cmd *cmd, struct ledger *ledger, const char *which, const char *options)
 {
-    int found, needed = ledger_schema_needed(config);
+    int found, needed = ledger_schema_needed(ledger);
     if (!ledger_schema_version(ledger, &found, &cmd->fault))
         return cmd_fail(EX_UNAVAILABLE, "%s%s", which, cmd->fault.text);
     if (found == needed)
@@ -69,7 +68,7 @@ static int check(struct cmd *cmd)
         return cmd_fault(EX_UNAVAILABLE, cmd);
     if (version == 0)
         return cmd_fail(1, "%s has no ledger in it; " DAMAGE, cmd->config->database.conninfo);
-    status = check_schema_version(cmd, cmd->config, cmd->ledger, "", "");
+    status = check_schema_version(cmd, cmd->ledger, "", "");
     if (status == 0)
         printf("%s is whole\n", cmd->config->database.conninfo);
     return status;
@@ -149,9 +148,9 @@ static int copy(struct cmd *cmd, bool running)
         return EX_USAGE;
     if (!open_both(cmd, config, &target))
         return cmd_fault(EX_UNAVAILABLE, cmd);
-    status = check_schema_version(cmd, cmd->config, cmd->ledger, "from: ", "");
+    status = check_schema_version(cmd, cmd->ledger, "from: ", "");
     if (status == 0)
-        status = check_schema_version(cmd, config, target, "to: ", "-o database.conninfo=TARGET ");
+        status = check_schema_version(cmd, target, "to: ", "-o database.conninfo=TARGET ");
     if (status != 0)
         return status;
     if (!ledger_transfer_begin(cmd->ledger, running, &cmd->fault))

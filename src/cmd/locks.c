@@ -103,7 +103,7 @@ static void print_waiting(const struct ledger_table *table, size_t row)
 
 /* Rows with the same key are adjacent: the message is printed before the first of them, and the waiting sessions after
  * the last. */
-static void print_locks(const struct config *config, const struct ledger_table *table)
+static void print_locks(const struct ledger *ledger, const struct ledger_table *table)
 {
     bool hidden = false;
     for (size_t row = 0; row < table->rows; row++) {
@@ -121,7 +121,7 @@ static void print_locks(const struct config *config, const struct ledger_table *
     }
     if (!hidden)
         return;
-    char *remedy OD_CLEANUP(base_free) = ledger_locks_remedy(config);
+    char *remedy OD_CLEANUP(base_free) = ledger_locks_remedy(ledger);
     fflush(stdout);
     terminal_print(stderr, 0, "%s", remedy);
 }
@@ -141,6 +141,6 @@ int cmd_locks(struct cmd *cmd)
     else if (table->rows == 0)
         puts("no delivery is in progress");
     else
-        print_locks(cmd->config, table);
+        print_locks(cmd->ledger, table);
     return 0;
 }

@@ -11,7 +11,9 @@
 
 static int print_sql(struct cmd *cmd)
 {
-    char *sql OD_CLEANUP(base_free) = ledger_schema_script(cmd->config);
+    char *sql OD_CLEANUP(base_free) = ledger_schema_script(cmd->config, &cmd->fault);
+    if (sql == NULL)
+        return cmd_fault(EX_UNAVAILABLE, cmd);
     fputs(sql, stdout);
     return 0;
 }
@@ -42,7 +44,7 @@ static int upgrade(struct cmd *cmd)
 {
     const char *schema = cmd->config->database.schema;
     bool install = strcmp(cmd->operands[0], "install") == 0;
-    int from, needed = ledger_schema_needed(cmd->config);
+    int from, needed = ledger_schema_needed(cmd->ledger);
     if (!ledger_schema_version(cmd->ledger, &from, &cmd->fault))
         return schema_fail(cmd);
     if (!install && from == 0)
@@ -76,7 +78,7 @@ static int set_method(struct cmd *cmd)
 
 static int print_version(struct cmd *cmd)
 {
-    int found, needed = ledger_schema_needed(cmd->config);
+    int found, needed = ledger_schema_needed(cmd->ledger);
     if (!ledger_schema_version(cmd->ledger, &found, &cmd->fault))
         return cmd_fault(EX_UNAVAILABLE, cmd);
     printf("schema %s: version %d installed, %d needed%s\n", cmd->config->database.schema, found, needed,
@@ -104,8 +106,6 @@ int cmd_schema_word(struct cmd *cmd)
     int status = actions[i].run == print_sql ? cmd_open(cmd) : cmd_open_as_owner(cmd);
     if (status != 0)
         return status;
-    if (!ledger_load(cmd->config, &cmd->fault))
-        return cmd_fault(EX_UNAVAILABLE, cmd);
     if (strcmp(actions[i].word, "install") == 0 && !ledger_schema_create(cmd->config, &cmd->fault))
         return cmd_fault(EX_UNAVAILABLE, cmd);
     if (actions[i].run != print_sql && (cmd->ledger = ledger_open(cmd->config, NULL, &cmd->fault)) == NULL)

@@ -22,17 +22,26 @@ static const char *const environment[] = {
     "LISTEN_PID", "LISTEN_FDS", "NOTIFY_SOCKET", "CREDENTIALS_DIRECTORY", "LANG", "TZ", "TMPDIR", NULL,
 };
 
+/* What its workers need, who cannot load it if service.user may not read it, or after an upgrade. */
+static bool load_modules(const struct config *config, struct fault *fault)
+{
+    return decode_module_load(fault) != NULL && ledger_load(config, fault) && mailbox_load(config, fault);
+}
+
+/* With a configuration whose modules cannot be loaded, workers would defer everything. */
 static struct config *load_again(void *context, struct fault *fault)
 {
-    return cmd_config_load(context, STDERR_FILENO, fault);
+    struct config *config = cmd_config_load(context, STDERR_FILENO, fault);
+    if (config != NULL && !load_modules(config, fault))
+        config_free(&config);
+    return config;
 }
 
 /* The socket is made and the modules are loaded first, since only root may do so everywhere. The configuration is read again
  * as the user who will read it at a reload. */
 static bool begin_service(struct lmtp_service *service, struct fault *fault)
 {
-    if (decode_module_load(fault) == NULL || !ledger_load(service->config, fault) ||
-        !mailbox_load(service->config, fault) ||
+    if (!load_modules(service->config, fault) ||
         !lmtp_service_socket_open(service->config->service.socket, service->config->service.networks, &service->socket,
                                   fault))
         return false;
@@ -55,7 +64,7 @@ int cmd_serve(struct cmd *cmd)
         return CMD_USAGE;
     privilege_clear_environment(environment);
     signal(SIGPIPE, SIG_IGN);
-    service.config = load_again(cmd, &cmd->fault);
+    service.config = cmd_config_load(cmd, STDERR_FILENO, &cmd->fault);
     if (service.config == NULL)
         return cmd_fault(EX_CONFIG, cmd);
     bool begun = begin_service(&service, &cmd->fault);

@@ -146,6 +146,13 @@ struct decoding *decoding_start(const struct message *message, enum record_level
     return decoding;
 }
 
+/* The child could not load it, and had nobody to tell. */
+static void explain_missing_module(struct fault *fault)
+{
+    if (decode_module_load(fault) != NULL)
+        fault_set(fault, "the decoder's process could not load it; for this process it can be loaded");
+}
+
 /* Says why the result is incomplete. Returns whether the reason certainly is not the message: the child was killed by
  * somebody else (for lack of memory, say), could not set itself up, or could not be waited for. Anything else must not
  * be deferred: Postfix would retry it for days, and bounce it in the end. */
@@ -164,7 +171,7 @@ static bool explain_failure(enum decoder_state state, int status, struct fault *
     else if (code == DECODE_CHARSET_MISSING)
         fault_set(fault, "the decoder could not be started again, with all character sets");
     else if (code == DECODE_MODULE_MISSING)
-        fault_set(fault, "the decoder cannot be loaded; oncedrop check tells why");
+        explain_missing_module(fault);
     else
         fault_set(fault, "the decoder ended early");
     if (state == DECODER_ENDED && WIFSIGNALED(status))

@@ -14,6 +14,7 @@
 
 #include "base/config.h"
 #include "base/deadline.h"
+#include "base/elf_file.h"
 #include "base/output.h"
 #include "front/front_message.h"
 #include "front/front_request.h"
@@ -49,34 +50,59 @@ static int defer(const char *text)
     return give_answer("4.3.0 ", text, EX_TEMPFAIL);
 }
 
-/* In the directory of this program. Returns only on failure. */
-static void execute_below(const char *below, char **argv)
+/* Where this program is: the length of its directory's name, with the slash, in path; 0: unknown. */
+static size_t own_directory(char path[PATH_MAX])
 {
-    char path[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
-    char *slash = length > 0 ? memrchr(path, '/', (size_t)length) : NULL;
-    if (slash == NULL || (size_t)(slash + 1 - path) + strlen(below) >= sizeof(path))
-        return;
-    strcpy(slash + 1, below);
-    execv(path, argv);
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
+    const char *slash = length > 0 ? memrchr(path, '/', (size_t)length) : NULL;
+    return slash != NULL ? (size_t)(slash + 1 - path) : 0;
 }
 
-/* Replaces this process with the full program, which gets the same arguments, environment and descriptors. It is sought
- * beside this program, in ../libexec/oncedrop from there, and in the directory of `make install`. Returns only if it cannot
- * be executed: then says so, in a way that defers mail unless a person typed the command, and returns the exit status. */
+/* Finds the full program: beside this one, in ../libexec/oncedrop from there, else in the directory of `make install`. One that
+ * is there and cannot be used is not replaced by another. */
+static void find_program(char path[PATH_MAX])
+{
+    static const char *const below[] = {NAME, "../libexec/oncedrop/" NAME};
+    size_t length = own_directory(path);
+    for (size_t i = 0; i < sizeof(below) / sizeof(*below) && length > 0; i++) {
+        if (length + strlen(below[i]) >= PATH_MAX)
+            break;
+        strcpy(path + length, below[i]);
+        if (access(path, F_OK) == 0 || errno == EACCES)
+            return;
+    }
+    strcpy(path, INSTALLED);
+}
+
+/* Whether the command is `lmtp`. Before it may stand -v, and -c and -o with their values. */
+static bool is_lmtp(char **argv)
+{
+    size_t at = argv[0] != NULL ? 1 : 0;
+    for (; argv[at] != NULL && argv[at][0] == '-'; at++) {
+        const char *takes = strpbrk(argv[at], "co");
+        if (takes != NULL && takes[1] == '\0' && argv[at + 1] != NULL)
+            at++;
+    }
+    return argv[at] != NULL && strcmp(argv[at], "lmtp") == 0;
+}
+
+/* Replaces this process with the full program, which gets the same arguments, environment and descriptors. Returns only if it
+ * cannot be executed: then says so, in a way that defers mail unless a person typed the command, and returns the exit status.
+ * One that was cut short would die without a word. If its text cannot be read, that is for execve(2) to judge. */
 static int execute_program(char **argv)
 {
-    execute_below(NAME, argv);
-    execute_below("../libexec/oncedrop/" NAME, argv);
-    execv(INSTALLED, argv);
-    char *line OD_CLEANUP(base_free) = base_printf("cannot execute %s: %m", INSTALLED);
+    char path[PATH_MAX];
+    find_program(path);
+    if (elf_file_is_complete(path) || errno == EACCES)
+        execv(path, argv);
+    char *line OD_CLEANUP(base_free) =
+        base_printf("cannot execute %s: %m; install it again, by `make install' or Debian's package oncedrop", path);
     if (output_is_typed()) {
         fprintf(stderr, "oncedrop: %s\n", line);
         return EX_UNAVAILABLE;
     }
     /* the LMTP client reads a greeting; Postfix a status, and a line that begins with a code */
-    bool lmtp = argv[0] != NULL && argv[1] != NULL && strcmp(argv[1], "lmtp") == 0;
-    char *answer OD_CLEANUP(base_free) = base_printf(lmtp ? "421 4.3.5 %s\r\n" : "4.3.5 %s\n", line);
+    char *answer OD_CLEANUP(base_free) = base_printf(is_lmtp(argv) ? "421 4.3.5 %s\r\n" : "4.3.5 %s\n", line);
     output_give(answer, strlen(answer), EX_TEMPFAIL);
     return EX_TEMPFAIL;
 }

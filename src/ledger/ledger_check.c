@@ -18,7 +18,11 @@ const char *ledger_check_secured(const struct ledger *ledger, bool *ret_good)
 enum sql_proof ledger_check_proof(const struct config *config, bool connects, size_t n, const char **ret_name,
                                   struct fault *ret)
 {
-    return sql_engine_of(config)->prove(config, connects, n, ret_name, ret);
+    const struct sql_engine *engine = sql_load(config, ret);
+    if (engine != NULL)
+        return engine->prove(config, connects, n, ret_name, ret);
+    *ret_name = "database";
+    return SQL_PROOF_BAD;
 }
 
 /* Within the transaction that ledger_look has opened: writes the record, as much as record.level asks for, claims a

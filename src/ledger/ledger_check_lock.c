@@ -162,7 +162,7 @@ static void hosts_clear(struct hosts *hosts)
 
 /* Whether deliveries can reach the host, and may write there. A replica that target_session_attrs keeps them away from
  * is nothing to report; for others *left_out says why. */
-static bool reach(struct host *host, char **left_out)
+static bool reach(const struct sql_engine *engine, struct host *host, char **left_out)
 {
     struct fault fault;
     bool granted;
@@ -172,7 +172,7 @@ static bool reach(struct host *host, char **left_out)
         ledger_rollback(host->ledger);
     else
         ledger_close(&host->ledger);
-    if (reached || sql_engine_of(&host->config)->failure(&fault) == SQL_FAILURE_OTHER_HOST)
+    if (reached || engine->failure(&fault) == SQL_FAILURE_OTHER_HOST)
         return reached;
     char *before OD_CLEANUP(base_free) = *left_out;
     *left_out =
@@ -180,16 +180,17 @@ static bool reach(struct host *host, char **left_out)
     return false;
 }
 
-static bool check_hosts(const struct config *config, struct host *hosts, struct ledger_check_lock *ret,
+static bool check_hosts(const struct ledger *ledger, struct host *hosts, struct ledger_check_lock *ret,
                         struct fault *fault)
 {
+    const struct config *config = ledger->config;
     for (size_t i = 0; i < HOSTS_MOST; i++) {
-        hosts[i].conninfo = sql_engine_of(config)->nth_host(config, i, &hosts[i].name);
+        hosts[i].conninfo = ledger->engine->nth_host(config, i, &hosts[i].name);
         if (hosts[i].conninfo == NULL)
             break;
         hosts[i].config = *config;
         hosts[i].config.database.conninfo = hosts[i].conninfo;
-        if (!reach(&hosts[i], &ret->left_out))
+        if (!reach(ledger->engine, &hosts[i], &ret->left_out))
             continue;
         ret->hosts++;
         for (size_t j = 0; j < i; j++) {
@@ -230,5 +231,5 @@ bool ledger_check_lock(const struct config *config, struct ledger_check_lock *re
     if (!check_slots(ledger, fault))
         return false;
     char *second OD_CLEANUP(base_free) = ledger->engine->nth_host(config, 1, NULL);
-    return second == NULL || check_hosts(config, hosts.list, ret, fault);
+    return second == NULL || check_hosts(ledger, hosts.list, ret, fault);
 }

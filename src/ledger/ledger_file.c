@@ -5,7 +5,9 @@
 
 bool ledger_backup(const struct config *config, const char *file, struct fault *fault)
 {
-    const struct sql_engine *engine = sql_engine_of(config);
+    const struct sql_engine *engine = sql_load(config, fault);
+    if (engine == NULL)
+        return false;
     if (engine->backup(config, file, fault))
         return true;
     engine->add_remedy(config, SQL_OPERATOR, fault);

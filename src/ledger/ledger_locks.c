@@ -23,7 +23,7 @@ struct ledger_table *ledger_locks(struct ledger *ledger, struct fault *fault)
                         SQL_VALUES(locks_lease, .claim_ms = SQL_NUMBER(ledger_hold_wait_ms(ledger->config))), fault);
 }
 
-char *ledger_locks_remedy(const struct config *config)
+char *ledger_locks_remedy(const struct ledger *ledger)
 {
-    return sql_engine_of(config)->show_holders(config);
+    return ledger->engine->show_holders(ledger->config);
 }

@@ -105,6 +105,6 @@ enum {
 };
 
 /* What to do if something is hidden: a new string (free(3)). */
-char *ledger_locks_remedy(const struct config *config) OD_MUST;
+char *ledger_locks_remedy(const struct ledger *ledger) OD_MUST;
 
 #endif

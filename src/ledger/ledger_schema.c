@@ -8,14 +8,15 @@
 
 #include "ledger/ledger_lock.h"
 
-int ledger_schema_needed(const struct config *config)
+int ledger_schema_needed(const struct ledger *ledger)
 {
-    return sql_engine_of(config)->schema_needed();
+    return ledger->engine->schema_needed();
 }
 
 bool ledger_schema_create(const struct config *config, struct fault *fault)
 {
-    return sql_engine_of(config)->create(config, fault);
+    const struct sql_engine *engine = sql_load(config, fault);
+    return engine != NULL && engine->create(config, fault);
 }
 
 /* The first column of the only row, as a number. */
@@ -49,9 +50,11 @@ bool ledger_schema_fits(struct ledger *ledger, struct fault *fault)
     return rows->count == 0 || fault_set(fault, "%s", sql_text(rows, 0, SCHEMA_UNFIT_REASON));
 }
 
-char *ledger_schema_script(const struct config *config)
+char *ledger_schema_script(const struct config *config, struct fault *fault)
 {
-    const struct sql_engine *engine = sql_engine_of(config);
+    const struct sql_engine *engine = sql_load(config, fault);
+    if (engine == NULL)
+        return NULL;
     char *sql OD_CLEANUP(base_free) = engine->schema_sql(config, 0);
     return base_printf("%s%s%s", engine->schema_begin(false), sql, engine->schema_end);
 }
@@ -81,7 +84,7 @@ static bool apply_files(struct ledger *ledger, int *ret_from, struct fault *faul
         return false;
     if (from == 0 && !ledger_schema_fits(ledger, fault))
         return false;
-    if (from < ledger_schema_needed(ledger->config)) {
+    if (from < ledger_schema_needed(ledger)) {
         char *sql OD_CLEANUP(base_free) = ledger->engine->schema_sql(ledger->config, from);
         if (!sql_script(ledger->sql, sql, fault) || (from == 0 && !agree(ledger, ledger_ask_here, &previous, fault)))
             return false;
@@ -102,12 +105,20 @@ bool ledger_schema_upgrade(struct ledger *ledger, int *ret_from, struct fault *f
     return done;
 }
 
+/* A fault of an engine that cannot be loaded is none of the database's. */
+static enum sql_failure failure_of(const struct config *config, const struct fault *fault)
+{
+    struct fault ignored;
+    const struct sql_engine *engine = sql_load(config, &ignored);
+    return engine != NULL ? engine->failure(fault) : SQL_FAILURE_OTHER;
+}
+
 bool ledger_is_no_user(const struct config *config, const struct fault *fault)
 {
-    return sql_engine_of(config)->failure(fault) == SQL_FAILURE_NO_USER;
+    return failure_of(config, fault) == SQL_FAILURE_NO_USER;
 }
 
 bool ledger_is_refused(const struct config *config, const struct fault *fault)
 {
-    return sql_engine_of(config)->failure(fault) == SQL_FAILURE_REFUSED;
+    return failure_of(config, fault) == SQL_FAILURE_REFUSED;
 }

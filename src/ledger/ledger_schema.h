@@ -7,7 +7,7 @@
 #include "ledger/ledger.h"
 
 /* The schema version that this program needs. */
-int ledger_schema_needed(const struct config *config) OD_MUST;
+int ledger_schema_needed(const struct ledger *ledger) OD_MUST;
 
 /* Creates what a session needs to begin, if it is missing: the file of a ledger that is one. */
 bool ledger_schema_create(const struct config *config, struct fault *fault) OD_MUST;
@@ -28,10 +28,12 @@ bool ledger_schema_upgrade(struct ledger *ledger, int *ret_from, struct fault *f
  * schema has that of the settings it is installed with. */
 bool ledger_schema_agree(struct ledger *ledger, char **ret, struct fault *fault) OD_MUST;
 
-/* All that a new schema takes, as one transaction, with the name of the schema filled in: a new string (free(3)). */
-char *ledger_schema_script(const struct config *config) OD_MUST;
+/* All that a new schema takes, as one transaction, with the name of the schema filled in: a new string (free(3)). NULL with
+ * the fault set: the engine cannot be loaded. */
+char *ledger_schema_script(const struct config *config, struct fault *fault) OD_MUST;
 
-/* Why a function here or ledger_open failed: the database does not know the user of the process; the user lacks a right. */
+/* Why a function here or ledger_open failed: the database does not know the user of the process; the user lacks a right. Both
+ * are false if the engine cannot be loaded. */
 bool ledger_is_no_user(const struct config *config, const struct fault *fault) OD_MUST;
 bool ledger_is_refused(const struct config *config, const struct fault *fault) OD_MUST;
 

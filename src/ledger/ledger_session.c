@@ -33,13 +33,12 @@ const char *ledger_role_name(enum copy_role role)
 
 struct ledger *ledger_open(const struct config *config, const char *queue_id, struct fault *fault)
 {
-    struct ledger *ledger = base_alloc(sizeof(*ledger));
-    if (!sql_load(config, fault)) {
-        base_free(&ledger);
+    const struct sql_engine *engine = sql_load(config, fault);
+    if (engine == NULL)
         return NULL;
-    }
+    struct ledger *ledger = base_alloc(sizeof(*ledger));
     ledger->config = config;
-    ledger->engine = sql_engine_of(config);
+    ledger->engine = engine;
     if (gethostname(ledger->host, sizeof(ledger->host) - 1) != 0)
         strcpy(ledger->host, "localhost");
     snprintf(ledger->application, sizeof(ledger->application), "oncedrop %.20s[%d]%s%.20s", ledger->host, (int)getpid(),
@@ -82,12 +81,14 @@ void ledger_close(struct ledger **ledger)
 
 bool ledger_load(const struct config *config, struct fault *fault)
 {
-    return sql_load(config, fault);
+    return sql_load(config, fault) != NULL;
 }
 
 bool ledger_login_is_service(const struct config *config)
 {
-    return sql_engine_of(config)->login_is_service(config);
+    struct fault ignored;
+    const struct sql_engine *engine = sql_load(config, &ignored);
+    return engine != NULL && engine->login_is_service(config);
 }
 
 static void add_begin(struct ledger *ledger, enum sql_step begin, enum sql_step settings, int64_t lock_ms)

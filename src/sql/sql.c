@@ -17,10 +17,8 @@ struct sql {
 
 struct sql *sql_open(const struct config *config, const char *application, struct fault *fault)
 {
-    if (!sql_load(config, fault))
-        return NULL;
-    const struct sql_engine *engine = sql_engine_of(config);
-    struct sql_session *session = engine->open(config, application, fault);
+    const struct sql_engine *engine = sql_load(config, fault);
+    struct sql_session *session = engine != NULL ? engine->open(config, application, fault) : NULL;
     if (session == NULL)
         return NULL;
     struct sql *sql = base_alloc(sizeof(*sql));

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "sql/sql_load.h"
 
-#include <stdlib.h>
-
 #include "base/module.h"
 
 /* NULL unless they are linked to the program, as they are to tests. */
@@ -24,18 +22,10 @@ static struct engine {
                                {"oncedrop-mariadb.so", "mariadb_engine", "the engine for MariaDB", "oncedrop-mariadb"}},
 };
 
-bool sql_load(const struct config *config, struct fault *fault)
+const struct sql_engine *sql_load(const struct config *config, struct fault *fault)
 {
     struct engine *engine = &engines[config_engine(config)];
     if (engine->engine == NULL)
         engine->engine = module_load(&engine->module, fault);
-    return engine->engine != NULL;
-}
-
-const struct sql_engine *sql_engine_of(const struct config *config)
-{
-    const struct sql_engine *engine = engines[config_engine(config)].engine;
-    if (engine == NULL)
-        abort(); /* sql_load comes first */
-    return engine;
+    return engine->engine;
 }

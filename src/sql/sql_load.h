@@ -6,11 +6,8 @@
 
 #include "sql/sql_engine.h"
 
-/* Loads the engine of a database, which may be a module (base/module.h); once, however often it is called. False with the
- * fault set: there is none that can be used. */
-bool sql_load(const struct config *config, struct fault *fault) OD_MUST;
-
-/* The engine, which is loaded; never NULL. */
-const struct sql_engine *sql_engine_of(const struct config *config) OD_MUST;
+/* Returns the engine of database.conninfo. The first call loads it, if it is a module (base/module.h). NULL with the fault
+ * set: it cannot be loaded; a later call tries again. */
+const struct sql_engine *sql_load(const struct config *config, struct fault *fault) OD_MUST;
 
 #endif

@@ -23,12 +23,12 @@ static int fate_count;
 static int64_t late;
 static GHashTable *sessions; /* the last one of each ledger, by where it has its application's name */
 
-const struct sql_engine *__real_sql_engine_of(const struct config *config); /* ld --wrap */
-const struct sql_engine *__wrap_sql_engine_of(const struct config *config);
+const struct sql_engine *__real_sql_load(const struct config *config, struct fault *fault); /* ld --wrap */
+const struct sql_engine *__wrap_sql_load(const struct config *config, struct fault *fault);
 
-const struct sql_engine *__wrap_sql_engine_of(const struct config *config)
+const struct sql_engine *__wrap_sql_load(const struct config *config, struct fault *fault)
 {
-    (void)config;
+    (void)config, (void)fault;
     return &fated;
 }
 
@@ -137,11 +137,13 @@ static bool fated_send(struct sql_session *session, struct fault *fault)
     return true;
 }
 
-const struct sql_engine *fates_open(const struct config *config)
+const struct sql_engine *fates_open(const struct config *config, struct fault *fault)
 {
+    real = __real_sql_load(config, fault);
+    if (real == NULL)
+        return NULL;
     sessions = g_hash_table_new(NULL, NULL);
     method = config->lock.method;
-    real = __real_sql_engine_of(config);
     fated = *real;
     fated.open = fated_open;
     fated.close = fated_close;

@@ -75,8 +75,8 @@ bool ground_open(const struct config *the_config)
 {
     struct fault fault;
     config = the_config;
-    check(sql_load(config, &fault), &fault);
-    engine = fates_open(config);
+    engine = fates_open(config, &fault);
+    check(engine != NULL, &fault);
     warden = open_session("warden");
     struct sql_rows *agreed OD_CLEANUP(sql_rows_free) =
         warden_ask("UPDATE @schema@.agreed SET lock_method = $1", SQL_TEXT(lock_method_name(config->lock.method)));

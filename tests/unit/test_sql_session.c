@@ -71,15 +71,9 @@ static const struct sql_engine engine = {
     .take = engine_take,
 };
 
-bool sql_load(const struct config *config, struct fault *fault)
+const struct sql_engine *sql_load(const struct config *config, struct fault *fault)
 {
     (void)config, (void)fault;
-    return true;
-}
-
-const struct sql_engine *sql_engine_of(const struct config *config)
-{
-    (void)config;
     return &engine;
 }
 
