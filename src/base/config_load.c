@@ -130,7 +130,8 @@ struct config *config_load(const char *file, const char *const *overrides, struc
     struct config *config OD_CLEANUP(config_free) = config_defaults();
     const char **set_by OD_CLEANUP(base_free) = base_alloc(config_table_size * sizeof(*set_by));
     struct config_named *named OD_CLEANUP(config_named_free) = NULL;
-    const struct config_loading loading = {config, file, set_by, &named, fault};
+    g_autoptr(GHashTable) credentials = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    const struct config_loading loading = {config, file, set_by, &named, credentials, fault};
     if (!set_from_file(&loading) || !set_from_overrides(&loading, overrides))
         return NULL;
     derive_hold_off(&loading);

@@ -5,23 +5,41 @@
 
 #include <glib.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/private.h"
 
-/* Under systemd a unit's LoadCredential= gives a service its own copy of the file, whoever may read the original: it has
- * the file's name, in this directory. */
-static void prefer_credential(struct config *config)
+/* A credential is a copy of one file, so it takes the place of one. False with the fault set: it would be that of another,
+ * too, and a server would be told the password for another one. */
+static bool note_credential(const struct config_loading *it, const char *credential, const char *file)
 {
+    const char *other = g_hash_table_lookup(it->credentials, credential);
+    if (other != NULL && strcmp(other, file) != 0)
+        return fault_set(it->fault,
+                         "%s and %s have one name, and systemd's credential %s cannot be a copy of both; rename one",
+                         other, file, credential);
+    g_hash_table_insert(it->credentials, g_strdup(credential), g_strdup(file));
+    return true;
+}
+
+/* Under systemd a unit's LoadCredential= gives a service its own copy of the file, whoever may read the original: it has
+ * the file's name, in this directory. A server may have it from [imap], where it was replaced already. */
+static bool prefer_credential(const struct config_loading *it)
+{
+    char **file = &it->config->imap.password_file;
     const char *directory = getenv("CREDENTIALS_DIRECTORY");
-    if (directory == NULL || *directory != '/' || !*config->imap.password_file)
-        return;
-    g_autofree char *name = g_path_get_basename(config->imap.password_file);
+    if (directory == NULL || *directory != '/' || **file == '\0' || *it->config->imap.command != '\0')
+        return true;
+    g_autofree char *name = g_path_get_basename(*file);
     char *path OD_CLEANUP(base_free) = base_printf("%s/%s", directory, name);
-    if (access(path, F_OK) == 0) {
-        base_free(&config->imap.password_file);
-        config->imap.password_file = g_steal_pointer(&path);
-    }
+    if (strcmp(path, *file) == 0 || access(path, F_OK) != 0)
+        return true;
+    if (!note_credential(it, path, *file))
+        return false;
+    base_free(file);
+    *file = g_steal_pointer(&path);
+    return true;
 }
 
 bool config_renew_password(const struct config *config, struct fault *fault)
@@ -40,8 +58,7 @@ bool config_renew_password(const struct config *config, struct fault *fault)
 bool config_secret_read(const struct config_loading *it)
 {
     const struct setting *setting = config_table_find("imap", "password_file");
-    prefer_credential(it->config);
-    if (config_renew_password(it->config, it->fault))
+    if (prefer_credential(it) && config_renew_password(it->config, it->fault))
         return true;
     return fault_prefix(it->fault, "%s: [imap] password_file", it->set_by[setting - config_table]);
 }

@@ -4,6 +4,8 @@
 #ifndef ONCEDROP_CONFIG_TABLE_H
 #define ONCEDROP_CONFIG_TABLE_H
 
+#include <glib.h>
+
 #include "base/config.h"
 
 enum setting_type {
@@ -65,6 +67,7 @@ struct config_loading {
     const char *file;
     const char **set_by;         /* [row of config_table]: the file, "-o", or NULL for a default */
     struct config_named **named; /* what was set for IMAP servers with a name (config_server.c) */
+    GHashTable *credentials;     /* path of systemd's credential -> password_file that it is used for (config_secret.c) */
     struct fault *fault;
 };
 

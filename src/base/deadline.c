@@ -14,6 +14,8 @@ static const int ending[] = {SIGALRM, SIGTERM, SIGINT, SIGHUP, SIGXCPU};
 static timer_t timer;
 static pid_t timer_owner;           /* a timer does not survive fork(2) */
 static int64_t ends_at = INT64_MAX; /* INT64_MAX: not armed */
+static void (*end_process)(int signal);
+static volatile pid_t group; /* 0: none */
 
 static bool ignored_by_parent(int signal)
 {
@@ -22,15 +24,28 @@ static bool ignored_by_parent(int signal)
            inherited.sa_handler == SIG_IGN;
 }
 
+static void end_with_group(int signal)
+{
+    if (group > 0)
+        (void)kill(-group, SIGKILL);
+    end_process(signal);
+}
+
+void deadline_set_group(pid_t processes)
+{
+    group = processes;
+}
+
 void deadline_install(void (*end)(int signal))
 {
-    struct sigaction action = {.sa_handler = end};
+    struct sigaction action = {.sa_handler = end_with_group};
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigset_t ours;
     sigemptyset(&ours);
     for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++)
         sigaddset(&ours, ending[i]);
     action.sa_mask = ours;
+    end_process = end;
     for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++)
         if (!ignored_by_parent(ending[i]) && sigaction(ending[i], &action, NULL) < 0)
             abort();

@@ -4,6 +4,8 @@
 #ifndef ONCEDROP_DEADLINE_H
 #define ONCEDROP_DEADLINE_H
 
+#include <sys/types.h>
+
 #include "base/base.h"
 
 /* Installs the handler for SIGALRM (the deadline), SIGTERM, SIGINT, SIGHUP and SIGXCPU, and unblocks these signals,
@@ -11,6 +13,11 @@
  * (signal-safety(7)), and must not return; the other signals are blocked while it runs. SIGHUP and SIGINT stay ignored
  * if they were (nohup(1)). SIGPIPE is ignored. */
 void deadline_install(void (*end)(int signal));
+
+/* Before the handler is called, this process group is killed by SIGKILL: a child and what it has started, which must not outlive
+ * this process. 0: none any more, to be said when the child was waited for. To be called with signals blocked from before the
+ * child is started. */
+void deadline_set_group(pid_t processes);
 
 /* (Re)starts the clock: the process ends in `ms` milliseconds by CLOCK_BOOTTIME. There is no fallback: if the timer
  * cannot be set, this returns false with the fault set, and the caller must not go on. A child of fork(2) does not

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/deadline.h"
 #include "base/private.h"
 
 #define ACCOUNT "%{account}"
@@ -156,7 +157,8 @@ static bool check_status(int status, struct fault *fault)
     return fault_set(fault, "imap.password_command: it has not ended after its output");
 }
 
-/* Starts it; returns where its output can be read, or -1 with the fault set. */
+/* Starts it, to be killed if this process ends meanwhile by its deadline or a signal; returns where its output can be read, or
+ * -1 with the fault set. */
 static int start_password_command(char **words, pid_t *ret_child, struct fault *fault)
 {
     int ends[2], null OD_CLEANUP(base_close) = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -164,7 +166,13 @@ static int start_password_command(char **words, pid_t *ret_child, struct fault *
         fault_set(fault, "imap.password_command: %s", strerror(errno));
         return -1;
     }
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
     int error = start_command(words, (struct channels){null, ends[1], null, true}, ret_child);
+    if (error == 0)
+        deadline_set_group(*ret_child);
+    sigprocmask(SIG_SETMASK, &before, NULL);
     base_close(&ends[1]);
     if (error == 0)
         return ends[0];
@@ -188,5 +196,6 @@ char *imap_spawn_password(const struct config *config, const char *login, int64_
     if (!whole)
         (void)kill(-child, SIGKILL);
     int status = imap_spawn_reap(&child);
+    deadline_set_group(0);
     return whole && check_status(status, fault) ? g_steal_pointer(&text) : NULL;
 }

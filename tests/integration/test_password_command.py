@@ -6,6 +6,7 @@ it is; without the end of the challenge; without the limit of time."""
 
 import base64
 import os
+import signal
 import time
 
 import pytest
@@ -122,6 +123,27 @@ def test_a_command_that_hangs(site):
     with open(left, encoding="ascii") as file:
         pid = int(file.read())
     wait_until(lambda: not is_running(pid), "what the command has started is ended")
+
+
+@pytest.mark.parametrize("number", [None, signal.SIGTERM])
+def test_what_ends_the_process_ends_the_command(site, number):
+    """The deadline, or a signal; and what it has started. Seen to fail without that."""
+    fake(site, FakeImap())
+    Commanded(site, site.imap, **{"imap.timeout": "60s", "delivery.deadline": "120s" if number else "1s"})
+    left = os.path.join(site.directory, "left")
+    site.write("command", f"sleep 1000 & echo $! >{left}.new; mv {left}.new {left}; wait\n", 0o700)
+    running = site.start_delivery(message(), SCUBA)
+    wait_until(lambda: os.path.exists(left), "the command runs", 60)
+    if number:
+        running.signal(number)
+    expect.deferred(running.finish(), r"4\.3\.0", "ended by a signal" if number else "the deadline is over")
+    with open(left, encoding="ascii") as file:
+        pid = int(file.read())
+    try:
+        wait_until(lambda: not is_running(pid), "what the command has started is ended", 20)
+    finally:
+        if is_running(pid):
+            os.kill(pid, signal.SIGKILL)
 
 
 def is_running(pid):
