@@ -99,6 +99,24 @@ def test_systemds_copy_is_read_again(site):
     assert server.logins() == ["first", "second"]
 
 
+def test_two_files_of_one_name_are_not_one_credential(site):
+    """Else a server would be told the password for another one. Seen to fail without the comparison."""
+    for folder in ("credentials", "north", "south"):
+        os.mkdir(os.path.join(site.directory, folder), 0o700)
+    north, south = site.write("north/password", "north\n"), site.write("south/password", "south\n")
+    env = {**site.environment(), "CREDENTIALS_DIRECTORY": os.path.join(site.directory, "credentials")}
+    site.settings.update({"imap.password_file": north, "imap.tls": "none", "imap south.password_file": south})
+    assert site.run("config", "--test", env=env).exit == 0      # neither has a credential
+    copy = site.write("credentials/password", "north\n")
+    done = site.run("config", "--test", env=env)
+    assert done.exit == 78 and all(path in done.err for path in (north, south, copy)) and "rename one" in done.err, done
+    site.settings["imap south.password_file"] = site.write("south/other", "south\n")
+    assert site.run("config", "--test", env=env).exit == 0
+    site.settings["imap south.password_file"] = None            # that of [imap]
+    site.settings["imap south.host"] = "127.0.0.1"
+    assert site.run("config", "--test", env=env).exit == 0
+
+
 def test_a_server_that_hangs_up_instead_of_refusing(site):
     server = Guarded("first", hangs_up=True)
     deliver = serve(site, server)

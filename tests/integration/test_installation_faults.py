@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: ISC
+"""Each file of an installation absent, unreadable, cut short, empty, or of another build: every command says which file it is and what
+to do, a delivery is deferred, and no process dies by a signal, or with a status at which Postfix returns mail.
+
+Seen to fail with: an engine that is asked although it is not loaded; modules that are opened after root's rights are given up; files
+that are mapped whatever their size; the program of another installation in place of one that may not be read; a decoder of which
+nothing is said but that it is missing; `lmtp` behind -c answered as a delivery."""
+
+import itertools
+import os
+import re
+import struct
+import subprocess
+
+import pytest
+from lab import embedded as embedded_module, lab as lab_module, user as ordinary
+from lab.messages import message
+
+pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+
+PARTS = {name: f"libexec/oncedrop/oncedrop{name}" for name in ("-main", "-sqlite.so", "-decode.so", "-tls.so")}
+REMEDY = re.compile(r"install it again, by `make install' or Debian's package oncedrop|it comes with `make install'|let user \d+ read it")
+BUILD = re.compile(rb"\x00\d[^\x00 ]* (?=\d+ \d+\x00)")
+# A message that needs the decoder.
+MAIL = message(headers="MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n", body="--x\n\nx\n--x--\n")
+
+
+def mapped(path):
+    """How much of an ELF file is mapped: behind it are only symbols for debuggers."""
+    with open(path, "rb") as file:
+        data = file.read()
+    [start], [size, count] = struct.unpack_from("<Q", data, 32), struct.unpack_from("<HH", data, 54)
+    segments = (struct.unpack_from("<IIQQQQ", data, start + i * size) for i in range(count))
+    return max(offset + length for kind, _, offset, _, _, length in segments if kind == 1)
+
+
+def unreadable(path):
+    os.chmod(path, 0o700 if path.endswith("-main") else 0o600)
+
+
+def cut(path):
+    os.truncate(path, mapped(path) // 2)
+
+
+def of_another_build(path):
+    with open(path, "r+b") as file:
+        data = file.read()
+        assert len(BUILD.findall(data)) == 1, path
+        file.seek(0)
+        file.write(BUILD.sub(lambda found: found[0][:1] + b"9" * (len(found[0]) - 2) + b" ", data))
+
+
+def empty(path):
+    os.truncate(path, 0)
+
+
+FAULTS = {"absent": os.unlink, "unreadable": unreadable, "cut": cut, "empty": empty, "other": of_another_build}
+
+
+def lmtp(recipient):
+    lines = ["LHLO x", "MAIL FROM:<>", f"RCPT TO:<{recipient}>", "DATA", *MAIL.decode().splitlines(), ".", "QUIT", ""]
+    return "\r\n".join(lines).encode()
+
+
+class Installation:
+    """As `make install` makes it, of the program under test; with a ledger in a file, and a server with TLS."""
+
+    def __init__(self, site):
+        self.embedded = embedded_module.Embedded(site, ordinary.USER).install()
+        self.site = site
+        self.account = site.account()
+        site.settings.update({"imap.tls": "imaps", "imap.port": site.lab.dovecot.tls_port, "log.to": "stderr",
+                              "route.sent_copy": "off"})
+        self.directory = site.lab.new_directory("installation")
+        for part in ("bin", "libexec/oncedrop"):
+            os.makedirs(self.path(part))
+        lab_module.copy_program(self.path("libexec/oncedrop"))
+        os.rename(self.path("libexec/oncedrop/oncedrop"), self.path("bin/oncedrop"))
+        for part in ("", "bin", "libexec", "libexec/oncedrop"):
+            os.chmod(self.path(part), 0o755)
+        self.file = None
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def break_(self, name, fault):
+        self.file = {"configuration": self.embedded.configuration(), "password": self.site.password_file,
+                     **{part: self.path(path) for part, path in PARTS.items()}}[name]
+        if fault == "unreadable" and name == "configuration":
+            os.chmod(self.file, 0o600)
+        else:
+            FAULTS[fault](self.file)
+
+    def run(self, words, become=()):
+        """With the configuration as it is."""
+        said = MAIL if words[0] == "deliver" else lmtp(self.account) if words[0] == "lmtp" else b""
+        done = subprocess.run([*become, self.path("bin/oncedrop"), "-c", os.path.join(self.site.directory, "embedded.conf"), *words],
+                              input=said, capture_output=True, env=self.site.environment(), cwd="/", timeout=60, check=False)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+@pytest.fixture
+def installation(site):
+    return Installation(site)
+
+
+USERS = {"root": [], "user": ordinary.BECOME}
+
+
+def says(text, path, fault):
+    """One line with the file and the remedy. A file that is absent may be sought elsewhere, too."""
+    name = os.path.basename(path) if fault == "absent" else path.partition("/libexec/")[2] or path
+    return [line for line in text.splitlines() if name in line and (REMEDY.search(line) or path.endswith((".conf", "password")))]
+
+
+def is_harmless(name, fault, who):
+    """Root opens it before it becomes another user. A configuration and a password others must be able to read: `check` says so."""
+    return fault == "unreadable" and who == "root" and name in PARTS
+
+
+@pytest.mark.parametrize("who", USERS)
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("name", PARTS)
+def test_a_delivery(installation, name, fault, who):
+    installation.embedded.configuration()
+    installation.break_(name, fault)
+    status, out, err = installation.run(["deliver", "-d", installation.account], USERS[who])
+    if is_harmless(name, fault, who):
+        assert (status, out[:13]) == (0, "2.1.5 stored "), (out, err)
+        return
+    assert status == 75 and re.fullmatch(r"4\.3\.[05] [^\n]+\n|4\.4\.1 [^\n]+\n", out) and len(out) < 500, (status, out, err)
+    if name != "-main" or fault == "other":
+        assert len(says(err, installation.file, fault)) == 1 or fault == "other", err     # the log's line
+        assert "status=deferred" in err, err
+    if name != "-main" or fault != "other":     # each module is then that of another build
+        assert says(out, installation.file, fault), out
+    assert installation.site.count(installation.account) == 0
+
+
+COMMANDS = [["lmtp"], ["list"], ["show", "x@y"], ["stats"], ["locks"], ["purge", "--older-than", "30d"], ["abandon"], ["resume"],
+            ["restore"], ["schema", "version"], ["schema", "print"], ["schema", "upgrade"], ["ledger", "check"],
+            ["ledger", "backup", "COPY"], ["route", "ACCOUNT"], ["check", "ACCOUNT"], ["check", "--quick"], ["config", "--test"],
+            ["replay", "-d", "ACCOUNT", "FILE"], ["export", "ACCOUNT"], ["version"], ["help"]]
+
+
+def every(installation, who):
+    """{command: what it says}"""
+    with_names = {"ACCOUNT": installation.account, "COPY": os.path.join(installation.embedded.directory, "copy"),
+                  "FILE": installation.site.write("one.eml", MAIL.decode(), 0o644)}
+    done = {}
+    for command in COMMANDS:
+        done[" ".join(command)] = installation.run([with_names.get(word, word) for word in command], USERS[who])
+        if os.path.exists(with_names["COPY"]):
+            os.unlink(with_names["COPY"])
+    return done
+
+
+def failed(status, out):
+    """LMTP's replies are its status."""
+    return status != 0 or re.search(r"^4\d\d ", out, re.M)
+
+
+@pytest.mark.parametrize("who", USERS)
+@pytest.mark.parametrize("name, fault", [*itertools.product(PARTS, FAULTS),
+                                         *itertools.product(["configuration", "password"], ["absent", "unreadable", "empty"])])
+def test_every_command(installation, name, fault, who):
+    installation.embedded.configuration()
+    whole = every(installation, who)
+    assert all(status in (0, 1) for status, _, _ in whole.values()), whole
+    installation.break_(name, fault)
+    for command, (status, out, err) in every(installation, who).items():
+        said = (command, status, out, err)
+        assert 0 <= status < 126, said
+        if command == "lmtp":
+            assert status in (0, 75), said
+        if failed(status, out) and status != whole[command][0] and fault != "other":
+            assert says(out + err, installation.file, fault), said
+        if is_harmless(name, fault, who):
+            assert status == whole[command][0], said
+        if name == "-main" and fault not in ("other", "unreadable"):
+            assert status == 75, said
+
+
+@pytest.mark.parametrize("name, fault", itertools.product(["-sqlite.so", "-decode.so", "-tls.so"], FAULTS))
+def test_the_service_does_not_start(installation, name, fault):
+    installation.site.settings["service.socket"] = os.path.join(installation.embedded.directory, "lmtp")
+    installation.embedded.configuration()
+    installation.break_(name, fault)
+    status, _, err = installation.run(["serve"], USERS["user"])
+    assert status == 69 and says(err, installation.file, fault), (status, err)
+
+
+def test_a_folder_that_may_not_be_searched(installation):
+    """As a checkout below a folder of mode 0700: root delivers, and becomes another user meanwhile."""
+    os.chmod(installation.directory, 0o700)
+    installation.embedded.configuration()
+    status, out, err = installation.run(["deliver", "-d", installation.account])
+    assert (status, out[:13]) == (0, "2.1.5 stored "), (out, err)
