@@ -30,7 +30,8 @@ char *module_path(const char *file)
 {
     char *directory OD_CLEANUP(base_free) = own_directory();
     char *beside = directory != NULL ? base_printf("%s%s", directory, file) : NULL;
-    if (beside != NULL && (access(beside, F_OK) == 0 || errno == EACCES)) /* in place of one that it may not see, no other */
+    /* in place of one that it may not see, no other */
+    if (beside != NULL && (access(beside, F_OK) == 0 || errno == EACCES))
         return beside;
     base_free(&beside);
     return base_printf("%s/%s", INSTALLED, file);

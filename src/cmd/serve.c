@@ -23,7 +23,7 @@ static const char *const environment[] = {
 };
 
 /* What its workers need, who cannot load it if service.user may not read it, or after an upgrade. */
-static bool load_modules(const struct config *config, struct fault *fault)
+static bool load_for_workers(const struct config *config, struct fault *fault)
 {
     return decode_module_load(fault) != NULL && ledger_load(config, fault) && mailbox_load(config, fault);
 }
@@ -32,7 +32,7 @@ static bool load_modules(const struct config *config, struct fault *fault)
 static struct config *load_again(void *context, struct fault *fault)
 {
     struct config *config = cmd_config_load(context, STDERR_FILENO, fault);
-    if (config != NULL && !load_modules(config, fault))
+    if (config != NULL && !load_for_workers(config, fault))
         config_free(&config);
     return config;
 }
@@ -41,7 +41,7 @@ static struct config *load_again(void *context, struct fault *fault)
  * as the user who will read it at a reload. */
 static bool begin_service(struct lmtp_service *service, struct fault *fault)
 {
-    if (!load_modules(service->config, fault) ||
+    if (!load_for_workers(service->config, fault) ||
         !lmtp_service_socket_open(service->config->service.socket, service->config->service.networks, &service->socket,
                                   fault))
         return false;

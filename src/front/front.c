@@ -51,7 +51,7 @@ static int defer(const char *text)
 }
 
 /* Where this program is: the length of its directory's name, with the slash, in path; 0: unknown. */
-static size_t own_directory(char path[PATH_MAX])
+static size_t find_own_directory(char path[PATH_MAX])
 {
     ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
     const char *slash = length > 0 ? memrchr(path, '/', (size_t)length) : NULL;
@@ -63,7 +63,7 @@ static size_t own_directory(char path[PATH_MAX])
 static void find_program(char path[PATH_MAX])
 {
     static const char *const below[] = {NAME, "../libexec/oncedrop/" NAME};
-    size_t length = own_directory(path);
+    size_t length = find_own_directory(path);
     for (size_t i = 0; i < sizeof(below) / sizeof(*below) && length > 0; i++) {
         if (length + strlen(below[i]) >= PATH_MAX)
             break;
