@@ -99,14 +99,19 @@ static void strip_name(struct item *item)
 
 OD_PRINTF(3, 0) static void add(enum status status, const char *name, const char *format, va_list arguments)
 {
-    if (report->count == ITEMS_MAX)
-        abort();
     if (status == STATUS_OK && count_of(STATUS_WARNING, name) + count_of(STATUS_FAILED, name) > 0)
         return;
+    if (report->count == ITEMS_MAX)
+        return;
+    bool last = report->count == ITEMS_MAX - 1; /* where there are very many IMAP servers */
     struct item *item = &report->items[report->count];
-    item->status = status;
-    snprintf(item->name, sizeof(item->name), "%s", name);
-    vsnprintf(item->text, sizeof(item->text), format, arguments);
+    item->status = last ? STATUS_FAILED : status;
+    snprintf(item->name, sizeof(item->name), "%s", last ? "check" : name);
+    if (last)
+        snprintf(item->text, sizeof(item->text), "there is more to report than %d items: the rest is left out",
+                 ITEMS_MAX);
+    else
+        vsnprintf(item->text, sizeof(item->text), format, arguments);
     strip_name(item);
     report->count++;
     if (!in_step)

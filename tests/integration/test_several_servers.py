@@ -9,6 +9,7 @@ is dead for long, an APPEND that was not sent taken for one that was stored."""
 import base64
 import json
 import os
+import re
 import time
 
 import expect
@@ -17,7 +18,7 @@ from integration.test_server import Server
 from lab.fake_imap import CAPABILITIES, FakeImap
 from lab.lmtp import stored
 from lab.messages import message
-from lab.process import wait_until
+from lab.process import free_port, wait_until
 from lab.service import Service
 from lab.south import South
 
@@ -283,3 +284,11 @@ def test_check_and_route(site):
     south.close()
     text = site.run("check", NORTH).out
     assert "failed" in text and f"south IMAP server 127.0.0.1:{south.port}" in text, text
+
+
+def test_check_of_more_servers_than_its_report_has_room_for(site):
+    """Seen to fail with: the end of the process by SIGABRT."""
+    closed = free_port()
+    site.settings.update({"imap.port": closed, "imap.tls": "none", **{f"imap s{i}.port": closed for i in range(300)}})
+    done = site.run("check")
+    assert done.exit == 1 and re.search(r"\nfailed +check +there is more to report than \d+ items: [^\n]+\n[^\n]+\n$", done.out), done
