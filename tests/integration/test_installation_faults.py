@@ -9,12 +9,16 @@ nothing is said but that it is missing; `lmtp` behind -c answered as a delivery.
 import itertools
 import os
 import re
+import signal
 import struct
 import subprocess
 
 import pytest
 from lab import embedded as embedded_module, lab as lab_module, user as ordinary
+from lab.lmtp import stored
 from lab.messages import message
+from lab.process import wait_until
+from lab.service import Service
 
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
 
@@ -196,3 +200,17 @@ def test_a_folder_that_may_not_be_searched(installation):
     installation.embedded.configuration()
     status, out, err = installation.run(["deliver", "-d", installation.account])
     assert (status, out[:13]) == (0, "2.1.5 stored "), (out, err)
+
+
+def test_a_reload_for_which_a_module_is_missing(installation):
+    """Else each worker would defer everything. Seen to fail without that."""
+    site = installation.site
+    plain = {"imap.tls": "none", "imap.port": site.lab.dovecot.port}
+    service = Service(site, settings=plain, program=installation.path("bin/oncedrop"))
+    installation.break_("-tls.so", "absent")
+    workers = service.workers()
+    service.write_configuration({"imap.tls": "imaps", "imap.port": site.lab.dovecot.tls_port})
+    service.signal(signal.SIGHUP)
+    wait_until(lambda: "the old configuration stays in force: cannot load TLS" in service.log(), "it says so", 60)
+    assert says(service.log(), installation.file, "absent") and service.workers() == workers
+    stored(service.deliver(MAIL, installation.account)[0])
