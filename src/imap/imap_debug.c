@@ -14,13 +14,13 @@
 #define SHOWN_MAX 2048 /* bytes of a line, escaped */
 #define MASK "****"
 
-static bool is_shown(const struct imap_debug *debug)
+static bool is_logged(const struct imap_debug *debug)
 {
     return debug_imap() && debug_account(debug->account);
 }
 
 /* who: "C" or "S", or "" for neither. */
-static void show(const struct imap_debug *debug, const char *who, const char *text)
+static void log_words(const struct imap_debug *debug, const char *who, const char *text)
 {
     char account[256], shown[SHOWN_MAX];
     debug_line("imap %s%s%s: %s",
@@ -39,12 +39,12 @@ void imap_debug_fact(const struct imap_debug *debug, const char *format, ...)
 {
     char text[SHOWN_MAX];
     va_list arguments;
-    if (!is_shown(debug))
+    if (!is_logged(debug))
         return;
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    show(debug, "", may_be_secret(debug, text) ? MASK : text);
+    log_words(debug, "", may_be_secret(debug, text) ? MASK : text);
 }
 
 /* How much of a command may be shown, before its credentials; SIZE_MAX: it has none. A line without the tag answers '+',
@@ -65,28 +65,28 @@ static size_t length_before_secret(const char *tag, const char *line)
 
 void imap_debug_sent(const struct imap_debug *debug, const char *tag, const char *line)
 {
-    if (!is_shown(debug))
+    if (!is_logged(debug))
         return;
     size_t length = length_before_secret(tag, line);
     g_autofree char *masked = length != SIZE_MAX ? g_strdup_printf("%.*s" MASK, (int)length, line) : NULL;
-    show(debug, "C", masked != NULL ? masked : line);
+    log_words(debug, "C", masked != NULL ? masked : line);
 }
 
-static void show_literal(const struct imap_debug *debug, const char *who, size_t size)
+static void log_literal(const struct imap_debug *debug, const char *who, size_t size)
 {
     char text[64];
     (void)snprintf(text, sizeof(text), "(literal of %zu bytes)", size);
-    show(debug, who, text);
+    log_words(debug, who, text);
 }
 
 void imap_debug_sent_literal(const struct imap_debug *debug, const struct iovec *pieces, size_t count)
 {
     size_t size = 0;
-    if (!is_shown(debug))
+    if (!is_logged(debug))
         return;
     for (size_t i = 0; i < count; i++)
         size += pieces[i].iov_len;
-    show_literal(debug, "C", size);
+    log_literal(debug, "C", size);
 }
 
 /* Whether the response is "* n FETCH ...". */
@@ -117,16 +117,16 @@ static char *without_quoted(const char *line)
 
 void imap_debug_received(const struct imap_debug *debug, const char *response, const char *line)
 {
-    if (!is_shown(debug))
+    if (!is_logged(debug))
         return;
     g_autofree char *shown = may_be_secret(debug, line) ? g_strdup(MASK)
                              : is_fetched(response)     ? without_quoted(line)
                                                         : NULL;
-    show(debug, "S", shown != NULL ? shown : line);
+    log_words(debug, "S", shown != NULL ? shown : line);
 }
 
 void imap_debug_received_literal(const struct imap_debug *debug, size_t size)
 {
-    if (is_shown(debug))
-        show_literal(debug, "S", size);
+    if (is_logged(debug))
+        log_literal(debug, "S", size);
 }

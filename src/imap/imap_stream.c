@@ -174,7 +174,7 @@ static bool write_bytes(struct imap *imap, const void *bytes, size_t size)
     return true;
 }
 
-static bool write_line(struct imap *imap, const struct iovec *pieces, size_t count)
+static bool write_pieces(struct imap *imap, const struct iovec *pieces, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (!write_bytes(imap, pieces[i].iov_base, pieces[i].iov_len))
@@ -186,7 +186,7 @@ static bool write_line(struct imap *imap, const struct iovec *pieces, size_t cou
 bool imap_stream_write(struct imap *imap, const struct iovec *pieces, size_t count)
 {
     imap_debug_sent_literal(&imap->debug, pieces, count);
-    return write_line(imap, pieces, count);
+    return write_pieces(imap, pieces, count);
 }
 
 bool imap_stream_line(struct imap *imap, const char *text, struct fault *fault)
@@ -197,6 +197,6 @@ bool imap_stream_line(struct imap *imap, const char *text, struct fault *fault)
     const struct iovec line = {.iov_base = (char *)(uintptr_t)text, .iov_len = strlen(text)};
     int64_t started = base_now_ms();
     errno = 0;
-    bool sent = write_line(imap, &line, 1);
+    bool sent = write_pieces(imap, &line, 1);
     return sent || explain_stream_failure(imap, started, fault);
 }

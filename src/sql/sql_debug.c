@@ -13,7 +13,7 @@
 #define ITEMS_MAX 10   /* shown of a list */
 #define FAULT_MAX 1024 /* bytes */
 
-static void append_text(GString *line, const char *text)
+static void describe_text(GString *line, const char *text)
 {
     char shown[VALUE_MAX];
     if (text == NULL) {
@@ -24,27 +24,27 @@ static void append_text(GString *line, const char *text)
     g_string_append_printf(line, "'%s'%s", shown, whole ? "" : "...");
 }
 
-static void append_list(GString *line, const struct sql_value *list)
+static void describe_list(GString *line, const struct sql_value *list)
 {
     g_string_append_c(line, '{');
     for (size_t i = 0; i < list->size && i < ITEMS_MAX; i++) {
         g_string_append(line, i > 0 ? " " : "");
         if (list->kind == SQL_KIND_TEXTS)
-            append_text(line, list->texts[i]);
+            describe_text(line, list->texts[i]);
         else
             g_string_append_printf(line, "%lld", (long long)list->numbers[i]);
     }
     g_string_append(line, list->size > ITEMS_MAX ? " ...}" : "}");
 }
 
-static void append_value(GString *line, const struct sql_value *value, bool is_content)
+static void describe_value(GString *line, const struct sql_value *value, bool is_content)
 {
     switch (value->kind) {
     case SQL_KIND_TEXT:
         if (is_content)
             g_string_append_printf(line, "of %zu bytes", strlen(value->text));
         else
-            append_text(line, value->text);
+            describe_text(line, value->text);
         break;
     case SQL_KIND_BYTES:
         g_string_append_printf(line, "of %zu bytes", value->size);
@@ -54,7 +54,7 @@ static void append_value(GString *line, const struct sql_value *value, bool is_c
         if (is_content)
             g_string_append_printf(line, "of %zu items", value->size);
         else
-            append_list(line, value);
+            describe_list(line, value);
         break;
     case SQL_KIND_NUMBER:
         g_string_append_printf(line, "%lld", (long long)value->number);
@@ -92,7 +92,7 @@ void sql_debug_added(const struct sql_step_text *step, const struct sql_value *v
         if (mark != NULL)
             *mark = '\0';
         g_string_append_printf(line, "%s%s ", i > 0 ? ", " : " (", names[i]);
-        append_value(line, &values[i], mark != NULL);
+        describe_value(line, &values[i], mark != NULL);
     }
     debug_line("sql: %s%s%s", step->name, line->str, line->len > 0 ? ")" : "");
 }
@@ -100,21 +100,21 @@ void sql_debug_added(const struct sql_step_text *step, const struct sql_value *v
 void sql_debug_added_text(const struct sql_value *value)
 {
     g_autoptr(GString) line = g_string_new(NULL);
-    append_value(line, value, false);
+    describe_value(line, value, false);
     debug_line("sql: route.account_query ($1 %s)", line->str);
 }
 
-void sql_debug_result(const char *name, const struct sql_rows *rows, int64_t waited_us)
+void sql_debug_result(const char *name, const struct sql_rows *rows, int64_t us)
 {
     g_autoptr(GString) line = g_string_new(NULL);
     if (rows == NULL)
         g_string_append(line, "done");
     else if (rows->columns > 0)
         g_string_append_printf(line, "%zu %s", rows->count, rows->count == 1 ? "row" : "rows");
-    if (rows != NULL && (rows->columns == 0 || rows->changed > 0))
-        g_string_append_printf(line, "%s%lld changed", line->len > 0 ? ", " : "", (long long)rows->changed);
-    if (waited_us >= 0)
-        g_string_append_printf(line, ", waited %lld us", (long long)waited_us);
+    else
+        g_string_append_printf(line, "%lld changed", (long long)rows->changed);
+    if (us >= 0)
+        g_string_append_printf(line, ", %lld us", (long long)us);
     debug_line("sql: %s: %s", name, line->str);
 }
 
