@@ -7,6 +7,7 @@ literal, a quoted text of FETCH shown; a value of a step not marked as content; 
 the delivery; a shared session that keeps the account it was opened for; the log on standard output."""
 
 import base64
+import contextlib
 import json
 import re
 
@@ -237,11 +238,16 @@ def test_verbose(site):
 
 
 def test_by_the_service(site):
+    """Which accounts may change while it runs."""
     fake(site)
-    service = Service(site, workers=1, settings={"log.debug_accounts": SCUBA})
-    client = service.connect()
-    client.deliver(message(), DOUG)
-    client.deliver(message(), SCUBA)
+    service = Service(site, workers=1)
+    with contextlib.closing(service.connect()) as client:
+        client.deliver(message(), SCUBA)
+    assert not debug_lines(service.log())
+    service.renew({"log.debug_accounts": SCUBA})
+    with contextlib.closing(service.connect()) as client:
+        client.deliver(message(), DOUG)
+        client.deliver(message(), SCUBA)
     wait_until(lambda: "APPEND" in service.log(), "the delivery is logged")
     assert dialogues(service.log()) == {SCUBA}
 
