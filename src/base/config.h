@@ -118,7 +118,9 @@ struct config {
         enum log_to to;
         enum log_format format; /* on stderr */
         enum log_level level;
-        char *unrecorded; /* path of the counter (counter.h) of deferrals that the ledger does not have; "": none */
+        char *
+            debug_accounts; /* accounts and addresses whose deliveries are logged as at level debug (debug.h); "": none */
+        char *unrecorded;   /* path of the counter (counter.h) of deferrals that the ledger does not have; "": none */
     } log;
     /* Not settings themselves: */
     char *server; /* the NAME of the group [imap NAME] that is in force instead of [imap]; "": none */
@@ -175,6 +177,9 @@ void config_print(FILE *out, const struct config *config, enum config_print whic
 /* The same, one call for each: name is "group.name". */
 void config_tell(const struct config *config, enum config_print which,
                  void (*take)(void *context, const char *name, const char *value), void *context);
+
+/* database.conninfo as config_print shows it; a new string. */
+char *config_conninfo_shown(const struct config *config) OD_MUST;
 
 /* SHA-256, in hex, of all settings and the IMAP password, but not of the name of its file, which may be systemd's. To
  * be compared, and not shown: it depends on secrets. To be freed by the caller. */

@@ -29,6 +29,11 @@ static char *hide_secrets(const char *conninfo)
     return all != NULL ? all : base_strdup("***"); /* its matching has a limit */
 }
 
+char *config_conninfo_shown(const struct config *config)
+{
+    return hide_secrets(config->database.conninfo);
+}
+
 /* What a server has of its own. */
 static void tell_server(const struct config *config, const struct config *server,
                         void (*take)(void *context, const char *name, const char *value), void *context)

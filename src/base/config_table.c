@@ -98,6 +98,7 @@ const struct setting config_table[] = {
     CHOICE(log, to, "syslog", "where the log goes", "syslog", "stderr"),
     CHOICE(log, format, "text", "the form of what goes to stderr", "text", "json"),
     CHOICE(log, level, "info", "how much to log", "error", "warning", "info", "debug"),
+    STRING(log, debug_accounts, "", 0, "the accounts whose deliveries are logged in full"),
     STRING(log, unrecorded, "/var/lib/oncedrop/unrecorded", 0, "the file that counts what no ledger could record"),
     {.group = NULL},
 };

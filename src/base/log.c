@@ -28,6 +28,7 @@ static const struct {
     [LOG_LEVEL_ERROR] = {"error", "error: ", LOG_ERR},
     [LOG_LEVEL_WARNING] = {"warning", "warning: ", LOG_WARNING},
     [LOG_LEVEL_INFO] = {"info", "", LOG_INFO},
+    [LOG_LEVEL_DEBUG] = {"debug", "debug: ", LOG_DEBUG},
 };
 
 static enum log_format copy_format = LOG_FORMAT_TEXT;
@@ -80,8 +81,6 @@ static void write_line(enum log_level level, const char *format, va_list argumen
     int before = errno;
     char raw[LINE_LIMIT + 2] = "";
     char line[LINE_LIMIT + 1];
-    if (level > limit)
-        return;
     if (vsnprintf(raw, sizeof(raw), format, arguments) < 0)
         (void)snprintf(raw, sizeof(raw), "%s", format);
     make_line(raw, line);
@@ -97,13 +96,20 @@ static void write_line(enum log_level level, const char *format, va_list argumen
     { \
         va_list arguments; \
         va_start(arguments, format); \
-        write_line(level, format, arguments); \
+        if (level <= limit || level == LOG_LEVEL_DEBUG) \
+            write_line(level, format, arguments); \
         va_end(arguments); \
     }
 
 LOG_FUNCTION(log_error, LOG_LEVEL_ERROR)
 LOG_FUNCTION(log_warning, LOG_LEVEL_WARNING)
 LOG_FUNCTION(log_info, LOG_LEVEL_INFO)
+LOG_FUNCTION(log_debug, LOG_LEVEL_DEBUG)
+
+bool log_shows_debug(void)
+{
+    return limit >= LOG_LEVEL_DEBUG;
+}
 
 void log_fields(const struct log_line *line, const char *text)
 {

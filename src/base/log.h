@@ -21,6 +21,12 @@ void log_error(const char *format, ...) OD_PRINTF(1, 2);
 void log_warning(const char *format, ...) OD_PRINTF(1, 2);
 void log_info(const char *format, ...) OD_PRINTF(1, 2);
 
+/* Whatever the level is: base/debug.h decides. */
+void log_debug(const char *format, ...) OD_PRINTF(1, 2);
+
+/* Whether the level is debug. */
+bool log_shows_debug(void) OD_MUST;
+
 /* At level info. In the text of the line `text` is in parentheses, escaped as by log_escape_text; in JSON it is the
  * message. */
 void log_fields(const struct log_line *line, const char *text);

@@ -13,6 +13,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "base/debug.h"
 #include "base/log.h"
 #include "base/privilege.h"
 #include "base/terminal.h"
@@ -167,8 +168,10 @@ struct config *cmd_config_load(const struct cmd *cmd, int log_fd, struct fault *
         fault_prefix(fault, "%s", cmd->config_file);
         config_free(&config);
     }
-    if (config != NULL)
-        log_open(config->log.to, config->log.format, config->log.level, cmd->verbose, log_fd);
+    if (config == NULL)
+        return NULL;
+    log_open(config->log.to, config->log.format, config->log.level, cmd->verbose, log_fd);
+    debug_open(config->log.debug_accounts);
     return config;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/deadline.h"
+#include "base/debug.h"
 #include "base/log.h"
 #include "base/output.h"
 #include "delivery/answers.h"
@@ -229,6 +230,16 @@ void delivery_begin(struct delivery *delivery, struct fault *fault)
     delivery->decoding = decoding_start(request->message, level, fault);
 }
 
+/* The debug log, as far as the recipients' accounts are not needed for it. */
+static void begin_debug(const struct delivery_request *request)
+{
+    debug_begin(request->queue_id);
+    for (size_t i = 0; i < request->recipient_count; i++) {
+        debug_concerns(request->recipients[i].address, NULL);
+        debug_concerns(request->recipients[i].original, NULL);
+    }
+}
+
 static void begin_answers(struct delivery *delivery)
 {
     if (delivery->answers == NULL)
@@ -246,6 +257,7 @@ void delivery_run(struct delivery *delivery)
     struct fault fault;
     delivery_spent(delivery, PHASE_DATABASE);
     sessions_begin(request->sessions);
+    begin_debug(request);
     begin_answers(delivery);
     if (!request->dry_run)
         delivery_keep_log(delivery);
@@ -260,6 +272,7 @@ void delivery_run(struct delivery *delivery)
         delivery_refuse(delivery, OUTCOME_TROUBLE, fault.text);
     }
     log_keep(NULL, 0);
+    debug_end();
 }
 
 void delivery_refuse(struct delivery *delivery, enum outcome outcome, const char *text)

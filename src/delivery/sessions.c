@@ -341,6 +341,7 @@ struct mailbox *sessions_take(struct sessions *sessions, const struct config *co
         if (session == NULL)
             return NULL;
     }
+    mailbox_set_account(session->mailbox, account);
     *ret_kept = session->opened != sessions->delivery;
     return session->mailbox;
 }

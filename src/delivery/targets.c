@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/debug.h"
 #include "base/log.h"
 #include "decode/decode.h"
 #include "delivery/received.h"
@@ -87,6 +88,8 @@ static bool route_recipients(struct delivery *delivery, struct targets *targets)
                        fault.text);
             continue;
         }
+        debug_concerns(recipient->address, route->account);
+        debug_concerns(recipient->original, route->account);
         targets->recipients[i].account = route->account;
         targets->recipients[i].mailbox = route->inbox;
         targets->of_recipient[i] =
@@ -213,6 +216,8 @@ static bool add_sent(struct delivery *delivery, struct targets *targets)
     struct fault fault;
     enum route_result result = request->sender_route != NULL ? recorded_sender(delivery, &targets->sender, &fault)
                                                              : sender_route(delivery, &targets->sender, &fault);
+    if (result == ROUTE_OK)
+        debug_concerns(request->sender, targets->sender.account);
     if (result == ROUTE_OK)
         (void)add_target(targets, targets->sender.server, targets->sender.account, targets->sender.sent, NULL,
                          COPY_SENT);

@@ -108,6 +108,8 @@ static bool send_login(struct imap *imap, const char *login, const char *passwor
     return imap_send(imap, fault, "LOGIN %s %s", user, password) && imap_finish(imap, NULL, NULL, fault);
 }
 
+#define REPEATED "(the server's words repeat the password)"
+
 /* What was tried. */
 struct attempt {
     const struct config *config;
@@ -126,6 +128,12 @@ static bool fail_login(const struct attempt *it, const char *said, const char *w
                      *file != '\0' ? "file = " : "command", file);
 }
 
+/* Whether the server's words repeat what it was sent. */
+static bool repeats_secret(const struct attempt *it, const char *words)
+{
+    return strstr(words, it->secret) != NULL || strstr(words, it->password) != NULL;
+}
+
 /* What the server said, and its reason, unless that repeats what it was sent. */
 static bool fail_refused(const struct attempt *it, const struct imap *imap, const char *reason, struct fault *fault)
 {
@@ -133,8 +141,7 @@ static bool fail_refused(const struct attempt *it, const struct imap *imap, cons
     g_autofree char *decoded = reason != NULL ? (char *)g_base64_decode(reason, &size) : NULL;
     char *text OD_CLEANUP(base_free) =
         base_printf("%s%s%.*s", imap->reply.data, size > 0 ? " " : "", (int)size, size > 0 ? decoded : "");
-    bool tells = strstr(text, it->secret) != NULL || strstr(text, it->password) != NULL;
-    return fail_login(it, "refused", tells ? "(the server's words repeat the password)" : text, "", fault);
+    return fail_login(it, "refused", repeats_secret(it, text) ? REPEATED : text, "", fault);
 }
 
 const char *imap_login_name(const struct config *config, const char *account)
@@ -154,12 +161,16 @@ bool imap_login(struct imap *imap, const struct config *config, const char *logi
     char *reason OD_CLEANUP(base_free) = NULL;
     const struct attempt attempt = {config, login, password, secret};
     int64_t started = base_now_ms();
+    imap->debug.password = password;
+    imap->debug.secret = secret;
     bool answered = by_login ? send_login(imap, login, secret, fault)
                              : authenticate(imap, config, secret, &reason, fault);
+    imap->debug.password = imap->debug.secret = NULL;
     if (!answered) { /* Dovecot closes the connection for some accounts that do not exist */
         imap->refused = imap->ended || base_now_ms() - started < imap->timeout;
         if (imap->refused)
-            fail_login(&attempt, "not answered", fault->text, "some servers refuse a login this way: ", fault);
+            fail_login(&attempt, "not answered", repeats_secret(&attempt, fault->text) ? REPEATED : fault->text,
+                       "some servers refuse a login this way: ", fault);
         return false;
     }
     imap->refused = imap->reply.status == STATUS_NO;

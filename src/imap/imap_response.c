@@ -40,7 +40,7 @@ static bool keep_bytes(struct imap *imap, size_t n, struct fault *fault)
 static bool read_text_line(struct imap *imap, struct fault *fault)
 {
     const char *arrived, *end = NULL;
-    size_t length = 0;
+    size_t length = 0, start = imap->size;
     if (imap->budget < BUDGET_PER_LINE)
         return give_up_too_much(imap, fault);
     imap->budget -= BUDGET_PER_LINE;
@@ -58,6 +58,7 @@ static bool read_text_line(struct imap *imap, struct fault *fault)
     if (length > 1 && imap->bytes[imap->size - 1] == '\r')
         imap->size--;
     imap->bytes[imap->size] = '\0';
+    imap_debug_received(&imap->debug, imap->bytes, imap->bytes + start);
     return true;
 }
 
@@ -112,6 +113,7 @@ static bool read_literal(struct imap *imap, size_t literal, size_t start, struct
 {
     if (start > 0 && imap->bytes[start - 1] == '~') /* literal8, RFC 3516 */
         start--;
+    imap_debug_received_literal(&imap->debug, literal);
     bool is_body = start > 1 && memcmp(imap->bytes + start - 2, "] ", 2) == 0;
     return is_body && imap->body != NULL ? pass_literal(imap, literal, start, fault)
                                          : keep_literal(imap, literal, fault);

@@ -47,8 +47,12 @@ static bool start_tls(struct imap *imap, const struct config *config, struct fau
     bool early = imap_stream_unread(imap); /* whoever is in between may have sent it */
     if (early)
         fault_set(fault, "%s: the server sent data ahead of the TLS handshake", imap->where);
-    if (!early && imap_stream_secure(imap, config, fault))
+    if (!early && imap_stream_secure(imap, config, fault)) {
+        imap_debug_fact(&imap->debug, "TLS, certificate of %s, issued by %s", imap->certificate.subject,
+                        imap->certificate.issuer);
         return true;
+    }
+    imap_debug_fact(&imap->debug, "%s", fault->text);
     imap->ended = !imap_stream_connected(imap); /* as Courier does where there are too many already */
     imap_stream_drop(imap);                     /* nothing is sent over it */
     return false;
@@ -88,13 +92,25 @@ struct imap *imap_setup_new(const struct config *config)
     return imap;
 }
 
+void imap_set_account(struct imap *imap, const char *account)
+{
+    if (imap->debug.account != NULL && strcmp(imap->debug.account, account) == 0)
+        return;
+    free(imap->debug.account);
+    imap->debug.account = base_strdup(account);
+}
+
 bool imap_setup(struct imap *imap, const struct config *config, const char *account, struct fault *fault)
 {
     bool is_command = *config->imap.command != '\0';
     enum imap_tls tls = is_command ? IMAP_TLS_NONE : config->imap.tls;
+    imap_set_account(imap, account);
     int fd = get_socket(imap, config, account, fault);
-    if (fd < 0)
+    if (fd < 0) {
+        imap_debug_fact(&imap->debug, "%s", fault->text);
         return false;
+    }
+    imap_debug_fact(&imap->debug, "connected to %s", imap->where);
     imap_stream_open(imap, fd);
     if ((tls == IMAP_TLS_IMAPS && !start_tls(imap, config, fault)) || !is_greeted(imap, fault))
         return false;
@@ -118,6 +134,7 @@ void imap_setup_end_wait(struct imap **imap, int64_t ms)
     while (base_now_ms() < until && imap_response_read(it, &fault));
     imap_stream_drop(it);
     (void)imap_spawn_reap(&it->child);
+    free(it->debug.account);
     free(it->where);
     free(it->capabilities);
     free(it->farewell);

@@ -63,6 +63,7 @@ void imap_stream_drop(struct imap *imap)
 {
     if (imap->stream == NULL)
         return;
+    imap_debug_fact(&imap->debug, "connection closed");
     if (imap->stream->tls != NULL)
         imap->stream->tls->end(imap->stream->tls_session);
     else
@@ -76,6 +77,7 @@ bool imap_stream_give_up(struct imap *imap, struct fault *fault, const char *why
         fault_set(fault, "%s: %s: %s; it said: BYE %.200s", imap->where, imap->step, why, imap->farewell);
     else
         fault_set(fault, "%s: %s: %s", imap->where, imap->step, why);
+    imap_debug_fact(&imap->debug, "%s", fault->text);
     imap_stream_drop(imap);
     return false;
 }
@@ -172,7 +174,7 @@ static bool write_bytes(struct imap *imap, const void *bytes, size_t size)
     return true;
 }
 
-bool imap_stream_write(struct imap *imap, const struct iovec *pieces, size_t count)
+static bool write_pieces(struct imap *imap, const struct iovec *pieces, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (!write_bytes(imap, pieces[i].iov_base, pieces[i].iov_len))
@@ -181,12 +183,20 @@ bool imap_stream_write(struct imap *imap, const struct iovec *pieces, size_t cou
     return write_bytes(imap, "\r\n", 2) && flush_out(imap);
 }
 
+bool imap_stream_write(struct imap *imap, const struct iovec *pieces, size_t count)
+{
+    imap_debug_sent_literal(&imap->debug, pieces, count);
+    return write_pieces(imap, pieces, count);
+}
+
 bool imap_stream_line(struct imap *imap, const char *text, struct fault *fault)
 {
     if (imap->stream == NULL)
         return imap_stream_give_up(imap, fault, "the connection was lost earlier");
+    imap_debug_sent(&imap->debug, imap->tag, text);
+    const struct iovec line = {.iov_base = (char *)(uintptr_t)text, .iov_len = strlen(text)};
     int64_t started = base_now_ms();
     errno = 0;
-    bool sent = write_bytes(imap, text, strlen(text)) && imap_stream_write(imap, NULL, 0);
+    bool sent = write_pieces(imap, &line, 1);
     return sent || explain_stream_failure(imap, started, fault);
 }

@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 
 #include "base/base.h"
+#include "imap/imap_debug.h"
 #include "imap/imap_reply.h"
 #include "imap/imap_tls.h"
 
@@ -40,7 +41,8 @@ struct imap {
     size_t response_max; /* longest response allowed, including literals */
     imap_body *body;     /* receives what is fetched; may be NULL */
     void *body_context;
-    size_t responses;   /* to the current command so far */
+    size_t responses; /* to the current command so far */
+    struct imap_debug debug;
     size_t budget;      /* bytes that may still arrive for the current command, */
     size_t body_budget; /* and bytes that may go to `body` */
 };

@@ -35,6 +35,9 @@ bool mailbox_load(const struct config *config, struct fault *fault) OD_MUST;
 struct mailbox *mailbox_open(const struct config *config, const char *account, int64_t limit_ms,
                              struct fault *fault) OD_MUST;
 
+/* From here on the session is used for this account, of those that one login opens: for the debug log. */
+void mailbox_set_account(struct mailbox *mailbox, const char *account);
+
 /* Ends the session: sends LOGOUT without waiting for an answer, then closes the connection. In the middle of an APPEND
  * nothing is sent, as the server would take it for the literal. imap.command gets up to a second to end and is then
  * killed. Cannot fail. */

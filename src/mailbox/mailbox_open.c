@@ -126,6 +126,12 @@ struct mailbox *mailbox_open(const struct config *config, const char *account, i
     return mailbox;
 }
 
+void mailbox_set_account(struct mailbox *mailbox, const char *account)
+{
+    if (mailbox->shared)
+        imap_set_account(mailbox->imap, account);
+}
+
 bool mailbox_connected(const struct mailbox *mailbox)
 {
     return imap_stream_connected(mailbox->imap);

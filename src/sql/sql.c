@@ -6,19 +6,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/debug.h"
+#include "sql/sql_debug.h"
 #include "sql/sql_load.h"
+
+struct sql_added {
+    enum sql_step step; /* SQL_STEPS: a statement of the site's own */
+    int64_t took_us;    /* for the debug log, if the engine executes it when it is added */
+};
 
 struct sql {
     const struct sql_engine *engine;
     struct sql_session *session;
-    enum sql_step *added; /* [added_size]: the step of each mark; SQL_STEPS: a statement of the site's own */
+    struct sql_added *added; /* [added_size]: the step of each mark */
     size_t added_size;
+    size_t logged; /* for the debug log: the results before this mark are in it */
+    bool failed;   /* likewise: that a step of the batch failed is in it */
 };
 
 struct sql *sql_open(const struct config *config, const char *application, struct fault *fault)
 {
     const struct sql_engine *engine = sql_load(config, fault);
     struct sql_session *session = engine != NULL ? engine->open(config, application, fault) : NULL;
+    if (engine != NULL && debug_sql())
+        sql_debug_opened(engine, config, session != NULL, fault);
     if (session == NULL)
         return NULL;
     struct sql *sql = base_alloc(sizeof(*sql));
@@ -65,14 +76,67 @@ const char *sql_secured(const struct sql *sql, bool *ret_good)
     return sql->engine->secured(sql->session, ret_good);
 }
 
-static void note_added(struct sql *sql, enum sql_step step)
+/* Returns its mark. */
+static size_t note_added(struct sql *sql, enum sql_step step)
 {
     size_t mark = sql_mark(sql);
-    if (mark >= sql->added_size) {
-        sql->added_size = mark + 32;
-        sql->added = base_realloc(sql->added, sql->added_size * sizeof(*sql->added));
+    if (mark == 0) {
+        sql->logged = 0;
+        sql->failed = false;
     }
-    sql->added[mark] = step;
+    if (mark >= sql->added_size) {
+        size_t size = mark + 32;
+        sql->added = base_realloc(sql->added, size * sizeof(*sql->added));
+        for (; sql->added_size < size; sql->added_size++)
+            sql->added[sql->added_size] = (struct sql_added){.step = SQL_STEPS};
+    }
+    sql->added[mark] = (struct sql_added){.step = step};
+    return mark;
+}
+
+static void note_took(struct sql *sql, size_t mark, int64_t started_us)
+{
+    sql->added[mark].took_us = sql_debug_now_us() - started_us;
+}
+
+/* For the debug log. If the session is lost, a step may have no mark. */
+static const char *step_name(const struct sql *sql, size_t mark)
+{
+    if (mark >= sql_mark(sql) || mark >= sql->added_size)
+        return "batch";
+    enum sql_step step = sql->added[mark].step;
+    return step != SQL_STEPS ? sql->engine->steps[step].name : "route.account_query";
+}
+
+/* The fault is set only once for a batch. */
+static void log_failure(struct sql *sql, const char *name, const struct fault *fault)
+{
+    if (!sql->failed)
+        sql_debug_failed(name, fault);
+    sql->failed = true;
+}
+
+/* The result of the step with this mark, and that those before it are done. succeeded: else there is a fault. rows: NULL if they are
+ * not used. started_us: when the result was asked for. */
+static void log_result(struct sql *sql, size_t mark, bool succeeded, const struct sql_rows *rows, int64_t started_us,
+                       const struct fault *fault)
+{
+    int64_t waited_us = sql_debug_now_us() - started_us;
+    if (!succeeded) {
+        log_failure(sql, step_name(sql, mark), fault);
+        return;
+    }
+    for (; sql->logged < mark; sql->logged++)
+        sql_debug_result(step_name(sql, sql->logged), NULL,
+                         sql->engine->works_here ? sql->added[sql->logged].took_us : -1);
+    sql_debug_result(step_name(sql, mark), rows, sql->engine->works_here ? sql->added[mark].took_us : waited_us);
+    sql->logged = mark + 1;
+}
+
+/* 0 unless there is a debug log. */
+static int64_t now_us(void)
+{
+    return debug_sql() ? sql_debug_now_us() : 0;
 }
 
 void sql_add(struct sql *sql, enum sql_step step, const struct sql_value *values)
@@ -80,19 +144,32 @@ void sql_add(struct sql *sql, enum sql_step step, const struct sql_value *values
     for (size_t i = 0; i < sql->engine->steps[step].takes; i++)
         if (values[i].kind == SQL_KIND_FORGOTTEN)
             abort();
-    note_added(sql, step);
+    size_t mark = note_added(sql, step);
+    if (debug_sql())
+        sql_debug_added(&sql->engine->steps[step], values);
+    int64_t started_us = now_us();
     sql->engine->add(sql->session, step, values);
+    if (debug_sql())
+        note_took(sql, mark, started_us);
 }
 
 void sql_add_text(struct sql *sql, const char *text, struct sql_value value)
 {
-    note_added(sql, SQL_STEPS);
+    size_t mark = note_added(sql, SQL_STEPS);
+    if (debug_sql())
+        sql_debug_added_text(&value);
+    int64_t started_us = now_us();
     sql->engine->add_text(sql->session, text, value);
+    if (debug_sql())
+        note_took(sql, mark, started_us);
 }
 
 bool sql_send(struct sql *sql, struct fault *fault)
 {
-    return sql->engine->send(sql->session, fault);
+    bool sent = sql->engine->send(sql->session, fault);
+    if (debug_sql() && !sent)
+        log_failure(sql, "batch", fault);
+    return sent;
 }
 
 size_t sql_mark(const struct sql *sql)
@@ -102,8 +179,11 @@ size_t sql_mark(const struct sql *sql)
 
 struct sql_rows *sql_take(struct sql *sql, size_t mark, struct fault *fault)
 {
+    int64_t started_us = now_us();
     struct sql_rows *rows = sql->engine->take(sql->session, mark, fault);
-    enum sql_step step = mark < sql->added_size ? sql->added[mark] : SQL_STEPS;
+    if (debug_sql())
+        log_result(sql, mark, rows != NULL, rows, started_us, fault);
+    enum sql_step step = mark < sql->added_size ? sql->added[mark].step : SQL_STEPS;
     if (rows == NULL || step == SQL_STEPS)
         return rows;
     const struct sql_step_text *text = &sql->engine->steps[step];
@@ -117,12 +197,20 @@ struct sql_rows *sql_take(struct sql *sql, size_t mark, struct fault *fault)
 
 bool sql_passed(struct sql *sql, size_t mark, struct fault *fault)
 {
-    return sql->engine->passed(sql->session, mark, fault);
+    int64_t started_us = now_us();
+    bool passed = sql->engine->passed(sql->session, mark, fault);
+    if (debug_sql() && mark > sql->logged)
+        log_result(sql, mark - 1, passed, NULL, started_us, fault);
+    return passed;
 }
 
 bool sql_committed(struct sql *sql, size_t mark, struct fault *fault)
 {
-    return sql->engine->committed(sql->session, mark, fault);
+    int64_t started_us = now_us();
+    bool committed = sql->engine->committed(sql->session, mark, fault);
+    if (debug_sql())
+        log_result(sql, mark, committed, NULL, started_us, fault);
+    return committed;
 }
 
 bool sql_finish(struct sql *sql)
@@ -132,5 +220,7 @@ bool sql_finish(struct sql *sql)
 
 bool sql_script(struct sql *sql, const char *text, struct fault *fault)
 {
+    if (debug_sql())
+        debug_line("sql: a script of %zu bytes", strlen(text));
     return sql->engine->script(sql->session, text, fault);
 }

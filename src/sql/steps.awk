@@ -8,7 +8,8 @@
 # A file consists of paragraphs, which end with an empty line:
 #
 #    -- NAME: what it does                        a step; then its text
-#    -- takes: NAME...                            its values, which stand in the text as :NAME; several lines add up
+#    -- takes: NAME[:content]...                  its values, which stand in the text as :NAME; several lines add up. content: of
+#                                                 the message; the debug log has only its size
 #    -- gives: NAME[:TYPE]...                     its columns; likewise. TYPE: truth, number, json, bytes; else it is as the value is
 #    -- then                                      between statements: the rows are the last one's
 #    -- word NAME: what it means                  @NAME@ stands for the text, and @NAME(X)@ for it with X in place of {};
@@ -122,6 +123,8 @@ FNR == 1 && NR > 1 { end_paragraph() }
 /^-- takes: / {
     list_takes = list_takes (list_takes == "" ? "" : " ") substr($0, 11)
     taken = split(list_takes, takes, / +/)
+    for (i = 1; i <= taken; i++)
+        sub(/:content$/, "", takes[i])
     next
 }
 /^-- gives: / { list_gives = list_gives (list_gives == "" ? "" : " ") substr($0, 11); next }
@@ -196,6 +199,7 @@ END {
         print "    SQL_STEPS\n};"
         for (i = 1; i <= steps; i++) {
             members = takes_of[order[i]]
+            gsub(/:content/, "", members)
             gsub(/ +/, ", ", members)
             printf "struct sql_takes_%s {%s};\n", order[i], (members == "" ? "" : " struct sql_value " members "; ")
             columns_of(order[i])
@@ -210,8 +214,8 @@ END {
                 printf "%s: there is no step %s\n", folder, order[i] > "/dev/stderr"
                 exit 1
             }
-            printf "    [SQL_STEP_%s] = {\"%s\", %d, \"%s\",%s},\n", order[i], order[i], split(takes_of[order[i]], list, / +/),
-                   types_of(gives_of[order[i]]), texts[folder, order[i]]
+            printf "    [SQL_STEP_%s] = {\"%s\", %d, \"%s\", \"%s\",%s},\n", order[i], order[i], split(takes_of[order[i]], list, / +/),
+                   takes_of[order[i]], types_of(gives_of[order[i]]), texts[folder, order[i]]
         }
         print "};"
     }

@@ -119,7 +119,7 @@ class FakeImap:
             self.answer(client, "GREETING", "*", b"")
             while True:
                 words = client.line().split(b" ", 2)
-                name = words[1].decode().upper() if len(words) > 1 else ""
+                name = words[1].decode(errors="replace").upper() if len(words) > 1 else ""
                 arguments = words[2] if len(words) > 2 else b""
                 if name == "UID":
                     name, _, arguments = arguments.partition(b" ")

@@ -133,6 +133,11 @@ bool mailbox_connected(const struct mailbox *mailbox)
     return !world.current->dead && (there || !fault_loss_is_seen());
 }
 
+void mailbox_set_account(struct mailbox *mailbox, const char *account)
+{
+    (void)mailbox, (void)account;
+}
+
 unsigned imap_account(const struct mailbox *mailbox)
 {
     return mailbox->account;

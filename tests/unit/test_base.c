@@ -54,7 +54,7 @@ void __syslog_chk(int priority, int flag, const char *format, ...)
     va_end(arguments);
 }
 
-enum { MAIL_ERR = 2 << 3 | 3, MAIL_WARNING = 2 << 3 | 4, MAIL_INFO = 2 << 3 | 6 };
+enum { MAIL_ERR = 2 << 3 | 3, MAIL_WARNING = 2 << 3 | 4, MAIL_INFO = 2 << 3 | 6, MAIL_DEBUG = 2 << 3 | 7 };
 
 static void test_memory(void **state)
 {
@@ -329,6 +329,8 @@ static void test_log_targets(void **state)
         log_warning("w");
         log_info("i");
         assert_int_equal(errno, E2BIG);
+        assert_int_equal(log_shows_debug(),
+                         cases[i].level == LOG_LEVEL_DEBUG || (cases[i].level == LOG_LEVEL_INFO && cases[i].verbose));
         unsigned lines = 0;
         for (const char *at = written(fd); (at = strchr(at, '\n')) != NULL; at++)
             lines++;
@@ -354,6 +356,9 @@ static void test_log_line(void **state)
     log_info("%s", "status=stored");
     assert_int_equal(sys_priority, MAIL_INFO);
     assert_string_equal(sys_line, "status=stored");
+    log_debug("%s", "whatever the level is");
+    assert_int_equal(sys_priority, MAIL_DEBUG);
+    assert_string_equal(sys_line, "debug: whatever the level is");
 
     text = base_alloc(5000);
     memset(text, 'a', 2000);

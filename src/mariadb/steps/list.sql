@@ -36,7 +36,7 @@ END
 
 -- list: copies, newest first. Each value is a filter, and its condition stands there only if it is asked for, so that an
 -- index can be used; what is shown of a copy is looked up for those that are. Postfix's time has whole seconds
--- takes: state unfinished since_ms since until_ms until recipient sender mailbox subject message_id queue_id delay_ms limit
+-- takes: state unfinished since_ms since until_ms until recipient sender mailbox subject:content message_id queue_id delay_ms limit
 -- gives: at state queue_id account delay:number mailbox subject from sender message_id uid role recipients attempt error
 SET @since = coalesce(@ago(:since_ms)@, @seconds_at(:since)@), @until = coalesce(@ago(:until_ms)@, @seconds_at(:until)@)
 -- then

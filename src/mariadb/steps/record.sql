@@ -1,7 +1,7 @@
 -- What is there already stays as it is: IGNORE would also ignore that something does not fit.
 
 -- record_message: records a message, unless another delivery has
--- takes: identity digest lock_key message_id sender from subject date size in_reply_to references received_at
+-- takes: identity digest lock_key message_id sender from subject:content date size in_reply_to references received_at
 INSERT INTO message (identity, digest, lock_key, message_id, sender, "from", subject, date,
 size, in_reply_to, "references", received_at)
 VALUES (:identity, :digest, :lock_key, :message_id, :sender, :from, :subject, @of_seconds(:date)@,
@@ -10,13 +10,13 @@ VALUES (:identity, :digest, :lock_key, :message_id, :sender, :from, :subject, @o
 SET @message = LAST_INSERT_ID()
 
 -- record_addresses: the addresses of its header; the lists are columns of the table
--- takes: identity digest roles positions groups names addresses
+-- takes: identity digest roles positions groups:content names:content addresses
 INSERT INTO address (message, role, "position", "group", name, address)
 VALUES (@message, :roles, :positions, :groups, :names, :addresses)
 ON DUPLICATE KEY UPDATE "group" = address."group"
 
 -- record_part: one of its parts
--- takes: identity digest path type charset disposition filename size sha256 content
+-- takes: identity digest path type charset disposition filename:content size sha256 content:content
 INSERT INTO part (message, path, type, charset, disposition, filename, size, sha256, text)
 VALUES (@message, :path, :type, :charset, :disposition, :filename, :size, :sha256, :content) ON DUPLICATE KEY UPDATE charset = part.charset
 

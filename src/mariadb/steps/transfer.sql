@@ -10,7 +10,7 @@ FROM message WHERE id > :id
 ORDER BY id LIMIT :most
 
 -- load_message: one of them
--- takes: id identity digest lock_key message_id sender from subject date size in_reply_to references received_at
+-- takes: id identity digest lock_key message_id sender from subject:content date size in_reply_to references received_at
 INSERT INTO message (id, identity, digest, lock_key, message_id, sender, "from", subject, date, size,
 in_reply_to, "references", received_at)
 VALUES (:id, :identity, :digest, :lock_key, :message_id, :sender, :from, :subject, @moment(:date)@, :size, :in_reply_to,
@@ -24,7 +24,7 @@ FROM address WHERE message >= :message AND (message, role, "position") > (:messa
 ORDER BY message, role, "position" LIMIT :most
 
 -- load_address: one of them
--- takes: message role position group name address
+-- takes: message role position group:content name:content address
 INSERT INTO address (message, role, "position", "group", name, address)
 VALUES (:message, :role, :position, :group, :name, :address)
 
@@ -36,7 +36,7 @@ FROM part WHERE message >= :message AND (message, path) > (:message, :path)
 ORDER BY message, path LIMIT :most
 
 -- load_part: one of them
--- takes: message path type charset disposition filename size sha256 text
+-- takes: message path type charset disposition filename:content size sha256 text:content
 INSERT INTO part (message, path, type, charset, disposition, filename, size, sha256, text)
 VALUES (:message, :path, :type, :charset, :disposition, :filename, :size, :sha256, :text)
 

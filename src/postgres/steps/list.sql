@@ -7,7 +7,7 @@ pg_catalog.to_timestamp(pg_catalog.ltrim({}::text, '@')::double precision)
 
 -- list: copies, newest first. Each value is a filter, and its condition stands there only if it is asked for, so that an
 -- index can be used. Postfix's time has whole seconds
--- takes: state unfinished since_ms since until_ms until recipient sender mailbox subject message_id queue_id delay_ms limit
+-- takes: state unfinished since_ms since until_ms until recipient sender mailbox subject:content message_id queue_id delay_ms limit
 -- gives: at state queue_id account delay:number mailbox subject from sender message_id uid role recipients attempt error
 SELECT @utc(r.at)@ AS at, c.state, coalesce(t.queue_id, o.queue_id) AS queue_id, c.account,
 round(extract(epoch FROM @delay@)::numeric, 3) AS delay, c.mailbox, m.subject, m."from", m.sender, m.message_id, c.uid,

@@ -13,7 +13,7 @@ FROM @schema@.message WHERE id > :id::bigint
 ORDER BY id LIMIT :most::bigint
 
 -- load_message: one of them
--- takes: id identity digest lock_key message_id sender from subject date size in_reply_to references received_at
+-- takes: id identity digest lock_key message_id sender from subject:content date size in_reply_to references received_at
 INSERT INTO @schema@.message (id, identity, digest, lock_key, message_id, sender, "from", subject, date, size,
 in_reply_to, "references", received_at)
 OVERRIDING SYSTEM VALUE
@@ -28,7 +28,7 @@ FROM @schema@.address WHERE (message, role, position) > (:message::bigint, :role
 ORDER BY message, role, position LIMIT :most::bigint
 
 -- load_address: one of them
--- takes: message role position group name address
+-- takes: message role position group:content name:content address
 INSERT INTO @schema@.address (message, role, position, "group", name, address)
 VALUES (:message, :role, :position, :group, :name, :address)
 
@@ -40,7 +40,7 @@ FROM @schema@.part WHERE (message, path COLLATE "C") > (:message::bigint, :path:
 ORDER BY message, path COLLATE "C" LIMIT :most::bigint
 
 -- load_part: one of them
--- takes: message path type charset disposition filename size sha256 text
+-- takes: message path type charset disposition filename:content size sha256 text:content
 INSERT INTO @schema@.part (message, path, type, charset, disposition, filename, size, sha256, text)
 VALUES (:message, :path, :type, :charset, :disposition, :filename, :size, :sha256, :text)
 

@@ -26,7 +26,7 @@ GLOB ('*' || replace({}, '\^', '^') || '*')
 -- list: copies, newest first. Each value is a filter, and its condition stands there only if it is asked for; what is shown
 -- of a copy is looked up for those that are. Postfix's time has whole seconds. Copies that are not stored have an index,
 -- which is used only by a condition that says so in its words
--- takes: state unfinished since_ms since until_ms until recipient sender mailbox subject message_id queue_id delay_ms limit
+-- takes: state unfinished since_ms since until_ms until recipient sender mailbox subject:content message_id queue_id delay_ms limit
 -- gives: at state queue_id account delay:number mailbox subject from sender message_id uid role recipients attempt error
 SELECT @utc(@first_try@)@ AS at, c.state, coalesce(t.queue_id, o.queue_id) AS queue_id, c.account,
 printf('%.3f', @delay@ / 1000000.0) AS delay, c.mailbox, m.subject, m."from", m.sender, m.message_id, c.uid,
