@@ -59,6 +59,11 @@ void decode_addresses(struct decoded *decoded, GMimeParserOptions *options, cons
 /* A new string: the address of the first mailbox in a From field's value, or NULL. */
 char *decode_first_address(GMimeParserOptions *options, const char *value) OD_MUST;
 
+/* Finds the addresses in a piece of an address field, between two commas; mostly there is one. Calls `found` for each, with
+ * the name before it, or the comment behind it, as they are in the field: "" if there is none. */
+typedef void (*decode_mailbox_found)(void *context, const char *name, const char *address);
+void decode_mailbox_find(const char *text, decode_mailbox_found found, void *context);
+
 /* decode_plain_mailbox.c: adds the mailboxes of a field's value, if all of them are simple (decode_plain.h); false: they are
  * not, and what was added so far stays. */
 bool decode_plain_mailboxes(struct decoded *decoded, const char *role, const char *value) OD_MUST;
