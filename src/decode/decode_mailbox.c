@@ -35,8 +35,7 @@ static size_t enclosed_length(const char *text, char open, char close)
     return end;
 }
 
-/* Length of the next character, or of what must not be taken apart. */
-static size_t unit_length(const char *text)
+size_t decode_unit_length(const char *text)
 {
     switch (*text) {
     case '"':
@@ -77,7 +76,7 @@ static void split(const char *text, struct piece *piece)
     bool inside = false, closed = false;
 
     for (size_t n; *text != '\0'; text += n) {
-        n = unit_length(text);
+        n = decode_unit_length(text);
         if (*text == '<' && !closed) {
             inside = piece->has_bracket = true;
         } else if (*text == '>' || *text == '<') {
@@ -111,7 +110,7 @@ static GString *cleaned(const char *text)
         n = free_blanks(text, out->len > 0 ? out->str + out->len - 1 : NULL);
         if (n > 0)
             continue;
-        n = unit_length(text);
+        n = decode_unit_length(text);
         if (*text == ':' && out->str[0] == '@')
             g_string_truncate(out, 0);
         else
@@ -128,7 +127,7 @@ static size_t word_length(const char *text, bool *ret_at)
     *ret_at = false;
     while (text[length] != '\0' && strchr(" \t\r\n", text[length]) == NULL) {
         *ret_at |= text[length] == '@';
-        length += unit_length(text + length);
+        length += decode_unit_length(text + length);
     }
     return length;
 }
