@@ -1,54 +1,89 @@
 /* SPDX-License-Identifier: ISC
  *
- * Address fields. The list is split into addresses here, and gmime gets them one by one: its parser recurses into
- * nested groups and takes time quadratic in the length of a list. */
+ * Address fields. gmime's parser is not used: it drops addresses to which mail is delivered, recurses into nested groups,
+ * and takes time quadratic in the length of a list. */
 #include <string.h>
 
 #include "decode/decode_internal.h"
 
-/* Length up to the ',' ';' or ':' that ends an address or a group name, except inside quotes, comments and brackets. If
- * one of those is not closed, everything up to the end. */
-static size_t piece_length(const char *text)
+/* The last of each character that closes something: what opens behind it is not closed, and meant as it stands. */
+struct closings {
+    const char *quote, *comment, *bracket, *literal;
+};
+
+static struct closings closings_of(const char *text)
+{
+    return (struct closings){strrchr(text, '"'), strrchr(text, ')'), strrchr(text, '>'), strrchr(text, ']')};
+}
+
+/* What closes what opens at `at`; '\0': nothing does. */
+static char closing_of(const char *at, const struct closings *last)
+{
+    switch (*at) {
+    case '"':
+        return at < last->quote ? '"' : '\0';
+    case '(':
+        return at < last->comment ? ')' : '\0';
+    case '<':
+        return at < last->bracket ? '>' : '\0';
+    case '[':
+        return at < last->literal ? ']' : '\0';
+    default:
+        return '\0';
+    }
+}
+
+/* Length up to the ',' ';' or ':' that ends an address or a group name, except inside quotes, comments and brackets. There
+ * is no @ in a group name. */
+static size_t piece_length(const char *text, const struct closings *last)
 {
     char closing = '\0';
+    bool has_at = false;
     size_t i, depth = 0;
 
     for (i = 0; text[i]; i++) {
         if (text[i] == '\\' && text[i + 1])
             i++;
-        else if (text[i] == '(' && (closing == '\0' || closing == ')'))
-            closing = ')', depth++;
-        else if (closing == ')')
-            closing = text[i] == ')' && --depth == 0 ? '\0' : ')';
+        else if (closing == ')' && text[i] == '(')
+            depth++;
         else if (closing != '\0')
-            closing = text[i] == closing ? '\0' : closing;
-        else if (text[i] == '"')
-            closing = '"';
-        else if (text[i] == '<')
-            closing = '>';
-        else if (text[i] == '[')
-            closing = ']';
-        else if (strchr(",;:", text[i]) != NULL)
+            closing = text[i] != closing || (closing == ')' && --depth > 0) ? closing : '\0';
+        else if (text[i] == ',' || text[i] == ';' || (text[i] == ':' && !has_at))
             break;
+        else if ((closing = closing_of(text + i, last)) == ')')
+            depth = 1;
+        has_at |= text[i] == '@' && closing == '\0';
     }
     return i;
 }
 
-static char *decoded_phrase(GMimeParserOptions *options, char *phrase)
+/* A new string; NULL: there is no name. */
+static char *decoded_phrase(GMimeParserOptions *options, const char *text)
 {
-    g_strstrip(phrase);
+    char *phrase OD_CLEANUP(base_free) = g_strstrip(decode_to_utf8(text, strlen(text), NULL, 3 * DECODE_ADDRESS_MAX));
+
     g_mime_utils_unquote_string(phrase);
     char *joined OD_CLEANUP(base_free) = decode_join_words(phrase);
     return decode_take(g_mime_utils_header_decode_phrase(options, joined));
 }
 
-/* A new string: as written, except that the domain is in lower case. */
+/* A new string: as written, except that the domain is in lower case, in the letters that "xn--" stands for, and without a
+ * dot at its end. */
 static char *normal_address(const char *address)
 {
-    char *copy = decode_scrub(address, strlen(address));
+    size_t length = strlen(address);
+    bool dot = g_str_has_suffix(address, ".") && strchr(address, '@') != NULL && !g_str_has_suffix(address, "..");
+    char *copy = decode_scrub(address, length - dot), *domain = strrchr(copy, '@');
 
-    for (char *at = strrchr(copy, '@'); at != NULL && *at; at++)
+    for (char *at = domain; at != NULL && *at; at++)
         *at = g_ascii_tolower(*at);
+    char *unicode = domain != NULL && strstr(domain, "xn--") != NULL ? g_hostname_to_unicode(domain + 1) : NULL;
+    if (unicode != NULL) {
+        char *ascii = copy;
+        copy = base_printf("%.*s@%s", (int)(domain - ascii), ascii, unicode);
+        base_free(&ascii);
+    }
+    g_free(unicode);
     return copy;
 }
 
@@ -59,69 +94,55 @@ struct field {
     const char *role;
     size_t most; /* of decoded->addresses */
     int position;
+    char *group; /* in which the next address is */
 };
 
-static void add_mailbox(struct field *field, InternetAddress *mailbox, const char *group)
+/* A decode_mailbox_found. */
+static void add_mailbox(void *context, const char *name, const char *address)
 {
-    const char *address = internet_address_mailbox_get_addr(INTERNET_ADDRESS_MAILBOX(mailbox));
-
-    if (address == NULL || *address == '\0')
+    struct field *field = context;
+    if (field->decoded->address_count >= field->most)
         return;
     *decoded_add_address(field->decoded) = (struct decoded_address){
         .role = field->role,
         .position = ++field->position,
-        .group = base_strdup(group),
-        .name = decode_copy(internet_address_get_name(mailbox)),
+        .group = base_strdup(field->group),
+        .name = decoded_phrase(field->options, name),
         .address = normal_address(address),
     };
 }
 
-static void add_mailboxes(struct field *field, const char *piece, const char *group)
-{
-    char *joined OD_CLEANUP(base_free) = decode_join_words(piece);
-    InternetAddressList *list = internet_address_list_parse(field->options, joined);
-    int count = list != NULL ? internet_address_list_length(list) : 0;
-
-    for (int i = 0; i < count && field->decoded->address_count < field->most; i++) {
-        InternetAddress *address = internet_address_list_get_address(list, i);
-
-        if (INTERNET_ADDRESS_IS_MAILBOX(address))
-            add_mailbox(field, address, group);
-    }
-    if (list != NULL)
-        g_object_unref(list);
-}
-
 static void read_addresses(struct field *field, const char *value)
 {
-    char *group OD_CLEANUP(base_free) = NULL;
+    const struct closings last = closings_of(value);
 
     while (*value && field->decoded->address_count < field->most) {
-        size_t length = piece_length(value);
+        size_t length = piece_length(value, &last);
         char *piece OD_CLEANUP(base_free) = base_strndup(value, MIN(length, DECODE_ADDRESS_MAX));
         char end = value[length];
 
         if (end == ':') {
-            base_free(&group);
-            group = decoded_phrase(field->options, piece);
+            base_free(&field->group);
+            field->group = decoded_phrase(field->options, piece);
         } else {
-            add_mailboxes(field, piece, group);
+            decode_mailbox_find(piece, add_mailbox, field);
         }
         if (end == ';')
-            base_free(&group);
+            base_free(&field->group);
         value += length + (end != '\0');
     }
+    base_free(&field->group);
 }
 
 void decode_addresses(struct decoded *decoded, GMimeParserOptions *options, const char *role, const char *value)
 {
-    read_addresses(&(struct field){decoded, options, role, DECODE_ADDRESSES_MAX, 0}, value);
+    read_addresses(&(struct field){decoded, options, role, DECODE_ADDRESSES_MAX, 0, NULL}, value);
 }
 
 char *decode_first_address(GMimeParserOptions *options, const char *value)
 {
     struct decoded *first OD_CLEANUP(decoded_free) = decoded_new();
 
-    read_addresses(&(struct field){first, options, NULL, 1, 0}, value);
+    read_addresses(&(struct field){first, options, NULL, 1, 0, NULL}, value);
     return first->address_count > 0 ? g_steal_pointer(&first->addresses[0].address) : NULL;
 }

@@ -52,19 +52,12 @@ static char *lower_case(char *text)
     return text;
 }
 
-/* A missing type is the default type; an invalid one is text (RFC 2045, 5.2). */
-static const char *type_or_default(const char *value, const char *default_type)
-{
-    if (value == NULL || *value == '\0')
-        return default_type;
-    return strchr(value, '/') != NULL ? value : "text/plain";
-}
-
 static void read_type(struct decode_fields *fields, struct decode_span header, const char *default_type,
                       struct decode_entity *entity)
 {
     char *value OD_CLEANUP(base_free) = read_value(fields, header, "Content-Type");
-    GMimeContentType *type = g_mime_content_type_parse(fields->options, type_or_default(value, default_type));
+    char *repaired OD_CLEANUP(base_free) = value != NULL && *value != '\0' ? decode_repair(value, true) : NULL;
+    GMimeContentType *type = g_mime_content_type_parse(fields->options, repaired != NULL ? repaired : default_type);
     const char *boundary = g_mime_content_type_get_parameter(type, "boundary");
 
     entity->part.type = lower_case(decode_take(g_mime_content_type_get_mime_type(type)));
@@ -83,7 +76,8 @@ static void read_disposition(struct decode_fields *fields, struct decode_span he
 
     if (value == NULL)
         return;
-    GMimeContentDisposition *disposition = g_mime_content_disposition_parse(fields->options, value);
+    char *repaired OD_CLEANUP(base_free) = decode_repair(value, false);
+    GMimeContentDisposition *disposition = g_mime_content_disposition_parse(fields->options, repaired);
     entity->part.disposition = lower_case(decode_copy(g_mime_content_disposition_get_disposition(disposition)));
     const char *filename = g_mime_content_disposition_get_parameter(disposition, "filename");
     if (filename != NULL && *filename) {
@@ -100,8 +94,8 @@ void decode_entity_read(struct decode_fields *fields, struct decode_span span, c
     char *encoding OD_CLEANUP(base_free) = read_value(fields, header, "Content-Transfer-Encoding");
 
     entity->body = (struct decode_span){header.end, span.end};
-    entity->encoding = encoding != NULL ? g_mime_content_encoding_from_string(encoding)
-                                        : GMIME_CONTENT_ENCODING_DEFAULT;
+    char *word OD_CLEANUP(base_free) = encoding != NULL ? decode_first_word(encoding) : NULL;
+    entity->encoding = word != NULL ? g_mime_content_encoding_from_string(word) : GMIME_CONTENT_ENCODING_DEFAULT;
     read_type(fields, header, default_type, entity);
     read_disposition(fields, header, entity);
 }

@@ -59,6 +59,24 @@ void decode_addresses(struct decoded *decoded, GMimeParserOptions *options, cons
 /* A new string: the address of the first mailbox in a From field's value, or NULL. */
 char *decode_first_address(GMimeParserOptions *options, const char *value) OD_MUST;
 
+/* Finds the addresses in a piece of an address field, between two commas; mostly there is one. Calls `found` for each, with
+ * the name before it, or the comment behind it, as they are in the field: "" if there is none. */
+typedef void (*decode_mailbox_found)(void *context, const char *name, const char *address);
+void decode_mailbox_find(const char *text, decode_mailbox_found found, void *context);
+
+/* decode_mailbox.c: length of the next character in a field, or of what must not be taken apart: a quoted string, a comment,
+ * a domain literal, a quoted pair. Of one that is not closed only the first character counts. */
+size_t decode_unit_length(const char *text) OD_MUST;
+
+/* decode_parameters.c: a new string, a field of a type and parameters as gmime reads it: without what is no parameter, with
+ * quotes closed, and with the semicolon before the first parameter.
+ *
+ * media_type  of Content-Type: a type without a subtype becomes text/plain (RFC 2045, 5.2) */
+char *decode_repair(const char *value, bool media_type) OD_MUST;
+
+/* A new string: the first word of a value, without comments and quotes. */
+char *decode_first_word(const char *value) OD_MUST;
+
 /* decode_plain_mailbox.c: adds the mailboxes of a field's value, if all of them are simple (decode_plain.h); false: they are
  * not, and what was added so far stays. */
 bool decode_plain_mailboxes(struct decoded *decoded, const char *role, const char *value) OD_MUST;

@@ -18,8 +18,8 @@ struct message {
     const unsigned char *data;                 /* normalised bytes; in memory, or a mapped unlinked temporary file */
     size_t size;                               /* of data */
     size_t header_size;                        /* up to and including the empty line; size if there is none */
-    unsigned char digest[MESSAGE_DIGEST_SIZE]; /* content digest; several CRs before an LF count as one, and those
-                                                  at the end do not count: some servers drop them */
+    unsigned char digest[MESSAGE_DIGEST_SIZE]; /* content digest (message_digest.h); several CRs before an LF count
+                                                  as one, and those at the end do not count: some servers drop them */
     size_t content_size;                       /* number of bytes digested: a copy may have more, added by transport */
     const char *id_bytes; /* the Message-ID in data, between '<' and the last '>', folded as it is; NULL if missing,
                              empty or damaged */

@@ -20,8 +20,12 @@ struct hash {
 struct message_digest {
     struct hash hash;
     struct hash before; /* the state before a name that may still be left out; sha256 is NULL if there is none */
+    struct hash solid;  /* the state before the white space that is last so far in a field; likewise */
     const char *const *ignore;
     struct message_scan scan;
+    bool in_field;
+    bool line_ended;     /* a line of the field: if another one continues it, this is a fold, ... */
+    bool folded;         /* ... behind which there were only blanks so far */
     bool left_out;       /* whether to leave out the field of the current line */
     size_t held, room;   /* of the current name: bytes known; not hashed unless `before` is set */
     unsigned char *name; /* [room]: as long as the longest name to compare with */
@@ -32,10 +36,17 @@ struct message_digest {
 /* clang-format off */
 static const char *const transport_fields[] = {
     /* MTAs and mail stores */
-    "Return-Path", "Received", "Delivered-To", "X-Original-To", "Envelope-To", "Delivery-date", "X-Envelope-From",
-    "X-Envelope-To", "X-Authentication-Warning", "X-Host-Lookup-Failed", "X-Sieve", "X-Cyrus-Session-Id", "X-getmail-*",
+    "Return-Path", "Received", "Delivered-To", "X-Original-To", "Envelope-To", "Delivery-date", "X-Host-Lookup-Failed",
+    "X-Envelope-From", "X-Envelope-To", "X-Authentication-Warning", "X-Sieve", "X-Cyrus-Session-Id", "X-getmail-*",
+    "X-Stalwart-*",
+    /* Exchange and Microsoft 365 */
     "X-MS-Exchange-Organization-*", "X-MS-Exchange-CrossTenant-*", "X-MS-Exchange-Transport-*",
-    "X-Microsoft-Antispam*", "X-Forefront-Antispam-Report*",
+    "X-MS-Exchange-AntiSpam-*", "X-MS-Exchange-SkipListedInternetSender", "X-MS-Office365-Filtering-*",
+    "X-MS-TrafficTypeDiagnostic", "X-MS-PublicTrafficType", "X-EOPAttributedMessage", "X-EOPTenantAttributedMessage",
+    "X-Microsoft-Antispam*", "X-Forefront-Antispam-Report*", "X-Exchange-Antispam-Report*", "X-OriginalArrivalTime",
+    /* Gmail and Amazon SES */
+    "X-Received", "X-Gm-*", "X-Google-Smtp-Source", "X-Forwarded-Encrypted", "X-Forwarded-To", "X-Forwarded-For",
+    "X-SES-*",
     /* who checks where a message is from */
     "Authentication-Results", "Authentication-Results-Original", "Original-Authentication-Results",
     "Old-Authentication-Results", "X-Authentication-Results", "X-Original-Authentication-Results", "Received-SPF",
@@ -44,6 +55,11 @@ static const char *const transport_fields[] = {
     "X-Spam", "X-Spam-*", "X-Spam_*", "X-Spamd-*", "X-Rspamd-*", "X-Stat-Signature", "X-OS-Fingerprint", "Deliver-To",
     "X-Amavis-*", "X-Quarantine-ID", "X-Virus*", "X-AV-Checked", "X-Scanned-By", "X-MailScanner*", "X-Bogosity",
     "X-CRM114-*", "X-DSPAM-*", "X-Spambayes-*", "X-SpamProbe", "X-DCC-*", "X-Pyzor", "X-Haraka-*",
+    /* gateways */
+    "X-Barracuda-*", "X-ASG-*", "X-BESS-*", "X-Brightmail-Tracker", "X-AuditID", "X-Msg-Ref", "X-Env-Sender",
+    "X-StarScan-*", "X-IronPort-*", "IronPort-*", "X-Amp-*", "X-FE-*", "X-FEAS-*", "X-Halon-*", "X-KLMS-*", "X-KSMG-*",
+    "X-Mailprotector-*", "X-Mimecast-*", "X-MC-Unique", "X-Proofpoint-*", "X-Sophos-*", "X-PMX-*", "X-TM-*",
+    "X-TMASE-*", "X-IMSS-*",
     NULL,
 };
 /* clang-format on */
@@ -120,6 +136,14 @@ static void clear(struct hash *hash)
     *hash = (struct hash){0};
 }
 
+static struct hash saved(const struct hash *hash)
+{
+    struct hash copy = *hash;
+
+    copy.sha256 = sha256_copy(hash->sha256);
+    return copy;
+}
+
 /* Adds a part of a name. If it does not fit, it is hashed, after the previous state of the hash was saved. */
 static void hold_name(struct message_digest *digest, const unsigned char *bytes, size_t size)
 {
@@ -131,8 +155,7 @@ static void hold_name(struct message_digest *digest, const unsigned char *bytes,
     if (kept == size)
         return;
     if (digest->before.sha256 == NULL) {
-        digest->before = digest->hash;
-        digest->before.sha256 = sha256_copy(digest->hash.sha256);
+        digest->before = saved(&digest->hash);
         update(&digest->hash, digest->name, digest->held);
     }
     update(&digest->hash, bytes + kept, size - kept);
@@ -153,25 +176,70 @@ static void end_name(struct message_digest *digest, bool left_out)
     digest->left_out = left_out;
 }
 
+/* All of the white space around a fold counts as one blank. */
+static void fold(struct message_digest *digest)
+{
+    clear(&digest->hash);
+    digest->hash = saved(&digest->solid);
+    update(&digest->hash, (const unsigned char *)" ", 1);
+    digest->folded = true;
+}
+
+/* Hashes bytes of one line of a field. */
+static void update_field(struct message_digest *digest, const unsigned char *bytes, size_t size)
+{
+    const unsigned char *end = bytes + size, *white = end;
+
+    if (digest->line_ended)
+        fold(digest);
+    while (digest->folded && bytes < end && message_is_blank((char)*bytes))
+        bytes++;
+    while (white > bytes && message_is_white((char)white[-1]))
+        white--;
+    digest->folded = digest->folded && bytes == end;
+    digest->line_ended = end[-1] == '\n';
+    if (white > bytes) {
+        clear(&digest->solid);
+        update(&digest->hash, bytes, (size_t)(white - bytes));
+    }
+    if (white < end && digest->solid.sha256 == NULL)
+        digest->solid = saved(&digest->hash);
+    update(&digest->hash, white, (size_t)(end - white));
+}
+
+static void end_field(struct message_digest *digest)
+{
+    clear(&digest->solid);
+    digest->in_field = digest->line_ended = digest->folded = false;
+}
+
 static void take_span(struct message_digest *digest, enum message_span span, const unsigned char *bytes, size_t size)
 {
     switch (span) {
     case MESSAGE_SPAN_NAME:
+        end_field(digest);
         hold_name(digest, bytes, size);
         return;
     case MESSAGE_SPAN_COLON:
         end_name(digest, listed(digest, transport_fields) || listed(digest, digest->ignore));
         break;
     case MESSAGE_SPAN_VALUE:
+        digest->in_field = true;
+        break;
     case MESSAGE_SPAN_FOLD:
         break;
     case MESSAGE_SPAN_OTHER:
     case MESSAGE_SPAN_END:
     case MESSAGE_SPAN_BODY:
+        end_field(digest);
         end_name(digest, false);
         break;
     }
-    if (!digest->left_out)
+    if (digest->left_out)
+        return;
+    if (digest->in_field)
+        update_field(digest, bytes, size);
+    else
         update(&digest->hash, bytes, size);
 }
 
@@ -201,6 +269,7 @@ void message_digest_free(struct message_digest **digest)
         return;
     clear(&(*digest)->hash);
     clear(&(*digest)->before);
+    clear(&(*digest)->solid);
     base_free(&(*digest)->name);
     base_free(digest);
 }

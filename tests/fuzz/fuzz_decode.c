@@ -18,27 +18,6 @@ static struct decode_wire wire;
 static char **charsets;
 static size_t charset_count;
 
-/* Weak: not every build has a leak check. */
-void __lsan_disable(void) __attribute__((weak));
-void __lsan_enable(void) __attribute__((weak));
-
-InternetAddressList *__real_internet_address_list_parse(GMimeParserOptions *options, const char *text);
-InternetAddressList *__wrap_internet_address_list_parse(GMimeParserOptions *options, const char *text);
-
-/* gmime leaks a buffer when it gives up on an address with a broken domain literal. Such lists are excluded from the
- * leak check; unit tests check that the list itself is freed. */
-InternetAddressList *__wrap_internet_address_list_parse(GMimeParserOptions *options, const char *text)
-{
-    InternetAddressList *list;
-
-    if (__lsan_disable)
-        __lsan_disable();
-    list = __real_internet_address_list_parse(options, text);
-    if (__lsan_enable)
-        __lsan_enable();
-    return list;
-}
-
 static void append_encoded(GString *out, const uint8_t *bytes, size_t size, char mark)
 {
     for (size_t i = 0; i < size; i++)

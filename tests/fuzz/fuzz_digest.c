@@ -31,7 +31,21 @@ static GString *reference_bytes(const char *in, size_t size)
     return out;
 }
 
-static bool is_left_out(const char *line, size_t length)
+/* Returns the length of the name of a field; 0: the line is none. */
+static size_t name_size(const char *line, size_t length)
+{
+    const char *colon = memchr(line, ':', length);
+    size_t size = colon != NULL ? (size_t)(colon - line) : 0;
+
+    while (size > 0 && (line[size - 1] == ' ' || line[size - 1] == '\t'))
+        size--;
+    for (size_t i = 0; i < size; i++)
+        if (line[i] <= ' ' || line[i] > '~')
+            return 0;
+    return size;
+}
+
+static bool is_left_out(const char *line, size_t size)
 {
     static const char *const names[] = {
         "return-path",
@@ -40,12 +54,23 @@ static bool is_left_out(const char *line, size_t length)
         "x-original-to",
         "envelope-to",
         "delivery-date",
+        "x-host-lookup-failed",
         "x-envelope-from",
         "x-envelope-to",
         "x-authentication-warning",
-        "x-host-lookup-failed",
         "x-sieve",
         "x-cyrus-session-id",
+        "x-ms-exchange-skiplistedinternetsender",
+        "x-ms-traffictypediagnostic",
+        "x-ms-publictraffictype",
+        "x-eopattributedmessage",
+        "x-eoptenantattributedmessage",
+        "x-originalarrivaltime",
+        "x-received",
+        "x-google-smtp-source",
+        "x-forwarded-encrypted",
+        "x-forwarded-to",
+        "x-forwarded-for",
         "authentication-results",
         "authentication-results-original",
         "original-authentication-results",
@@ -68,15 +93,26 @@ static bool is_left_out(const char *line, size_t length)
         "x-bogosity",
         "x-spamprobe",
         "x-pyzor",
+        "x-brightmail-tracker",
+        "x-auditid",
+        "x-msg-ref",
+        "x-env-sender",
+        "x-mc-unique",
         NULL,
     };
     static const char *const beginnings[] = {
         "x-getmail-",
+        "x-stalwart-",
         "x-ms-exchange-organization-",
         "x-ms-exchange-crosstenant-",
         "x-ms-exchange-transport-",
+        "x-ms-exchange-antispam-",
+        "x-ms-office365-filtering-",
         "x-microsoft-antispam",
         "x-forefront-antispam-report",
+        "x-exchange-antispam-report",
+        "x-gm-",
+        "x-ses-",
         "arc-",
         "x-spam-",
         "x-spam_",
@@ -90,17 +126,29 @@ static bool is_left_out(const char *line, size_t length)
         "x-spambayes-",
         "x-dcc-",
         "x-haraka-",
+        "x-barracuda-",
+        "x-asg-",
+        "x-bess-",
+        "x-starscan-",
+        "x-ironport-",
+        "ironport-",
+        "x-amp-",
+        "x-fe-",
+        "x-feas-",
+        "x-halon-",
+        "x-klms-",
+        "x-ksmg-",
+        "x-mailprotector-",
+        "x-mimecast-",
+        "x-proofpoint-",
+        "x-sophos-",
+        "x-pmx-",
+        "x-tm-",
+        "x-tmase-",
+        "x-imss-",
         "x-filter-",
         NULL,
     };
-    const char *colon = memchr(line, ':', length);
-    size_t size = colon != NULL ? (size_t)(colon - line) : 0;
-
-    while (size > 0 && (line[size - 1] == ' ' || line[size - 1] == '\t'))
-        size--;
-    for (size_t i = 0; i < size; i++)
-        if (line[i] <= ' ' || line[i] > '~')
-            return false;
     for (const char *const *name = names; *name != NULL; name++)
         if (size == strlen(*name) && g_ascii_strncasecmp(line, *name, size) == 0)
             return true;
@@ -119,25 +167,46 @@ static bool is_empty_line(const char *line, size_t length)
     return crs + 1 == length && line[crs] == '\n';
 }
 
-/* Which of the appended bytes are content: without the fields that are left out; of several CRs before an LF only one,
- * at the end none. */
+/* Makes a blank of the white space around a fold in a value. Returns how many of the next line's bytes belong to it. */
+static size_t unfold(GString *kept, size_t value, const char *line, size_t length)
+{
+    size_t blanks = 0;
+
+    while (kept->len > value && strchr(" \t\r\n", kept->str[kept->len - 1]) != NULL)
+        g_string_truncate(kept, kept->len - 1);
+    g_string_append_c(kept, ' ');
+    while (blanks < length && (line[blanks] == ' ' || line[blanks] == '\t'))
+        blanks++;
+    return blanks;
+}
+
+/* What counts of the appended bytes: without the fields that are left out; fields unfolded; of several CRs before an LF
+ * only one, at the end none. */
 static GString *reference_content(const GString *bytes)
 {
     GString *kept = g_string_new(NULL), *content = g_string_new(NULL);
     bool left_out = false, in_header = true;
-    size_t crs = 0;
+    size_t crs = 0, value = 0; /* where the field's value begins; 0: the lines before are no field */
 
     for (size_t at = 0, length; at < bytes->len; at += length) {
         const char *line = bytes->str + at;
         const char *lf = memchr(line, '\n', bytes->len - at);
 
+        size_t skipped = 0;
+
         length = lf != NULL ? (size_t)(lf + 1 - line) : bytes->len - at;
-        if (in_header && is_empty_line(line, length))
+        if (in_header && is_empty_line(line, length)) {
             in_header = left_out = false;
-        else if (in_header && line[0] != ' ' && line[0] != '\t')
-            left_out = is_left_out(line, length);
+        } else if (in_header && line[0] != ' ' && line[0] != '\t') {
+            size_t name = name_size(line, length);
+
+            left_out = is_left_out(line, name);
+            value = name > 0 ? kept->len + (size_t)((const char *)memchr(line, ':', length) + 1 - line) : 0;
+        } else if (in_header && value > 0 && !left_out) {
+            skipped = unfold(kept, value, line, length);
+        }
         if (!left_out)
-            g_string_append_len(kept, line, (gssize)length);
+            g_string_append_len(kept, line + skipped, (gssize)(length - skipped));
     }
     for (size_t at = 0; at < kept->len; at++) {
         if (kept->str[at] == '\r') {

@@ -7,7 +7,9 @@
 #include <fcntl.h>
 #include <glib.h>
 
+#include "../decoded_same.h"
 #include "decode/decode_internal.h"
+#include "decode/decode_plain.h"
 
 static struct decoded *decoded_of(const char *bytes, size_t size, enum record_level level)
 {
@@ -221,6 +223,240 @@ static void test_addresses(void **state)
     }
 }
 
+/* Local parts and domains as mail has them: all obsolete syntax (RFC 5322, 4.4), and what MTAs deliver to although it is no
+ * syntax. What is recorded, as "group: name <address>". */
+static const struct {
+    const char *value, *recorded;
+} odd_addresses[] = {
+    {"s..palmer@y.example", "<s..palmer@y.example>"},
+    {"b.@y.example", "<b.@y.example>"},
+    {".c@y.example", "<.c@y.example>"},
+    {"...@y.example", "<...@y.example>"},
+    {".@y.example", "<.@y.example>"},
+    {"a...b@y.example", "<a...b@y.example>"},
+    {"X <s..palmer@y.example>", "X <s..palmer@y.example>"},
+    {"<s..palmer@y.example>", "<s..palmer@y.example>"},
+    {"s..palmer@y.example (Sam)", "Sam <s..palmer@y.example>"},
+    {"\"Sam\" <b.@y.example>", "Sam <b.@y.example>"},
+    {"\"s..palmer\"@y.example", "<\"s..palmer\"@y.example>"},
+    {"\"a b\"@y.example", "<\"a b\"@y.example>"},
+    {"\"a@b\"@y.example", "<\"a@b\"@y.example>"},
+    {"\"a\\\"b\"@y.example", "<\"a\\\"b\"@y.example>"},
+    {"\"\"@y.example", "<\"\"@y.example>"},
+    {"\"a\".b@y.example", "<\"a\".b@y.example>"},
+    {"a.\"b c\".d@y.example", "<a.\"b c\".d@y.example>"},
+    {"\"a\" . \"b\"@y.example", "<\"a\".\"b\"@y.example>"},
+    {"a . b@y.example", "<a.b@y.example>"},
+    {"a(c).(d)b@y.example", "<a.b@y.example>"},
+    {"a @ y.example", "<a@y.example>"},
+    {"a@ y.example", "<a@y.example>"},
+    {"a@y . example", "<a@y.example>"},
+    {"(c)a@y.example", "<a@y.example>"},
+    {"a@(c)y.example", "<a@y.example>"},
+    {"<a(c)@y.example>", "<a@y.example>"},
+    {"< a@y.example >", "<a@y.example>"},
+    {"\xc3\xbc@y.example", "<\u00fc@y.example>"},
+    {"\xfc@y.example", "<\ufffd@y.example>"},
+    {"X <\xfc@y.example>", "X <\ufffd@y.example>"},
+    {"\xc3\xbc..x@y.example", "<\u00fc..x@y.example>"},
+    {"a@b\xc3\xbc"
+     "cher.example",
+     "<a@b\u00fccher.example>"},
+    {"a@b\xfc"
+     "cher.example",
+     "<a@b\ufffdcher.example>"},
+    {"a!b!c", "<a!b!c>"},
+    {"a!b@y.example", "<a!b@y.example>"},
+    {"a%b@y.example", "<a%b@y.example>"},
+    {"<@a.example,@b.example:c@d.example>", "<c@d.example>"},
+    {"<@a.example:c@d.example>", "<c@d.example>"},
+    {"@a.example:c@d.example", "<c@d.example>"},
+    {"a@y.example.", "<a@y.example>"},
+    {"a@y..example", "<a@y..example>"},
+    {"a@.example", "<a@.example>"},
+    {"a@[127.0.0.1]", "<a@[127.0.0.1]>"},
+    {"a@[IPv6:::1]", "<a@[ipv6:::1]>"},
+    {"a@[bad", "<a@[bad>"},
+    {"@y.example", ""},
+    {"<@y.example>", ""},
+    {"<>", ""},
+    {"a@", "<a@>"},
+    {"a", "<a>"},
+    {"root", "<root>"},
+    {"Root User", ""},
+    {"Root User <root>", "Root User <root>"},
+    {"a@b@c.example", "<a@b@c.example>"},
+    {"X <a@b@c.example>", "X <a@b@c.example>"},
+    {"/G=Jane/S=Doe/O=x/@y.example", "</G=Jane/S=Doe/O=x/@y.example>"},
+    {"X </G=Jane/S=Doe/O=x/ADMD=\"A B\"/@y.example>", "X </G=Jane/S=Doe/O=x/ADMD=\"A B\"/@y.example>"},
+    {"a+b@y.example", "<a+b@y.example>"},
+    {"'quoted'@y.example", "<'quoted'@y.example>"},
+    {"'a@y.example'", "<'a@y.example'>"},
+    {"'a' <a@y.example>", "'a' <a@y.example>"},
+    {"'Name' a@y.example", "'Name' <a@y.example>"},
+    {"CN=Jane Doe/OU=x/O=y@y.example", "<CN=Jane Doe/OU=x/O=y@y.example>"},
+    {"CN=Jane/O=y@y.example", "<CN=Jane/O=y@y.example>"},
+    {"<CN=Jane Doe/O=y@y.example>", "<CN=Jane Doe/O=y@y.example>"},
+    {"a#b@y.example", "<a#b@y.example>"},
+    {"a?b@y.example", "<a?b@y.example>"},
+    {"a=b@y.example", "<a=b@y.example>"},
+    {"a`b@y.example", "<a`b@y.example>"},
+    {"a{b}@y.example", "<a{b}@y.example>"},
+    {"a~b@y.example", "<a~b@y.example>"},
+    {"a|b@y.example", "<a|b@y.example>"},
+    {"a$b@y.example", "<a$b@y.example>"},
+    {"a*b@y.example", "<a*b@y.example>"},
+    {"a&b@y.example", "<a&b@y.example>"},
+    {"a^b@y.example", "<a^b@y.example>"},
+    {"a;b@y.example", "<a>; <b@y.example>"},
+    {"a@y.example;b@y.example", "<a@y.example>; <b@y.example>"},
+    {"a@y.example; b@y.example", "<a@y.example>; <b@y.example>"},
+    {"\"D, J\" <a@y.example>; X <b@y.example>", "D, J <a@y.example>; X <b@y.example>"},
+    {"J. Doe <j@y.example>", "J. Doe <j@y.example>"},
+    {"J.D. Doe <j..d@y.example>", "J.D. Doe <j..d@y.example>"},
+    {"Doe, Jane <j@y.example>", "<Doe>; Jane <j@y.example>"},
+    {"Jane [x] <j@y.example>", "Jane [x] <j@y.example>"},
+    {"j@y.example <j@y.example>", "j@y.example <j@y.example>"},
+    {"j@y.example <other..x@y.example>", "j@y.example <other..x@y.example>"},
+    {"Jane <j@y.example> (x)", "Jane <j@y.example>"},
+    {"Jane j@y.example", "Jane <j@y.example>"},
+    {"mailto:j@y.example", "mailto: <j@y.example>"},
+    {"<mailto:j@y.example>", "<mailto:j@y.example>"},
+    {"<j@y.example", "<j@y.example>"},
+    {"j@y.example>", "<j@y.example>"},
+    {"<<j@y.example>>", "<j@y.example>"},
+    {"\"j@y.example\"", "<\"j@y.example\">"},
+    {"<\"j@y.example\">", "<\"j@y.example\">"},
+    {"\"J\" j..d@y.example", "J <j..d@y.example>"},
+    {"a\\b@y.example", "<a\\b@y.example>"},
+    {"a\\@b@y.example", "<a\\@b@y.example>"},
+    {"a:b@y.example", "a: <b@y.example>"},
+    {"a,b@y.example", "<a>; <b@y.example>"},
+    {"a b@y.example", "a <b@y.example>"},
+    {"<a b@y.example>", "<a b@y.example>"},
+    {"X <a b@y.example>", "X <a b@y.example>"},
+    {"a..b @y.example", "<a..b@y.example>"},
+    {"a@y_z.example", "<a@y_z.example>"},
+    {"a@-y.example", "<a@-y.example>"},
+    {"a@y.example:25", "<a@y.example:25>"},
+    {"=?utf-8?q?a?=@y.example", "<=?utf-8?q?a?=@y.example>"},
+    {"=?utf-8?q?J?= <j..d@y.example>", "J <j..d@y.example>"},
+    {"=?utf-8?q?J..x=40y.example?=", "<=?utf-8?q?J..x=40y.example?=>"},
+    {"a@xn--bcher-kva.example", "<a@b\u00fccher.example>"},
+    {"a..b@xn--bcher-kva.example", "<a..b@b\u00fccher.example>"},
+    {"A.B.@Y.Example", "<A.B.@y.example>"},
+    {"a(x@y.example", "<a(x@y.example>"},
+    {"a)b@y.example", "<a)b@y.example>"},
+    {"a]b@y.example", "<a]b@y.example>"},
+    {"a[b@y.example", "<a[b@y.example>"},
+    {"a<b@y.example", "a <b@y.example>"},
+    {"a@y.example a..b@y.example", "<a@y.example>; <a..b@y.example>"},
+    {"a@y.example b@y.example", "<a@y.example>; <b@y.example>"},
+    {"\"x y\" z <a..b@y.example>", "x y z <a..b@y.example>"},
+    {"G: a..b@y.example, c.@y.example;", "G: <a..b@y.example>; G: <c.@y.example>"},
+    {"\"a..b\" <a..b@y.example>", "a..b <a..b@y.example>"},
+    {"a\tb@y.example", "a <b@y.example>"},
+    {"a@y.example (c1) (c2)", "c1 <a@y.example>"},
+    {"a@y.example.,b@y", "<a@y.example>; <b@y>"},
+    {"a@1.2.3.4", "<a@1.2.3.4>"},
+    {"a@#123", "<a@#123>"},
+    {"*@y.example", "<*@y.example>"},
+    {"a.b.@y.example, .c.@y.example", "<a.b.@y.example>; <.c.@y.example>"},
+    {"a/b@y.example", "<a/b@y.example>"},
+    {"\x01@y.example", "<\001@y.example>"},
+    {"a\x01@y.example", "<a\001@y.example>"},
+    {"_@y.example", "<_@y.example>"},
+    {"-a@y.example", "<-a@y.example>"},
+    {"-@y.example", "<-@y.example>"},
+    {"a-@y.example", "<a-@y.example>"},
+    {"a@y.example\x80", "<a@y.example\ufffd>"},
+    {"\"\xfc\"@y.example", "<\"\ufffd\"@y.example>"},
+    {"\"a\\\\b\"@y.example", "<\"a\\\\b\"@y.example>"},
+    {"X <\"a b\"@y.example>", "X <\"a b\"@y.example>"},
+    {"X <@y.example>", ""},
+    {"@", ""},
+    {"@@", ""},
+    {".", ""},
+    {"..", ""},
+    {"\"\"", ""},
+    {"( )", ""},
+    {"X <x.>", "X <x.>"},
+    {"x..y", "<x..y>"},
+    {".x", "<.x>"},
+    {"x.", "<x.>"},
+    {"<x..y>", "<x..y>"},
+    {"%u@y.example", "<%u@y.example>"},
+    {"\xe6\x97\xa5..\xe6\x9c\xac@\xe4\xbe\x8b.jp", "<\u65e5..\u672c@\u4f8b.jp>"},
+    {"O\"Brien@y.example, b@y.example", "<O\"Brien@y.example>; <b@y.example>"},
+    {"<a@y.example, b@y.example", "<a@y.example>; <b@y.example>"},
+    {"a@y.example (x, b@y.example", "<a@y.example>; <b@y.example>"},
+    {"Fr\xe4unde: a@y.example;", "Fr\u00e4unde: <a@y.example>"},
+    {"X <a@y.example>, <@y.example>, b..@y.example", "X <a@y.example>; <b..@y.example>"},
+    {"/G=Jane/S=van Doe/@y.example", "</G=Jane/S=van Doe/@y.example>"},
+    {"undisclosed-recipients:;", ""},
+    {"a@y.example (x) b@y.example", "<a@y.example>; <b@y.example>"},
+    {"((((a@y.example", "<((((a@y.example>"},
+    {"<a..b@y.example> (Jane)", "Jane <a..b@y.example>"},
+};
+
+static GString *recorded_addresses(const struct decoded *decoded, size_t count)
+{
+    GString *text = g_string_new(NULL);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct decoded_address *it = &decoded->addresses[i];
+
+        g_string_append_printf(text, "%s%s%s%s%s<%s>", i > 0 ? "; " : "", it->group != NULL ? it->group : "",
+                               it->group != NULL ? ": " : "", it->name != NULL ? it->name : "",
+                               it->name != NULL ? " " : "", it->address);
+    }
+    return text;
+}
+
+static void test_odd_addresses(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(odd_addresses); i++) {
+        char *header OD_CLEANUP(base_free) = base_printf("From: %s\nTo: x@y.example\n\n", odd_addresses[i].value);
+        struct message *message = message_of(header, strlen(header));
+        struct decoded *decoded = decode_message(message, RECORD_HEADERS, NULL, NULL);
+        struct decoded *plain = decode_plain(message, RECORD_HEADERS);
+        const char *author = decoded->address_count > 1 ? decoded->addresses[0].address : NULL;
+
+        assert_string_equal(decoded->addresses[decoded->address_count - 1].address, "x@y.example");
+        if (!same(decoded->from, author))
+            fail_msg("%s: from %s", odd_addresses[i].value, decoded->from);
+        if (plain != NULL && !same_decoded(plain, decoded))
+            fail_msg("%s: read as something else without gmime", odd_addresses[i].value);
+        GString *text = recorded_addresses(decoded, decoded->address_count - 1);
+        if (strcmp(text->str, odd_addresses[i].recorded) != 0)
+            fail_msg("%s: %s", odd_addresses[i].value, text->str);
+        g_string_free(text, TRUE);
+        decoded_free(&plain);
+        decoded_free(&decoded);
+        message_free(&message);
+    }
+}
+
+/* Whatever is not closed, in 1 MiB of it, takes time in proportion. */
+static void test_addresses_that_do_not_close(void **state)
+{
+    static const char *const units[] = {"(", "((((((((,", "<", "\"",     "[", "\\",  "()((((((,", "[[[[\\],",
+                                        "@", "a@b(",      ".", "\"\\\"", ":", "a@:", "\t"};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(units); i++) {
+        for (int closed = 0; closed < 2; closed++) {
+            size_t size;
+            char *bytes OD_CLEANUP(base_free) = repeated("To: ", units[i], ((size_t)1 << 20) / strlen(units[i]),
+                                                         closed ? ")>\"], a@b\n\n" : "\n\n", &size);
+            struct decoded *decoded = decoded_of(bytes, size, RECORD_HEADERS);
+
+            decoded_free(&decoded);
+        }
+    }
+}
+
 static void test_limits(void **state)
 {
     size_t size;
@@ -424,10 +660,12 @@ int main(void)
 {
     must_end_soon();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_subject),   cmocka_unit_test(test_date),     cmocka_unit_test(test_ids),
-        cmocka_unit_test(test_addresses), cmocka_unit_test(test_limits),   cmocka_unit_test(test_levels),
-        cmocka_unit_test(test_scrub),     cmocka_unit_test(test_charsets), cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_silence),
+        cmocka_unit_test(test_subject),       cmocka_unit_test(test_date),
+        cmocka_unit_test(test_ids),           cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_odd_addresses), cmocka_unit_test(test_addresses_that_do_not_close),
+        cmocka_unit_test(test_limits),        cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_scrub),         cmocka_unit_test(test_charsets),
+        cmocka_unit_test(test_cut),           cmocka_unit_test(test_silence),
     };
     return cmocka_run_group_tests_name("decode", tests, NULL, NULL);
 }

@@ -129,6 +129,160 @@ static void test_trees(void **state)
     }
 }
 
+/* Fields as mail has them that are no syntax: no part of them is lost for another one. */
+static const struct {
+    const char *header;
+    const char *type, *charset, *disposition, *filename;
+    int64_t size;
+} damaged_fields[] = {
+    {"Content-Type: BINARY;name=\"notes.bin\"", "text/plain", NULL, NULL, "notes.bin", 6},
+    {"Content-Type: BINARY; name=\"a/b\"", "text/plain", NULL, NULL, "a/b", 6},
+    {"Content-Type: ;name=x.bin", "text/plain", NULL, NULL, "x.bin", 6},
+    {"Content-Type: name=\"x.bin\"", "text/plain", NULL, NULL, "x.bin", 6},
+    {"Content-Type: application; name=x.bin", "text/plain", NULL, NULL, "x.bin", 6},
+    {"Content-Type: text; charset=koi8-r", "text/plain", "koi8-r", NULL, NULL, 6},
+    {"Content-Type: /plain; name=x.bin", "application/octet-stream", NULL, NULL, "x.bin", 6},
+    {"Content-Type: text/; name=x.bin", "application/octet-stream", NULL, NULL, "x.bin", 6},
+    {"Content-Type: text/plain name=x.bin", "text/plain", NULL, NULL, "x.bin", 6},
+    {"Content-Type: text/plain, name=x.bin", "text/plain", NULL, NULL, "x.bin", 6},
+    {"Content-Type: application/x; name=my file.bin", "application/x", NULL, NULL, "my file.bin", 6},
+    {"Content-Type: application/x; name=\"my file.bin", "application/x", NULL, NULL, "my file.bin", 6},
+    {"Content-Type: application/x; name=my file.bin; charset=utf-8", "application/x", "utf-8", NULL, "my file.bin", 6},
+    {"Content-Type: application/x;; name=x.bin", "application/x", NULL, NULL, "x.bin", 6},
+    {"Content-Type: application/x; name = x.bin", "application/x", NULL, NULL, "x.bin", 6},
+    {"Content-Type: application/x; Name=x.bin", "application/x", NULL, NULL, "x.bin", 6},
+    {"Content-Type: (c) application/x (d); (e) name=x.bin", "application/x", NULL, NULL, "x.bin", 6},
+    {"Content-Type: application/ x; name=x.bin", "application/x", NULL, NULL, "x.bin", 6},
+    {"Content-Type: application /x; name=x.bin", "application/x", NULL, NULL, "x.bin", 6},
+    {"Content-Type: application/x/y; name=x.bin", "application/x", NULL, NULL, "x.bin", 6},
+    {"Content-Type: application/x name=\"x.bin\"", "application/x", NULL, NULL, "x.bin", 6},
+    {"Content-Type: \"application/x\"; name=x.bin", "application/x", NULL, NULL, "x.bin", 6},
+    {"Content-Type: application/x; name=a,b.bin", "application/x", NULL, NULL, "a,b.bin", 6},
+    {"Content-Type: application/x; name=a/b.bin", "application/x", NULL, NULL, "a/b.bin", 6},
+    {"Content-Type: application/x; name=x(1).bin", "application/x", NULL, NULL, "x(1).bin", 6},
+    {"Content-Type: application/x; name=[x].bin", "application/x", NULL, NULL, "[x].bin", 6},
+    {"Content-Type: application/x; name=x@y.bin", "application/x", NULL, NULL, "x@y.bin", 6},
+    {"Content-Type: application/x; name='my file.bin'", "application/x", NULL, NULL, "'my file.bin'", 6},
+    {"Content-Type: application/x; name*=utf-8''x%20y.bin", "application/x", NULL, NULL, "x y.bin", 6},
+    {"Content-Type: application/x; name*=x.bin", "application/x", NULL, NULL, "x.bin", 6},
+    {"Content-Type: application/x; name*=utf-8'x.bin", "application/x", NULL, NULL, "utf-8'x.bin", 6},
+    {"Content-Type: application/x; name*0=a; name*1=b.bin", "application/x", NULL, NULL, "ab.bin", 6},
+    {"Content-Type: application/x; name*1=b.bin; name*2=c", "application/x", NULL, NULL, "b.binc", 6},
+    {"Content-Type: application/x; name*0*=utf-8''a%20; name*1=b.bin", "application/x", NULL, NULL, "a b.bin", 6},
+    {"Content-Type: application/x; name=\"a\\\"b.bin\"", "application/x", NULL, NULL, "a\"b.bin", 6},
+    {"Content-Type: application/x; name=\"a\" \"b.bin\"", "application/x", NULL, NULL, "a", 6},
+    {"Content-Type: application/x; junk; name=x.bin", "application/x", NULL, NULL, "x.bin", 6},
+    {"Content-Type: application/x; =junk; name=x.bin", "application/x", NULL, NULL, "x.bin", 6},
+    {"Content-Type: application/x; charset; name=x.bin", "application/x", NULL, NULL, "x.bin", 6},
+    {"Content-Type: multipart; boundary=b", "text/plain", NULL, NULL, NULL, 6},
+    {"Content-Type: application; x/y; name=x.bin", "text/plain", NULL, NULL, "x.bin", 6},
+    {"Content-Type: text", "text/plain", NULL, NULL, NULL, 6},
+    {"Content-Type: audio;name=a.wav", "text/plain", NULL, NULL, "a.wav", 6},
+    {"Content-Type: application/x\nContent-Disposition: ; filename=x.bin", "application/x", NULL, NULL, "x.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: filename=x.bin", "application/x", NULL, NULL, "x.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment filename=x.bin", "application/x", NULL, "attachment",
+     "x.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; filename=my file.bin", "application/x", NULL,
+     "attachment", "my file.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; filename=\"my file.bin", "application/x", NULL,
+     "attachment", "my file.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; filename=my file.bin; size=3", "application/x",
+     NULL, "attachment", "my file.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; filename=x(1).bin", "application/x", NULL,
+     "attachment", "x(1).bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; filename=[x].bin", "application/x", NULL,
+     "attachment", "[x].bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; filename=a/b.bin", "application/x", NULL,
+     "attachment", "a/b.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; filename=a=b.bin", "application/x", NULL,
+     "attachment", "a=b.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; filename=a:b.bin", "application/x", NULL,
+     "attachment", "a:b.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment, filename=x.bin", "application/x", NULL,
+     "attachment", "x.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: \"attachment\"; filename=x.bin", "application/x", NULL,
+     "attachment", "x.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: (c) attachment; filename=x.bin", "application/x", NULL,
+     "attachment", "x.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment;filename*=utf-8'x.bin", "application/x", NULL,
+     "attachment", "utf-8'x.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; filename*=x%20y.bin", "application/x", NULL,
+     "attachment", "x y.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; filename*=''x%20y.bin", "application/x", NULL,
+     "attachment", "x y.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; filename*=nonsense''x%20y.bin", "application/x",
+     NULL, "attachment", "x y.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; filename*1=b.bin; filename*2=c", "application/x",
+     NULL, "attachment", "b.binc", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; filename*0=a; filename*2=c.bin", "application/x",
+     NULL, "attachment", "ac.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; filename=", "application/x", NULL, "attachment",
+     NULL, 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; filename=\"\"", "application/x", NULL, "attachment",
+     NULL, 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; filename=;name=y.bin", "application/x", NULL,
+     "attachment", NULL, 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; file name=x.bin", "application/x", NULL,
+     "attachment", NULL, 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; filename = \"x.bin\"", "application/x", NULL,
+     "attachment", "x.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; filename=\"x.bin\" (c)", "application/x", NULL,
+     "attachment", "x.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; junk; filename=x.bin", "application/x", NULL,
+     "attachment", "x.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; filename=\"a;b.bin\"", "application/x", NULL,
+     "attachment", "a;b.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; filename=a;b.bin", "application/x", NULL,
+     "attachment", "a", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; name=x.bin", "application/x", NULL, "attachment",
+     NULL, 6},
+    {"Content-Type: application/x\nContent-Disposition: =; filename=x.bin", "application/x", NULL, NULL, "x.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment;;filename=x.bin", "application/x", NULL,
+     "attachment", "x.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; filename=\"=?utf-8?q?x_y.bin?=\"", "application/x",
+     NULL, "attachment", "x y.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; filename==?utf-8?q?x_y.bin?=", "application/x",
+     NULL, "attachment", "x y.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; filename=\374.bin", "application/x", NULL,
+     "attachment", "\u00fc.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attach ment; filename=x.bin", "application/x", NULL,
+     "attach ment", "x.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: attachment; filename=\"a\\b.bin\"", "application/x", NULL,
+     "attachment", "ab.bin", 6},
+    {"Content-Type: application/x\nContent-Disposition: ;", "application/x", NULL, NULL, NULL, 6},
+    {"Content-Transfer-Encoding: base64", "text/plain", NULL, NULL, NULL, 3},
+    {"Content-Transfer-Encoding: BASE64", "text/plain", NULL, NULL, NULL, 3},
+    {"Content-Transfer-Encoding: (c) base64", "text/plain", NULL, NULL, NULL, 3},
+    {"Content-Transfer-Encoding: base64 (c)", "text/plain", NULL, NULL, NULL, 3},
+    {"Content-Transfer-Encoding: base64;", "text/plain", NULL, NULL, NULL, 3},
+    {"Content-Transfer-Encoding: \"base64\"", "text/plain", NULL, NULL, NULL, 3},
+    {"Content-Transfer-Encoding: base64 ; x", "text/plain", NULL, NULL, NULL, 3},
+    {"Content-Transfer-Encoding: base 64", "text/plain", NULL, NULL, NULL, 6},
+    {"Content-Transfer-Encoding: quoted-printable (x)", "text/plain", NULL, NULL, NULL, 6},
+    {"Content-Transfer-Encoding: base64, 8bit", "text/plain", NULL, NULL, NULL, 3},
+    {"Content-Transfer-Encoding: =base64", "text/plain", NULL, NULL, NULL, 3},
+};
+
+static void test_damaged_fields(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(damaged_fields); i++) {
+        char *bytes OD_CLEANUP(base_free) = base_printf("%s\n\nAAEC\n", damaged_fields[i].header);
+        struct decoded *decoded = decoded_of(bytes, strlen(bytes));
+        const struct decoded_part *part = &decoded->parts[0];
+        const char *got[] = {part->type, part->charset, part->disposition, part->filename};
+        const char *expected[] = {damaged_fields[i].type, damaged_fields[i].charset, damaged_fields[i].disposition,
+                                  damaged_fields[i].filename};
+
+        for (size_t k = 0; k < COUNT(got); k++)
+            if (g_strcmp0(got[k], expected[k]) != 0)
+                fail_msg("%s: %s", damaged_fields[i].header, got[k]);
+        if (part->size != damaged_fields[i].size)
+            fail_msg("%s: %lld bytes", damaged_fields[i].header, (long long)part->size);
+        decoded_free(&decoded);
+    }
+}
+
 static void test_attributes(void **state)
 {
     static const struct {
@@ -354,10 +508,12 @@ int main(void)
 {
     must_end_soon();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_trees),  cmocka_unit_test(test_attributes), cmocka_unit_test(test_content),
-        cmocka_unit_test(test_chunks), cmocka_unit_test(test_text_cut),   cmocka_unit_test(test_texts_together),
-        cmocka_unit_test(test_limits), cmocka_unit_test(test_work),       cmocka_unit_test(test_long_parameters),
-        cmocka_unit_test(test_memory), cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_trees),          cmocka_unit_test(test_attributes),
+        cmocka_unit_test(test_damaged_fields), cmocka_unit_test(test_content),
+        cmocka_unit_test(test_chunks),         cmocka_unit_test(test_text_cut),
+        cmocka_unit_test(test_texts_together), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_work),           cmocka_unit_test(test_long_parameters),
+        cmocka_unit_test(test_memory),         cmocka_unit_test(test_depth),
     };
     return cmocka_run_group_tests_name("decode_part", tests, NULL, NULL);
 }

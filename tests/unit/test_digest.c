@@ -31,8 +31,21 @@ static const struct {
     {"case", "RECEIVED: a\r\nreturn-path: a\r\nA: b\r\n\r\n", "A: b\r\n\r\n"},
     {"similar names", "Received2: a\r\nXReceived: a\r\nReceive: a\r\nARC: a\r\n\r\n",
      "Received2: a\r\nXReceived: a\r\nReceive: a\r\nARC: a\r\n\r\n"},
-    {"continuation lines", "Received: a\r\n b\r\n\tc\r\n \r\nA: b\r\n c\r\n\r\n", "A: b\r\n c\r\n\r\n"},
-    {"continuation of what stays", "A: b\r\n Received: c\r\nReceived: d\r\n\r\n", "A: b\r\n Received: c\r\n\r\n"},
+    {"continuation lines", "Received: a\r\n b\r\n\tc\r\n \r\nA: b\r\n c\r\n\r\n", "A: b c\r\n\r\n"},
+    {"continuation of what stays", "A: b\r\n Received: c\r\nReceived: d\r\n\r\n", "A: b Received: c\r\n\r\n"},
+    {"fold with a tab", "A: b\r\n\tc\r\n\r\n", "A: b c\r\n\r\n"},
+    {"fold with blanks on both sides", "A: b \t\r\n \t c\r\n\r\n", "A: b c\r\n\r\n"},
+    {"fold behind the colon", "A:\r\n b\r\nB: \r\n\tc\r\nC :\r\n d\r\n\r\n", "A: b\r\nB: c\r\nC : d\r\n\r\n"},
+    {"fold twice", "A: b\r\n \r\n\t\r\n c\r\n\r\n", "A: b c\r\n\r\n"},
+    {"fold before the end of a field", "A: b\r\n\t\r\nB: c\r\n \r\n\r\n", "A: b \r\nB: c \r\n\r\n"},
+    {"fold before the end", "A: b\r\n\t", "A: b "},
+    {"fold with LF", "A: b\n c\n\n", "A: b c\n\n"},
+    {"fold with CR CR LF", "A: b\r\r\n\tc\r\n\r\n", "A: b c\r\n\r\n"},
+    {"white space without a fold", "A:  b  c\td \t\r\nB:\tc\r\n\r\n", "A:  b  c\td \t\r\nB:\tc\r\n\r\n"},
+    {"line end without white space", "A: b\r\nc\r\n\r\n", "A: b\r\nc\r\n\r\n"},
+    {"bare CR before a blank", "A: b\r c\r\n\r\n", "A: b\r c\r\n\r\n"},
+    {"fold in the body", "A: b\r\n\r\nA: b\r\n\tc\r\n", "A: b\r\n\r\nA: b\r\n\tc\r\n"},
+    {"blank line behind a field", "A: b\r\n\r\n c\r\n", "A: b\r\n\r\n c\r\n"},
     {"continuation first", " Received: c\r\nReceived: d\r\n\r\n", " Received: c\r\n\r\n"},
     {"blanks before the colon", "Received \t: a\r\nA : b\r\n\r\n", "A : b\r\n\r\n"},
     {"blank in the name", "Received x: a\r\nARC-a b: c\r\n\r\n", "Received x: a\r\nARC-a b: c\r\n\r\n"},
@@ -65,24 +78,41 @@ static const struct {
     {"X-Original-To", "Postfix"},
     {"Envelope-To", "Exim"},
     {"Delivery-date", "Exim"},
+    {"X-Host-Lookup-Failed", "Exim as Debian sets it up"},
     {"X-Envelope-From", "amavis, milters"},
     {"X-Envelope-To", "amavis, milters"},
     {"X-Authentication-Warning", "sendmail"},
-    {"X-Host-Lookup-Failed", "Exim as Debian sets it up"},
     {"X-Sieve", "Cyrus"},
     {"X-Cyrus-Session-Id", "Cyrus"},
     {"X-getmail-*", "getmail"},
+    {"X-Stalwart-*", "Stalwart"},
     {"X-MS-Exchange-Organization-*", "Exchange"},
     {"X-MS-Exchange-CrossTenant-*", "Exchange"},
     {"X-MS-Exchange-Transport-*", "Exchange"},
+    {"X-MS-Exchange-AntiSpam-*", "Exchange"},
+    {"X-MS-Exchange-SkipListedInternetSender", "Exchange"},
+    {"X-MS-Office365-Filtering-*", "Microsoft 365"},
+    {"X-MS-TrafficTypeDiagnostic", "Microsoft 365"},
+    {"X-MS-PublicTrafficType", "Microsoft 365"},
+    {"X-EOPAttributedMessage", "Microsoft 365"},
+    {"X-EOPTenantAttributedMessage", "Microsoft 365"},
     {"X-Microsoft-Antispam*", "Exchange"},
     {"X-Forefront-Antispam-Report*", "Exchange"},
+    {"X-Exchange-Antispam-Report*", "Exchange"},
+    {"X-OriginalArrivalTime", "Exchange"},
+    {"X-Received", "Gmail"},
+    {"X-Gm-*", "Gmail"},
+    {"X-Google-Smtp-Source", "Gmail"},
+    {"X-Forwarded-Encrypted", "Gmail"},
+    {"X-Forwarded-To", "Gmail"},
+    {"X-Forwarded-For", "Gmail"},
+    {"X-SES-*", "Amazon SES"},
     {"Authentication-Results", "OpenDKIM, OpenDMARC, rspamd"},
     {"Authentication-Results-Original", "Exchange"},
-    {"Original-Authentication-Results", "who forwards"},
+    {"Original-Authentication-Results", "forwarders"},
     {"Old-Authentication-Results", "Courier"},
     {"X-Authentication-Results", "filters"},
-    {"X-Original-Authentication-Results", "who forwards"},
+    {"X-Original-Authentication-Results", "forwarders"},
     {"Received-SPF", "policyd-spf, Courier, Exim"},
     {"ARC-*", "OpenARC, rspamd"},
     {"DKIM-Filter", "OpenDKIM"},
@@ -91,7 +121,7 @@ static const struct {
     {"X-Greylist", "postgrey, milter-greylist"},
     {"X-policyd-weight", "policyd-weight"},
     {"X-Spam", "rspamd"},
-    {"X-Spam-*", "SpamAssassin, rspamd"},
+    {"X-Spam-*", "SpamAssassin, rspamd, Stalwart"},
     {"X-Spam_*", "Exim"},
     {"X-Spamd-*", "rspamd"},
     {"X-Rspamd-*", "rspamd"},
@@ -100,7 +130,7 @@ static const struct {
     {"Deliver-To", "rspamd"},
     {"X-Amavis-*", "amavis"},
     {"X-Quarantine-ID", "amavis"},
-    {"X-Virus*", "ClamAV's milter, amavis, rspamd"},
+    {"X-Virus*", "ClamAV, amavis, rspamd"},
     {"X-AV-Checked", "clamsmtp"},
     {"X-Scanned-By", "MIMEDefang"},
     {"X-MailScanner*", "MailScanner"},
@@ -112,6 +142,31 @@ static const struct {
     {"X-DCC-*", "DCC"},
     {"X-Pyzor", "pyzor"},
     {"X-Haraka-*", "Haraka"},
+    {"X-Barracuda-*", "Barracuda"},
+    {"X-ASG-*", "Barracuda"},
+    {"X-BESS-*", "Barracuda"},
+    {"X-Brightmail-Tracker", "Broadcom (Symantec, MessageLabs)"},
+    {"X-AuditID", "Broadcom (Symantec, MessageLabs)"},
+    {"X-Msg-Ref", "Broadcom (Symantec, MessageLabs)"},
+    {"X-Env-Sender", "Broadcom (Symantec, MessageLabs)"},
+    {"X-StarScan-*", "Broadcom (Symantec, MessageLabs)"},
+    {"X-IronPort-*", "Cisco (IronPort)"},
+    {"IronPort-*", "Cisco (IronPort)"},
+    {"X-Amp-*", "Cisco (IronPort)"},
+    {"X-FE-*", "FortiMail"},
+    {"X-FEAS-*", "FortiMail"},
+    {"X-Halon-*", "Halon"},
+    {"X-KLMS-*", "Kaspersky"},
+    {"X-KSMG-*", "Kaspersky"},
+    {"X-Mailprotector-*", "Mailprotector"},
+    {"X-Mimecast-*", "Mimecast"},
+    {"X-MC-Unique", "Mimecast"},
+    {"X-Proofpoint-*", "Proofpoint"},
+    {"X-Sophos-*", "Sophos"},
+    {"X-PMX-*", "Sophos"},
+    {"X-TM-*", "Trend Micro"},
+    {"X-TMASE-*", "Trend Micro"},
+    {"X-IMSS-*", "Trend Micro"},
 };
 
 static void sha256(const void *bytes, size_t size, unsigned char ret[MESSAGE_DIGEST_SIZE])
@@ -157,10 +212,10 @@ static bool counts(const char *name)
 {
     char *bytes OD_CLEANUP(base_free) = base_printf("%s: x\r\n y\r\n\r\n", name);
     unsigned char digest[MESSAGE_DIGEST_SIZE];
-    size_t size = digest_of(bytes, strlen(bytes), 7, digest);
+    size_t size = digest_of(bytes, strlen(bytes), 7, digest), unfolded = strlen(bytes) - strlen("\r\n");
 
-    assert_true(size == strlen("\r\n") || size == strlen(bytes));
-    return size == strlen(bytes);
+    assert_true(size == strlen("\r\n") || size == unfolded);
+    return size == unfolded;
 }
 
 /* Two copies of one message differ in these, whoever added them. */
@@ -213,9 +268,14 @@ static void test_written(void **state)
         "List-Unsubscribe",
         "X-Mailman-Version",
         "DKIM-Signature",
+        "DomainKey-Signature",
+        "X-Google-DKIM-Signature",
+        "X-Forwarded-Message-Id",
+        "X-MC-Tags",
+        "X-Gmail",
+        "X-MS-Exchange-Calendar-Originator-Id",
         "X-Loop",
         "X-Comment",
-        "X-Received",
         "X-Face",
         "X-MS-Has-Attach",
         "X-MS-Exchange-Calendar-Series-Id",
@@ -300,22 +360,28 @@ static bool matches(const char *pattern, const char *name, size_t size)
     return (pattern[length] == '*' ? size >= length : size == length) && strncasecmp(name, pattern, length) == 0;
 }
 
-static bool is_left_out(const char *line, const char *line_end)
+/* Returns the length of the name of a field; 0: the line is none. */
+static size_t name_length(const char *line, const char *line_end)
 {
     const char *end = memchr(line, ':', (size_t)(line_end - line));
 
     if (end == NULL)
-        return false;
+        return 0;
     while (end > line && (end[-1] == ' ' || end[-1] == '\t'))
         end--;
     for (const char *at = line; at < end; at++)
         if (*at <= ' ' || *at == 127) /* also what has the eighth bit, char being signed */
-            return false;
+            return 0;
+    return (size_t)(end - line);
+}
+
+static bool is_left_out(const char *line, size_t length)
+{
     for (size_t i = 0; i < COUNT(transport); i++)
-        if (matches(transport[i].name, line, (size_t)(end - line)))
+        if (matches(transport[i].name, line, length))
             return true;
     for (const char *const *name = ignore; *name != NULL; name++)
-        if (matches(*name, line, (size_t)(end - line)))
+        if (matches(*name, line, length))
             return true;
     return false;
 }
@@ -324,15 +390,24 @@ static size_t reference(const char *bytes, size_t size, char *out, size_t *ret_h
 {
     const char *line = bytes, *end = bytes + size;
     bool left_out = false, ended = false;
-    size_t kept = 0, n = 0;
+    size_t kept = 0, n = 0, value = 0; /* where the field's value begins; 0: the lines before are no field */
 
     while (line < end && !ended) {
         const char *lf = memchr(line, '\n', (size_t)(end - line));
         const char *next = lf != NULL ? lf + 1 : end;
 
         ended = lf != NULL && strspn(line, "\r") == (size_t)(lf - line);
-        if (*line != ' ' && *line != '\t')
-            left_out = !ended && is_left_out(line, next);
+        if (*line != ' ' && *line != '\t') {
+            size_t length = ended ? 0 : name_length(line, next);
+
+            left_out = is_left_out(line, length);
+            value = length > 0 && !left_out ? kept + strcspn(line, ":") + 1 : 0;
+        } else if (value > 0) {
+            while (kept > value && strchr(" \t\r\n", out[kept - 1]) != NULL)
+                kept--;
+            out[kept++] = ' ';
+            line += strspn(line, " \t");
+        }
         for (; line < next; line++)
             if (!left_out)
                 out[kept++] = *line;
@@ -465,10 +540,17 @@ static void test_long_patterns(void **state)
 /* Messages made of the relevant pieces in any order, cut anywhere. */
 static void test_any(void **state)
 {
-    static const char *const pieces[] = {
-        "Received", "received", "X-Spam-", "X-Mine", "x-any-", "ARC-",        ":",
-        ": x\r\n",  " ",        "\t",      "\r",     "\n",     "\r\n",        "\r\n\r\n",
-        "a",        "A: b\r\n", "\x80",    "\x01",   "\x7f",   "Return-Path", "Delivered-To: z\r\n"};
+    static const char *const pieces[] = {"Received",    "received",
+                                         "X-Spam-",     "X-Mine",
+                                         "x-any-",      "ARC-",
+                                         ":",           ": x\r\n",
+                                         " ",           "\t",
+                                         "\r",          "\n",
+                                         "\r\n",        "\r\n\r\n",
+                                         "\r\n ",       "a",
+                                         "A: b\r\n",    "\x80",
+                                         "\x01",        "\x7f",
+                                         "Return-Path", "Delivered-To: z\r\n"};
     uint64_t random = 20240229;
 
     (void)state;
@@ -531,6 +613,31 @@ static void test_same_content(void **state)
     message_free(&message);
 }
 
+/* A relay may fold a header anew, wherever there is a blank; but white space elsewhere, and the order and number of words and
+ * fields, are content. */
+static void test_folded_anew(void **state)
+{
+    static const char header[] =
+        "Message-ID: <1@a.example> (a)\r\nSubject: a longer subject\r\nTo: a@b, c@d\r\n\r\n a b\r\n";
+    static const char *const folds[] = {"\r\n ", "\r\n\t", " \r\n ", "\r\n        ", "\r\n \r\n\t", "\n\t"};
+    static const char *const others[] = {"", "  ", "\t", "\r\n", "\r ", "\r\n\r\n ", " x\r\n "};
+    unsigned char expected[MESSAGE_DIGEST_SIZE], digest[MESSAGE_DIGEST_SIZE];
+    const char *body = strstr(header, "\r\n\r\n");
+
+    (void)state;
+    (void)digest_of(header, sizeof(header) - 1, 1, expected);
+    for (const char *at = strchr(header, ' '); at != NULL; at = strchr(at + 1, ' ')) {
+        for (size_t i = 0; i < COUNT(folds) + COUNT(others); i++) {
+            bool fold = i < COUNT(folds);
+            char *bytes OD_CLEANUP(base_free) =
+                base_printf("%.*s%s%s", (int)(at - header), header, fold ? folds[i] : others[i - COUNT(folds)], at + 1);
+            (void)digest_of(bytes, strlen(bytes), 1 + i, digest);
+            if ((memcmp(digest, expected, sizeof(digest)) == 0) != (fold && at < body))
+                fail_msg("%s", bytes);
+        }
+    }
+}
+
 static void test_identity(void **state)
 {
     unsigned char identity[MESSAGE_DIGEST_SIZE], expected[MESSAGE_DIGEST_SIZE];
@@ -564,6 +671,7 @@ int main(void)
         cmocka_unit_test(test_any),
         cmocka_unit_test(test_large_headers),
         cmocka_unit_test(test_same_content),
+        cmocka_unit_test(test_folded_anew),
         cmocka_unit_test(test_identity),
     };
     return cmocka_run_group_tests_name("message_digest", tests, NULL, NULL);

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * One piece of an address field: a name and an address (RFC 5322, 3.4 and 4.4), or what mail has instead. An MTA delivers
+ * to far more than the grammar allows, such as dots in a row or Latin-1, so whatever stands where an address belongs is
+ * one. gmime decodes the names; its own parser drops such addresses. */
+#include <string.h>
+
+#include "decode/decode_internal.h"
+#include "message/message_scan.h"
+
+/* A piece, taken apart. */
+struct piece {
+    GString *words;   /* outside < >, without comments */
+    GString *bracket; /* inside < > */
+    GString *comment; /* the first one outside < > */
+    bool has_bracket;
+};
+
+/* Length of a quoted string, comment or domain literal at `text`. If it is not closed, 1: then the first character is meant
+ * as it stands; of an unbalanced comment, up to the last parenthesis, so that the time is in proportion to the text. */
+static size_t enclosed_length(const char *text, char open, char close)
+{
+    size_t depth = 1, end = 1;
+
+    if (strchr(text + 1, close) == NULL)
+        return 1;
+    for (size_t i = 1; text[i] != '\0' && depth > 0; i++) {
+        if (text[i] == '\\' && text[i + 1] != '\0' && open != '[')
+            i++;
+        else if (text[i] == close)
+            end = i + 1, depth--;
+        else if (text[i] == open)
+            depth += open == '(';
+    }
+    return end;
+}
+
+size_t decode_unit_length(const char *text)
+{
+    switch (*text) {
+    case '"':
+        return enclosed_length(text, '"', '"');
+    case '[':
+        return enclosed_length(text, '[', ']');
+    case '(':
+        return enclosed_length(text, '(', ')');
+    case '\\':
+        return text[1] != '\0' ? 2 : 1;
+    default:
+        return 1;
+    }
+}
+
+static bool is_white(const char *text)
+{
+    return text[strspn(text, " \t\r\n")] == '\0';
+}
+
+/* A comment is a name only if no words follow it. */
+static void add_comment(struct piece *piece, const char *text, size_t length, bool inside)
+{
+    if (!inside && piece->comment->len == 0)
+        g_string_append_len(piece->comment, text + 1, (gssize)length - 2);
+    g_string_append_c(inside ? piece->bracket : piece->words, ' ');
+}
+
+static void add_word(struct piece *piece, const char *text, size_t length, bool inside)
+{
+    if (!message_is_white(*text) || inside)
+        g_string_truncate(piece->comment, 0);
+    g_string_append_len(inside ? piece->bracket : piece->words, text, (gssize)length);
+}
+
+static void split(const char *text, struct piece *piece)
+{
+    bool inside = false, closed = false;
+
+    for (size_t n; *text != '\0'; text += n) {
+        n = decode_unit_length(text);
+        if (*text == '<' && !closed) {
+            inside = piece->has_bracket = true;
+        } else if (*text == '>' || *text == '<') {
+            closed = closed || inside;
+            inside = false;
+        } else if (*text == '(' && n > 1) {
+            add_comment(piece, text, n, inside);
+        } else if (inside || !closed) {
+            add_word(piece, text, n, inside);
+        }
+    }
+}
+
+/* Length of the blanks at `text`, if they are beside a dot or an @, where they mean nothing. */
+static size_t free_blanks(const char *text, const char *before)
+{
+    size_t n = strspn(text, " \t\r\n");
+
+    return n > 0 &&
+                   (text[n] == '\0' || strchr(".@", text[n]) != NULL || before == NULL || strchr(".@", *before) != NULL)
+               ? n
+               : 0;
+}
+
+/* A new string: without a source route (RFC 5322, 4.4) and without blanks that mean nothing. */
+static GString *cleaned(const char *text)
+{
+    GString *out = g_string_new(NULL);
+
+    for (size_t n; *text != '\0'; text += n) {
+        n = free_blanks(text, out->len > 0 ? out->str + out->len - 1 : NULL);
+        if (n > 0)
+            continue;
+        n = decode_unit_length(text);
+        if (*text == ':' && out->str[0] == '@')
+            g_string_truncate(out, 0);
+        else
+            g_string_append_len(out, text, (gssize)n);
+    }
+    return out;
+}
+
+/* Length of the word at `text`; *ret_at: an @ is in it, outside of quotes. */
+static size_t word_length(const char *text, bool *ret_at)
+{
+    size_t length = 0;
+
+    *ret_at = false;
+    while (text[length] != '\0' && strchr(" \t\r\n", text[length]) == NULL) {
+        *ret_at |= text[length] == '@';
+        length += decode_unit_length(text + length);
+    }
+    return length;
+}
+
+/* An address needs something before its domain. */
+static bool is_address(const char *text)
+{
+    return *text != '@' && text[strspn(text, ".\"")] != '\0';
+}
+
+/* Words without brackets: each one with an @ is an address, with what stands before it as its name; or there is one
+ * word. */
+static void find_in_words(const char *text, const char *comment, decode_mailbox_found found, void *context)
+{
+    const char *name = text;
+    bool has_at;
+
+    for (const char *at = text; *at != '\0'; at += strspn(at, " \t\r\n")) {
+        size_t length = word_length(at, &has_at);
+        bool alone = at == text && at[length] == '\0';
+
+        if ((has_at || alone) && is_address(at)) {
+            char *phrase OD_CLEANUP(base_free) = base_strndup(name, (size_t)(at - name));
+            char *address OD_CLEANUP(base_free) = base_strndup(at, length);
+            found(context, *phrase != '\0' ? phrase : comment, address);
+            name = at + length;
+        }
+        at += length;
+    }
+}
+
+/* An X.400 address, or a name of Lotus Notes: blanks in it belong to it. */
+static bool is_directory_name(const char *text)
+{
+    return *text == '/' || g_ascii_strncasecmp(text, "CN=", 3) == 0;
+}
+
+void decode_mailbox_find(const char *text, decode_mailbox_found found, void *context)
+{
+    struct piece piece = {g_string_new(NULL), g_string_new(NULL), g_string_new(NULL), false};
+
+    split(text, &piece);
+    GString *address = cleaned(piece.has_bracket ? piece.bracket->str : piece.words->str);
+    bool named = piece.has_bracket && !is_white(piece.words->str);
+    if (!piece.has_bracket && !is_directory_name(address->str))
+        find_in_words(address->str, piece.comment->str, found, context);
+    else if (is_address(address->str))
+        found(context, named ? piece.words->str : piece.comment->str, address->str);
+    g_string_free(address, TRUE);
+    g_string_free(piece.words, TRUE);
+    g_string_free(piece.bracket, TRUE);
+    g_string_free(piece.comment, TRUE);
+}
