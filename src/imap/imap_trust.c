@@ -17,7 +17,7 @@ struct trust {
     int64_t until_ms;              /* base_now_ms() */
 };
 
-static bool is_same(const struct stat *a, const struct stat *b)
+static bool is_same_file(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
@@ -64,7 +64,7 @@ gnutls_x509_trust_list_t imap_trust(const char *file, struct fault *fault)
     struct trust *trust = find_trust(file);
     struct stat now = {.st_size = 0};
     bool known = *file == '\0' || stat(file, &now) == 0;
-    if (known && base_now_ms() < trust->until_ms && is_same(&now, &trust->stat))
+    if (known && base_now_ms() < trust->until_ms && is_same_file(&now, &trust->stat))
         return trust->list;
     trust->stat = now;
     return read_trust(trust, fault) ? trust->list : NULL;
