@@ -16,6 +16,7 @@
 
 #include "base/output.h"
 #include "cmd/command.h"
+#include "cmd/visit.h"
 #include "delivery/outcome.h"
 
 /* The next open(2) would reuse a closed standard descriptor, and our answer would go to that file. */
@@ -154,6 +155,7 @@ static int run_command(const struct command *command, struct cmd *cmd)
     }
     optind = 0; /* glibc: restarts getopt(3) */
     int status = command->run(cmd);
+    visits_end(&cmd->visits);
     ledger_close(&cmd->ledger);
     config_free(&cmd->config);
     if (status == CMD_USAGE)

@@ -159,6 +159,17 @@ bool fault_prefix(struct fault *fault, const char *format, ...)
     return false;
 }
 
+#ifdef __SANITIZE_ADDRESS__
+/* AddressSanitizer calls this. It keeps aside what is freed, by default as much as a delivery may use (delivery.memory): then a
+ * process that has taken some hundred messages could map no more ("Failed to mmap"). */
+const char *__asan_default_options(void);
+
+const char *__asan_default_options(void)
+{
+    return "quarantine_size_mb=64";
+}
+#endif
+
 size_t base_data_size(void)
 {
     int fd OD_CLEANUP(base_close) = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);

@@ -32,18 +32,28 @@ static void check_configuration(const struct cmd *cmd)
                       user);
 }
 
+/* Whether a delivery can report that this server is silent; its name is "" for [imap]. */
+static bool check_timeout(const struct config *config, const struct config *server)
+{
+    if (config->lock.wait + server->imap.timeout < config->delivery.deadline)
+        return true;
+    check_warning("times",
+                  "lock.wait and imap.timeout%s%s together are not below delivery.deadline: with a silent IMAP"
+                  " server the deadline ends the delivery before it can report that; shorten imap.timeout",
+                  *server->server != '\0' ? " of server " : "", server->server);
+    return false;
+}
+
 static void check_time_limits(const struct config *config)
 {
     bool outlives = config->delivery.hold_off >= config->delivery.deadline + 200000;
-    bool explains = config->lock.wait + config->imap.timeout < config->delivery.deadline;
+    bool explains = check_timeout(config, config);
+    for (size_t i = 0; i < config_server_count(config); i++)
+        explains &= check_timeout(config, config->servers[i]);
     if (!outlives)
         check_warning("times",
                       "delivery.hold_off is below delivery.deadline + 200s: a message that a server stores after"
                       " its client died may be stored twice");
-    if (!explains)
-        check_warning("times",
-                      "lock.wait and imap.timeout together are not below delivery.deadline: with a silent IMAP"
-                      " server the deadline ends the delivery before it can report that; shorten imap.timeout");
     if (outlives && explains)
         check_item(
             true, "times",

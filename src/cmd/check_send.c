@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "cmd/check_report.h"
-#include "mailbox/mailbox.h"
+#include "cmd/visit.h"
 #include "message/message_comparison.h"
 
 #define MAIL_LOG "/var/log/mail.log"
@@ -167,15 +167,21 @@ static enum candidate judge_id(void *context)
     return message_comparison_end(context) == MESSAGE_SAME ? CANDIDATE_SAME : CANDIDATE_OTHER;
 }
 
-static enum search_result find_in_mailbox(const struct sending *sending, uint32_t *ret_uid, struct fault *fault)
+/* Its UID in the account's inbox. */
+struct finding {
+    const struct sending *sending;
+    uint32_t uid;
+};
+
+static enum search_result look_in_inbox(void *context, struct mailbox *mailbox, struct fault *fault)
 {
-    const struct check *check = sending->check;
+    struct finding *finding = context;
+    const struct sending *sending = finding->sending;
     const struct message named = {.message_id = (char *)(uintptr_t)sending->id,
                                   .message_id_length = strlen(sending->id)};
-    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open(check_server_of(check), check->account, 0, fault);
     struct message_comparison *ids OD_CLEANUP(message_comparison_free) = message_comparison_new_id(&named);
     const struct search search = {
-        .mailbox = check->inbox,
+        .mailbox = sending->check->inbox,
         .message_id = sending->id,
         .internal_date = sending->begun,
         .smallest = 1,
@@ -186,7 +192,17 @@ static enum search_result find_in_mailbox(const struct sending *sending, uint32_
         .ids = {.feed = feed_id, .end = judge_id, .context = ids},
     };
     uint32_t uidvalidity;
-    return mailbox != NULL ? mailbox_search(mailbox, &search, &uidvalidity, ret_uid, fault) : SEARCH_TROUBLE;
+    return mailbox_search(mailbox, &search, &uidvalidity, &finding->uid, fault);
+}
+
+static enum search_result find_in_mailbox(const struct sending *sending, uint32_t *ret_uid, struct fault *fault)
+{
+    const struct check *check = sending->check;
+    struct finding finding = {.sending = sending};
+    enum search_result result =
+        visit_mailbox(check->cmd, check_server_of(check), check->account, look_in_inbox, &finding, fault);
+    *ret_uid = finding.uid;
+    return result;
 }
 
 static bool told_by_mailbox(const struct sending *sending)

@@ -20,6 +20,7 @@ struct cmd {
     char **operands;       /* NULL-terminated; set by cmd_parse */
     struct config *config; /* set by cmd_open and cmd_connect, closed by main() */
     struct ledger *ledger;
+    struct visits *visits; /* visit.h */
     struct fault fault;
 };
 

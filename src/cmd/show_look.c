@@ -10,14 +10,21 @@
 #include <unistd.h>
 
 #include "base/privilege.h"
+#include "cmd/visit.h"
 #include "decode/explanation.h"
 #include "ledger/ledger_report.h"
-#include "mailbox/mailbox.h"
 #include "message/message_comparison.h"
 #include "message/message_digest.h"
 
 #define NEWEST 500                   /* in a Sent mailbox, as in a delivery */
 #define TRANSPORT_MOST (1024 * 1024) /* what transport may have added to another copy, likewise */
+
+/* One of the message's copies. */
+struct place {
+    const char *mailbox;
+    const char *error; /* the record's; "": none */
+    uint32_t uid;      /* if it is found */
+};
 
 /* What is looked for, and what is met. */
 struct look {
@@ -27,7 +34,8 @@ struct look {
     struct message message; /* its digest and, if every server returns it as it is, its id */
     int64_t received_at, size;
     struct message_digest *digest; /* of the candidate */
-    bool met;   /* a candidate with the id, or without any, whose content is that of no message shown */
+    bool met; /* a candidate with the id, or without any, whose content is that of no message shown */
+    struct place place;
     bool by_id; /* a Sent copy: a mail program may have stored it, and its id decides */
 };
 
@@ -111,26 +119,27 @@ static enum search_result search_for(struct look *look, struct mailbox *mailbox,
 }
 
 /* What becomes of a copy; the reason, in *fault, is empty unless there is something to say. */
-static enum search_result look_in(struct look *look, struct mailbox *mailbox, const char *name, const char *error,
-                                  uint32_t *ret_uid, struct fault *fault)
+static enum search_result look_in(void *context, struct mailbox *mailbox, struct fault *fault)
 {
+    struct look *look = context;
+    struct place *place = &look->place;
     look->met = false;
     bool by_id = look->by_id && look->message.message_id != NULL;
-    enum search_result result = search_for(look, mailbox, name, &look->message, by_id, ret_uid, fault);
+    enum search_result result = search_for(look, mailbox, place->mailbox, &look->message, by_id, &place->uid, fault);
     if (result != SEARCH_ABSENT)
         return result;
     char *id OD_CLEANUP(base_free) = explanation_id(look->config->lock.namespace, &look->message);
     const struct message explanation = {.message_id = id, .message_id_length = strlen(id)};
-    result = search_for(look, mailbox, name, &explanation, true, ret_uid, fault);
+    result = search_for(look, mailbox, place->mailbox, &explanation, true, &place->uid, fault);
     if (result == SEARCH_FOUND)
         (void)fault_set(fault, "attached to an explanation");
-    if (result != SEARCH_ABSENT || (!look->met && error[0] == '\0'))
+    if (result != SEARCH_ABSENT || (!look->met && place->error[0] == '\0'))
         return result;
     if (look->met)
         (void)fault_set(fault, "a message %s has other content: it is another one, or the server has changed this one",
                         look->message.message_id != NULL ? "with its Message-ID" : "of those days");
     else
-        (void)fault_set(fault, "it is not there, but may be elsewhere: %s", error);
+        (void)fault_set(fault, "it is not there, but may be elsewhere: %s", place->error);
     return SEARCH_TROUBLE;
 }
 
@@ -153,18 +162,16 @@ static void add_result(struct look *look, const struct ledger_table *copies, siz
         [SEARCH_FOUND] = SHOW_LOOK_THERE, [SEARCH_ABSENT] = SHOW_LOOK_ABSENT, [SEARCH_TROUBLE] = SHOW_LOOK_UNTOLD};
     struct fault fault = {.text = ""};
     const char *account = ledger_cell(copies, row, SHOW_COPIES_ACCOUNT);
-    const char *name = ledger_cell(copies, row, SHOW_COPIES_MAILBOX);
-    uint32_t uid = 0;
     enum search_result result = SEARCH_TROUBLE;
+    look->place = (struct place){.mailbox = ledger_cell(copies, row, SHOW_COPIES_MAILBOX),
+                                 .error = ledger_cell(copies, row, SHOW_COPIES_ERROR)};
     look->by_id = strcmp(ledger_cell(copies, row, SHOW_COPIES_ROLE), "sent") == 0;
     const struct config *server = look_server(look->cmd, account, &fault);
-    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = server != NULL ? mailbox_open(server, account, 0, &fault)
-                                                                       : NULL;
-    if (mailbox != NULL)
-        result = look_in(look, mailbox, name, ledger_cell(copies, row, SHOW_COPIES_ERROR), &uid, &fault);
-    char *number OD_CLEANUP(base_free) = base_printf("%u", uid);
+    if (server != NULL)
+        result = visit_mailbox(look->cmd, server, account, look_in, look, &fault);
+    char *number OD_CLEANUP(base_free) = base_printf("%u", look->place.uid);
     ledger_table_add(table, account);
-    ledger_table_add(table, name);
+    ledger_table_add(table, look->place.mailbox);
     ledger_table_add(table, words[result]);
     ledger_table_add(table, result == SEARCH_FOUND ? number : NULL);
     ledger_table_add(table, fault.text[0] != '\0' ? fault.text : NULL);

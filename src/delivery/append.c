@@ -93,8 +93,7 @@ struct made append_collect(struct delivery_work *work, size_t target, int64_t un
     const struct letter letter = it->letter;
     struct made made = {.state = COPY_PENDING};
     enum append_result result = finish_append(work, it, &made);
-    if (result == APPEND_LOST && it->kept && (alone || base_now_ms() < until_ms) &&
-        made_in_time(work->request->config)) {
+    if (result == APPEND_LOST && it->kept && (alone || base_now_ms() < until_ms) && made_in_time(work, target)) {
         append_begin(work, &letter, SESSIONS_NEW, 0);
         result = finish_append(work, it, &made);
     }

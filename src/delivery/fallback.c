@@ -43,7 +43,7 @@ void fallback_append(struct delivery_work *work, size_t target)
 {
     struct made *it = &work->made[target];
     struct letter letter = {.target = target, .doubt = it->doubt, .fallback = work->targets.fallbacks[target]};
-    if (!it->never || letter.fallback == NULL || !made_in_time(work->request->config))
+    if (!it->never || letter.fallback == NULL || !made_in_time(work, target))
         return;
     const struct report why = it->report;
     if (is_fenced(work, target, letter.fallback)) {

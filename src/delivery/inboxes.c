@@ -76,12 +76,12 @@ static struct round round_of(const struct delivery_work *work)
 }
 
 /* How long a session may take to open: the less the more were silent, so that many of them do not take up the time of the
- * others. The first of them has all of it, and one that nobody waits for imap.timeout for each step. */
-static int64_t opening_ms(const struct delivery_work *work, const struct round *round)
+ * others. The first of them has all of it, and one that nobody waits for its server's timeout for each step. */
+static int64_t opening_ms(const struct delivery_work *work, size_t target, const struct round *round)
 {
     if (round->fresh > 0 && round->fresh + round->put_off > 1)
         return OPENING_MS / (int64_t)(round->put_off + 1);
-    return work->request->config->imap.timeout / (int64_t)(round->silent + 1);
+    return target_server(work, target)->imap.timeout / (int64_t)(round->silent + 1);
 }
 
 /* Begins APPENDs on sessions of different accounts. Those that are open are not kept waiting for one that cannot be opened,
@@ -100,7 +100,7 @@ static bool begin_round(struct delivery_work *work)
                                 work->targets.list[target].account))
             continue;
         const struct letter letter = letter_planned(work, target);
-        bool open = append_begin(work, &letter, SESSIONS_KEPT, opening_ms(work, &round));
+        bool open = append_begin(work, &letter, SESSIONS_KEPT, opening_ms(work, target, &round));
         any |= it->begun || it->put_off != put_off;
         if (!open || base_now_ms() >= until)
             break;
@@ -132,11 +132,11 @@ void inboxes_cancel(struct delivery_work *work)
 }
 
 /* first: nothing was tried yet; false from then on. */
-static bool in_time(const struct delivery_work *work, bool *first)
+static bool in_time(const struct delivery_work *work, size_t target, bool *first)
 {
     bool was_first = *first;
     *first = false;
-    return was_first || made_in_time(work->request->config);
+    return was_first || made_in_time(work, target);
 }
 
 /* Leaves it for the next delivery; returns where to say why. */
@@ -158,7 +158,7 @@ static void search_and_append(struct delivery_work *work, size_t target, bool *f
     if (alias && fallback_awaits(work, target, it->mailbox)) /* a search would prove nothing */
         report_set(put_aside(work, target), OUTCOME_BUSY, "another copy for %s may be on its way to %s", it->account,
                    it->mailbox);
-    else if (in_time(work, first))
+    else if (in_time(work, target, first))
         copy_make(work, target);
     else
         leave_for_later(work, target);
@@ -168,15 +168,15 @@ static void search_and_append(struct delivery_work *work, size_t target, bool *f
  * and the time that silent ones take counts once. */
 static void finish_round(struct delivery_work *work, bool *first)
 {
-    int64_t until = base_now_ms() + work->request->config->imap.timeout;
+    int64_t began = base_now_ms();
     size_t count = work->targets.message.target_count;
     bool alone = count_left(work) == 1;
     for (size_t i = 0; i < count; i++) {
         size_t target = work->targets.order[i];
         if (!work->appends[target].begun)
             continue;
-        if (work->appends[target].mailbox == NULL || in_time(work, first)) {
-            append_feed(work, target, until);
+        if (work->appends[target].mailbox == NULL || in_time(work, target, first)) {
+            append_feed(work, target, began + target_server(work, target)->imap.timeout);
         } else {
             append_cancel(work, target);
             leave_for_later(work, target);
@@ -185,19 +185,17 @@ static void finish_round(struct delivery_work *work, bool *first)
     for (size_t i = 0; i < count; i++) {
         size_t target = work->targets.order[i];
         if (work->appends[target].begun)
-            work->made[target] = append_collect(work, target, until, alone);
+            work->made[target] = append_collect(work, target, began + target_server(work, target)->imap.timeout, alone);
     }
 }
 
 /* Begins another round, if something is left for one, and if there is time. What is put off may leave it empty. */
 static bool next_round(struct delivery_work *work, bool first)
 {
-    if (first || made_in_time(work->request->config))
-        return begin_round(work);
-    for (size_t i = 0; i < work->targets.message.target_count; i++)
-        if (is_wanted(work, i))
+    for (size_t i = 0; !first && i < work->targets.message.target_count; i++)
+        if (is_wanted(work, i) && !made_in_time(work, i))
             leave_for_later(work, i);
-    return false;
+    return begin_round(work);
 }
 
 /* What was not stored in its mailbox as it is. Before a fallback adds anything to a mailbox, it must be known what has

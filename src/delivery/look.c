@@ -32,7 +32,7 @@ static bool stays_deleted(struct delivery_work *work, size_t target, struct repo
 static bool look_for(struct delivery_work *work, size_t target, struct made *made)
 {
     struct letter letter = letter_planned(work, target);
-    if (!made_in_time(work->request->config)) {
+    if (!made_in_time(work, target)) {
         report_set(&made->report, OUTCOME_TROUBLE, "other mailboxes took up the time for this message");
         return true;
     }

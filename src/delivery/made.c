@@ -26,11 +26,12 @@ static const struct {
     [APPEND_NOPERM] = {OUTCOME_TROUBLE, true},
 };
 
-bool made_in_time(const struct config *config)
+bool made_in_time(const struct delivery_work *work, size_t target)
 {
-    int64_t silent = config->imap.timeout < config->delivery.deadline / 2 ? config->imap.timeout
-                                                                          : config->delivery.deadline / 2;
-    return deadline_left_ms() >= silent + config->delivery.deadline / 10;
+    int64_t timeout = target_server(work, target)->imap.timeout;
+    int64_t deadline = work->request->config->delivery.deadline;
+    int64_t silent = timeout < deadline / 2 ? timeout : deadline / 2;
+    return deadline_left_ms() >= silent + deadline / 10;
 }
 
 /* Whether the content was refused for so long that something else must be done. A Sent copy does not wait for longer than

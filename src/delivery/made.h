@@ -23,9 +23,9 @@ struct made {
     struct report report; /* for the recipients of this mailbox */
 };
 
-/* Whether there is time to make another copy, even if its server does not answer, and to settle it. Otherwise the
+/* Whether there is time to make this target's copy, even if its server does not answer, and to settle it. Otherwise the
  * deadline would leave all copies made so far unsettled. */
-bool made_in_time(const struct config *config) OD_MUST;
+bool made_in_time(const struct delivery_work *work, size_t target) OD_MUST;
 
 /* What a result of APPEND means. UIDVALIDITY and UID must be set in *made; sets the rest of it. */
 void made_by_append(const struct delivery_work *work, const struct letter *letter, enum append_result result,

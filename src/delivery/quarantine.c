@@ -42,12 +42,11 @@ void quarantine_append(struct delivery_work *work, size_t target)
 {
     struct made *made = &work->made[target];
     struct fault fault;
-    const struct config *config = work->request->config;
     struct letter letter = {.target = target, .doubt = true, .fallback = made->fallback};
-    if (made->quarantine != QUARANTINE_DUE || !made_in_time(config))
+    if (made->quarantine != QUARANTINE_DUE || !made_in_time(work, target))
         return;
     const struct report refusal = made->report;
-    if (search_copy(work, &letter, made) != SEARCH_ABSENT || !made_in_time(config))
+    if (search_copy(work, &letter, made) != SEARCH_ABSENT || !made_in_time(work, target))
         return;
     struct message *explanation OD_CLEANUP(message_free) = make_explanation(work, target, refusal.text, &fault);
     if (explanation == NULL) {

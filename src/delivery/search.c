@@ -175,7 +175,7 @@ static enum search_result search_twice(const struct delivery_work *work, const s
     }
     do
         result = search_once(work, letter, made, &kept, fault);
-    while (result == SEARCH_TROUBLE && kept && made_in_time(work->request->config));
+    while (result == SEARCH_TROUBLE && kept && made_in_time(work, letter->target));
     return result;
 }
 

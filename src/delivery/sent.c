@@ -40,7 +40,7 @@ static const char *why_not_now(const struct delivery_work *work, bool held, bool
         return "another copy may be on its way to its mailbox";
     if (!held)
         return "not held";
-    return first || made_in_time(work->request->config) ? NULL : "no time was left for it (delivery.deadline)";
+    return first || made_in_time(work, sent) ? NULL : "no time was left for it (delivery.deadline)";
 }
 
 void sent_deliver(struct delivery_work *work, bool held, bool first)

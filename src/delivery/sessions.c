@@ -6,9 +6,9 @@
 #include <glib.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/log.h"
+#include "delivery/sessions_limit.h"
 
 #define TRUST_MS INT64_C(3600000)
 #define GOODBYE_MS 1000 /* for the server to count those less that make room for another */
@@ -22,7 +22,6 @@
 #define LIMIT_TIMES 10 /* ... and the pause is at least so many times as long */
 #define MOST_MS 600000 /* that long, there are no more sessions with a server than when it refused one more */
 #define KEY_SIZE 16
-#define OTHER_FILES 64   /* that a process has open besides */
 #define NO_ROOM_MS 60000 /* that long, it is not tried again to make room after that did not help */
 
 struct session {
@@ -64,25 +63,11 @@ static void end_kept(void *item)
     base_free(&session);
 }
 
-/* As many of these sessions as there can be descriptors; the limit is raised if it must be. */
-static size_t limit_by_descriptors(size_t most)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return most;
-    if (limit.rlim_cur < most + OTHER_FILES) {
-        limit.rlim_cur = MIN(limit.rlim_max, most + OTHER_FILES);
-        (void)setrlimit(RLIMIT_NOFILE, &limit);
-    }
-    return limit.rlim_cur > OTHER_FILES ? MIN(most, limit.rlim_cur - OTHER_FILES) : 1;
-}
-
 struct sessions *sessions_new(const struct config *config, size_t processes)
 {
-    size_t share = limit_by_descriptors((size_t)config->imap.sessions / processes);
     size_t servers = config_server_count(config) + 1;
     struct sessions *sessions = base_alloc(sizeof(*sessions) + servers * sizeof(struct known));
-    sessions->most = share > 0 ? share : 1;
+    sessions->most = sessions_limit(config, processes);
     sessions->servers = servers;
     sessions->shortest_idle_ms = INT64_MAX;
     for (size_t i = 0; i < servers; i++) {
@@ -194,19 +179,19 @@ static bool is_usable(const struct sessions *sessions, const struct session *ses
     return will_do && mailbox_connected(session->mailbox);
 }
 
-/* With this server. */
+/* With this server, or NULL: with any. */
 static size_t count_unused(const struct sessions *sessions, const struct known *known)
 {
     size_t count = 0;
     for (const GList *at = sessions->unused.head; at != NULL; at = at->next)
-        count += ((const struct session *)at->data)->server == known;
+        count += known == NULL || ((const struct session *)at->data)->server == known;
     return count;
 }
 
-/* Ends this many, those that are unused longest first, and waits until the server has noticed. */
+/* Ends this many, those that are unused longest first, and waits until their server, if it is one, has noticed. */
 static void end_unused(struct sessions *sessions, const struct known *known, size_t count)
 {
-    int64_t until = base_now_ms() + GOODBYE_MS;
+    int64_t until = base_now_ms() + (known != NULL ? GOODBYE_MS : 0);
     struct session *oldest;
     for (; count > 0 && (oldest = longest_unused(sessions, known)) != NULL; count--) {
         int64_t left = until - base_now_ms();
@@ -220,18 +205,43 @@ static bool is_crowded(const struct fault *fault)
     return strcmp(fault->code, MAILBOX_CROWDED) == 0;
 }
 
-bool sessions_in_the_way(const struct sessions *sessions, const struct fault *fault)
+/* Whether a session could not be opened because this process has too many files open. */
+static bool lacks_files(const struct fault *fault)
 {
-    return sessions->count > sessions->unused.length && is_crowded(fault);
+    return strcmp(fault->code, MAILBOX_NO_FILES) == 0;
 }
 
-static struct mailbox *open_in_room(const struct config *config, const char *account, int64_t limit_ms,
-                                    struct fault *fault)
+bool sessions_in_the_way(const struct sessions *sessions, const struct fault *fault)
+{
+    return sessions->count > sessions->unused.length && (is_crowded(fault) || lacks_files(fault));
+}
+
+static size_t half_of(size_t unused)
+{
+    return unused > 1 ? unused / 2 : 1;
+}
+
+/* With unused sessions of any server out of the way, if it lacks their files. */
+static struct mailbox *open_with_files(struct sessions *sessions, const struct config *config, const char *account,
+                                       int64_t limit_ms, struct fault *fault)
 {
     struct mailbox *mailbox = mailbox_open(config, account, limit_ms, fault);
+    while (mailbox == NULL && lacks_files(fault) && sessions->unused.length > 0) {
+        size_t unused = sessions->unused.length, closed = half_of(unused);
+        log_info("%s: %zu of %zu unused ones are closed", fault->text, closed, unused);
+        end_unused(sessions, NULL, closed);
+        mailbox = mailbox_open(config, account, limit_ms, fault);
+    }
+    return mailbox;
+}
+
+static struct mailbox *open_in_room(struct sessions *sessions, const struct config *config, const char *account,
+                                    int64_t limit_ms, struct fault *fault)
+{
+    struct mailbox *mailbox = open_with_files(sessions, config, account, limit_ms, fault);
     for (int tries = 0; mailbox == NULL && is_crowded(fault) && tries < NOTICE_TRIES; tries++) {
         (void)poll(NULL, 0, NOTICE_MS);
-        mailbox = mailbox_open(config, account, limit_ms, fault);
+        mailbox = open_with_files(sessions, config, account, limit_ms, fault);
     }
     return mailbox;
 }
@@ -246,18 +256,18 @@ static struct mailbox *open_kept(struct sessions *sessions, struct known *known,
     const bool is_full = now < known->most_until && now >= known->no_room_until && before >= known->most;
     if (is_full)
         end_unused(sessions, known, 1);
-    struct mailbox *mailbox = is_full ? open_in_room(known->config, account, limit_ms, fault)
-                                      : mailbox_open(known->config, account, limit_ms, fault);
+    struct mailbox *mailbox = is_full ? open_in_room(sessions, known->config, account, limit_ms, fault)
+                                      : open_with_files(sessions, known->config, account, limit_ms, fault);
     size_t unused;
     bool tried = false;
     while (mailbox == NULL && is_crowded(fault) && (unused = count_unused(sessions, known)) > 0) {
         if (base_now_ms() < known->no_room_until)
             return NULL;
-        size_t closed = unused > 1 ? unused / 2 : 1;
+        size_t closed = half_of(unused);
         log_info("the IMAP server refused a session: %zu of %zu unused ones are closed to make room for another",
                  closed, unused);
         end_unused(sessions, known, closed);
-        mailbox = open_in_room(known->config, account, limit_ms, fault);
+        mailbox = open_in_room(sessions, known->config, account, limit_ms, fault);
         tried = true;
     }
     if (mailbox == NULL && tried)
@@ -328,7 +338,8 @@ struct mailbox *sessions_take(struct sessions *sessions, const struct config *co
 {
     struct session *session = find_session(sessions, config, account);
     if (session != NULL ? session->out : !has_room(sessions)) {
-        fault_set(fault, "no more than %zu IMAP sessions can be used at once (imap.sessions)", sessions->most);
+        fault_set(fault, "no more than %zu IMAP sessions can be used at once (imap.sessions, open files)",
+                  sessions->most);
         return NULL;
     }
     if (session != NULL && is_usable(sessions, session, age)) {

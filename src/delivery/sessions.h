@@ -12,8 +12,7 @@
 
 struct sessions;
 
-/* processes: how many share imap.sessions; each may keep one at least, and no more than it can have descriptors (RLIMIT_NOFILE,
- * getrlimit(2)), of which it takes as many as it needs and may have. */
+/* Room for as many as sessions_limit says. processes: how many share imap.sessions. */
 struct sessions *sessions_new(const struct config *config, size_t processes) OD_MUST;
 void sessions_free(struct sessions **sessions); /* ends all sessions */
 
@@ -37,7 +36,7 @@ enum sessions_age {
 /* Takes the account's session, until sessions_give_back or sessions_drop; it must be available. If none is kept, or the
  * server has closed it, a new one is opened; that ends the one unused longest if there is no room. If the server refuses
  * a new one, and the reason may be that there are too many, half of the unused ones with this server are ended, and then the
- * others.
+ * others; so are those with any server if this process has too many open files.
  *
  * limit_ms    for opening a new one (mailbox_open); 0: none
  * *ret_kept   it is from an earlier delivery: the server may have closed it without our knowing

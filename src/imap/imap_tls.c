@@ -8,10 +8,11 @@
 #include <libetpan/mailstream_ssl.h>
 #include <libetpan/mmapstring.h>
 #include <string.h>
-#include <sys/select.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "imap/imap_tls.h"
+#include "imap/imap_trust.h"
 #include "module_build.h"
 
 /* Both are read by module_load. */
@@ -36,12 +37,6 @@ static void free_chain(struct chain *chain)
 {
     for (unsigned i = 0; i < chain->count; i++)
         gnutls_x509_crt_deinit(chain->certificates[i]);
-}
-
-static void free_trust(gnutls_x509_trust_list_t *trust)
-{
-    if (*trust != NULL)
-        gnutls_x509_trust_list_deinit(*trust, 1);
 }
 
 /* The expected name; if it is an IP address, also in binary form. */
@@ -101,22 +96,6 @@ static void get_chain(mailstream_low *session, struct chain *ret, struct imap_ce
     mailstream_certificate_chain_free(array);
 }
 
-static bool get_trust(const struct config *config, gnutls_x509_trust_list_t *ret, struct fault *fault)
-{
-    const char *file = config->imap.ca_file;
-    int added = gnutls_x509_trust_list_init(ret, 0);
-    if (added >= 0)
-        added = *file != '\0' ? gnutls_x509_trust_list_add_trust_file(*ret, file, NULL, GNUTLS_X509_FMT_PEM, 0, 0)
-                              : gnutls_x509_trust_list_add_system_trust(*ret, 0, 0);
-    if (added > 0)
-        return true;
-    const char *why = added < 0 ? gnutls_strerror(added) : "no certificate in it";
-    if (*file != '\0')
-        return fault_set(fault, "imap.ca_file %s: %s", file, why);
-    return fault_set(fault, "the system's certificate authorities: %s (install ca-certificates or set imap.ca_file)",
-                     why);
-}
-
 /* What an administrator can do about it. */
 static const char *remedy(unsigned status)
 {
@@ -132,7 +111,6 @@ static const char *remedy(unsigned status)
 static bool verify(const struct config *config, const char *where, struct peer *peer, struct chain *chain,
                    struct fault *fault)
 {
-    gnutls_x509_trust_list_t trust OD_CLEANUP(free_trust) = NULL;
     static char purpose[] = GNUTLS_KP_TLS_WWW_SERVER;
     gnutls_typed_vdata_st wanted[] = {
         {.type = GNUTLS_DT_KEY_PURPOSE_OID, .data = (unsigned char *)purpose},
@@ -144,7 +122,8 @@ static bool verify(const struct config *config, const char *where, struct peer *
         wanted[1] = (gnutls_typed_vdata_st){GNUTLS_DT_IP_ADDRESS, peer->address, peer->address_size};
     if (chain->count == 0)
         return fault_set(fault, "%s: the server presented no certificate", where);
-    if (!get_trust(config, &trust, fault))
+    gnutls_x509_trust_list_t trust = imap_trust(config->imap.ca_file, fault);
+    if (trust == NULL)
         return false;
     int result =
         gnutls_x509_trust_list_verify_crt2(trust, chain->certificates, chain->count, wanted, 2, 0, &status, NULL);
@@ -163,8 +142,9 @@ static bool tls_begin(int fd, const struct config *config, const char *where, in
                       struct fault *fault)
 {
     struct peer peer = expected_peer(config);
-    if (fd >= FD_SETSIZE - 8) /* libetpan waits with select(2), also on descriptors of its own */
-        return fault_set(fault, "%s: too many descriptors are open for TLS", where);
+    const struct descriptors pipe_ends = {IMAP_TLS_DESCRIPTORS - 1, IMAP_TLS_BELOW};
+    if (fd >= IMAP_TLS_BELOW || !descriptors_available(pipe_ends, fault)) /* else libetpan writes beyond an fd_set */
+        return fault_set(fault, "%s: too many open files for TLS", where);
     set_patience(ms);
     mailstream_low *low = mailstream_low_tls_open_with_callback_timeout(fd, 0, set_server_name, &peer);
     if (low == NULL)

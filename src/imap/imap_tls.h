@@ -6,10 +6,16 @@
 #ifndef ONCEDROP_IMAP_TLS_H
 #define ONCEDROP_IMAP_TLS_H
 
+#include <sys/select.h>
 #include <sys/types.h>
 
 #include "base/base.h"
 #include "base/config.h"
+
+/* A stream of libetpan's has a pipe of its own beside the socket, and waits with select(2): a session has so many descriptors,
+ * whose numbers must be below that. */
+#define IMAP_TLS_DESCRIPTORS 3
+#define IMAP_TLS_BELOW FD_SETSIZE
 
 /* The certificate that a server presented, accepted or not. */
 struct imap_certificate {

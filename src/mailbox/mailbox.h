@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "base/config.h"
+#include "base/descriptor.h"
 #include "imap/imap_tls.h"
 
 struct mailbox;
@@ -18,10 +19,14 @@ bool mailbox_load(const struct config *config, struct fault *fault) OD_MUST;
 
 /* Codes of the fault of mailbox_open. CROWDED: perhaps there are too many sessions, since the server closed the
  * connection, said BYE, or refused the login with [LIMIT], [UNAVAILABLE] or [INUSE]. LATE: the time was over. UNREACHABLE: it came
- * to no login, which concerns all accounts. */
+ * to no login, which concerns all accounts. NO_FILES: this process cannot open what a session needs (mailbox_descriptors). */
 #define MAILBOX_CROWDED "CROWD"
+#define MAILBOX_NO_FILES "files"
 #define MAILBOX_LATE "late"
 #define MAILBOX_UNREACHABLE "unreachable"
+
+/* What a session with this server has open, as long as it lasts. */
+struct descriptors mailbox_descriptors(const struct config *config) OD_MUST;
 
 /* Connects, secures the connection and logs in. The certificate's chain, validity and host name are verified before any
  * credential is sent; tls=none works only with loopback addresses and unix sockets.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * The life of a session: login, with the password as it is now, and the end. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -8,6 +9,9 @@
 #include "imap/imap_connect.h"
 #include "imap/imap_password.h"
 #include "mailbox/mailbox_session.h"
+
+/* Beside a session, while it is opened: by the resolver, for a password, a command, certificates. */
+#define OPENING_DESCRIPTORS 5
 
 static bool speaks_tls(const struct config *config)
 {
@@ -20,6 +24,24 @@ bool mailbox_load(const struct config *config, struct fault *fault)
     for (size_t i = 0; i < config_server_count(config); i++)
         tls |= speaks_tls(config->servers[i]);
     return !tls || imap_tls_load(fault) != NULL;
+}
+
+struct descriptors mailbox_descriptors(const struct config *config)
+{
+    return speaks_tls(config) ? (struct descriptors){IMAP_TLS_DESCRIPTORS, IMAP_TLS_BELOW}
+                              : (struct descriptors){1, INT_MAX};
+}
+
+/* Asked beforehand, since most of those who open files then call it something else. */
+static bool has_descriptors(const struct config *config, struct fault *fault)
+{
+    struct descriptors wanted = mailbox_descriptors(config);
+    wanted.count += OPENING_DESCRIPTORS;
+    if (descriptors_available(wanted, fault))
+        return true;
+    fault_prefix(fault, "no IMAP session can be opened");
+    strcpy(fault->code, MAILBOX_NO_FILES);
+    return false;
 }
 
 /* If the command has ended, its status explains more than its silence. */
@@ -92,6 +114,8 @@ struct imap *mailbox_open_as(const struct config *config, const char *account, c
         fault_set(fault, "IMAP account \"%s\" is empty or has a control character", account);
         return NULL;
     }
+    if (!has_descriptors(config, fault))
+        return NULL;
     bool open = open_renewed(config, &it, &imap, fault);
     bool late = limited && base_now_ms() >= it.until_ms;
     if (open) {

@@ -33,7 +33,7 @@ ERRORS = {
     "ETIMEDOUT": ("connect", "recvfrom", "sendto", "read", "write", "getsockopt"),
     "EINTR": ("recvfrom", "sendto", "poll", "pselect6", "read", "write", "connect", "openat", "close", "dup2", "futex",
               "fcntl", "getrandom", *FILE),
-    "EMFILE": ("socket", "openat", "fcntl", "pipe2", "dup2"),
+    "EMFILE": ("socket", "openat", "fcntl", "pipe2", "dup2", "eventfd2"),
 }
 
 TWO_SERVERS = "two servers"

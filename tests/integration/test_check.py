@@ -647,6 +647,7 @@ def test_the_mailbox_with_the_special_use(site, lab):
     ({"imap.timeout": "55s"}, "times", "imap.timeout"),
     ({"imap.timeout": "40s", "lock.wait": "20s"}, "times", "imap.timeout"),
     ({"imap.timeout": "40s", "lock.wait": "19s"}, None, None),
+    ({"imap south.timeout": "55s", "imap south.command": "true"}, "times", "of server south"),
 ])
 def test_times(site, settings, item, word):
     site.settings.update(settings)

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: ISC
 """`oncedrop check --send` gives Postfix a message, and shows where it was stored, or why Postfix deferred it.
 
-Seen to fail with: the queue not asked; nothing sent after a failure taken for a success."""
+Seen to fail with: the queue not asked; nothing sent after a failure taken for a success; a login
+for each look into the mailbox."""
 
 import os
+import re
 import subprocess
+import time
 
 import pytest
 from lab import lab as lab_module, postfix as postfix_module
 from lab.ledger import SQLITE, engine
 from lab.postfix_base import postconf
+from lab.proxy import CLIENT, Proxy
 from lab.service import Service
 
 pytestmark = pytest.mark.skipif(postfix_module.missing() is not None, reason=str(postfix_module.missing()))
@@ -57,6 +61,25 @@ def test_a_message_that_is_deferred(postfix, site):
     found, done = items(site, postfix, scuba)
     assert found["send"][0] == "failed" and "may not deliver to" in found["send"][1], done
     assert done.returncode == 1 and "found" not in found
+
+
+@pytest.mark.postgres
+def test_it_waits_in_one_session(postfix, site):
+    """Where the ledger cannot be read, the mailbox is looked into again and again."""
+    def watch(_connection, side, data):
+        if side == CLIENT and b"APPEND" in data:
+            time.sleep(4)
+        return data
+    [scuba] = postfix.accounts(1)
+    site.settings.update({"imap.port": site.lab.dovecot.port, "imap.tls": "none"})
+    slow = site.use(Proxy(site.lab.dovecot.port, watch))
+    Service(site, settings={"service.clients": postconf("mail_owner"), "imap.port": slow.port})
+    postfix.start()
+    found, done = items(site, postfix, scuba)
+    assert found["send"][0] == "ok", done
+    pattern = rf"(?:Login|Logged in): user=<{re.escape(scuba)}>"
+    logins = len(re.findall(pattern, site.lab.dovecot.log()))
+    assert logins <= 6
 
 
 def test_nothing_is_sent_after_a_failure(postfix, site):

@@ -401,6 +401,7 @@ def test_no_more_sessions_than_descriptors(site):
     for number in range(100):
         stored(client.deliver(message(), f"user{number}@example.org")[0])
     assert len(server.appended) == 100
+    assert "too many open files" not in service.log()      # which would end more of them
 
 
 def test_a_refused_account_costs_no_other_its_session(site):

@@ -3,15 +3,19 @@
 
 Seen to fail with: any message with the id taken for this one; a failed search, or a login that fails, taken for absence; other
 content under the id not counted; a Sent copy compared by content; the explanation in place of a message not looked for; a copy
-that is filed elsewhere called absent; all copies of a message missing if one is, or those of which it is not known."""
+that is filed elsewhere called absent; all copies of a message missing if one is, or those of which it is not known; a login for each
+copy, also after one that was refused; a session that is lost, and not replaced."""
 
 import json
 import re
 
 import expect
 import pytest
+from lab.fake_imap import FakeImap
+from lab.keeping_imap import KeepingImap
+from lab.lmtp import start, stored
 from lab.messages import message, new_id
-from lab.process import free_port
+from lab.process import free_port, wait_until
 
 
 def looked(site, asked, exit=0):
@@ -172,3 +176,59 @@ def test_of_what_is_not_certain_it_is_not_said_to_be_missing(site):
     expect.stored(site.deliver(message(), scuba))
     site.settings["imap.port"] = free_port()
     assert missing(site) == ([], "Of 1 it cannot be told; oncedrop show --look says why.\n")
+
+
+def logins(site, account):
+    return len(re.findall(rf"(?:Login|Logged in): user=<{re.escape(account)}>", site.lab.dovecot.log()))
+
+
+@pytest.mark.parametrize("how", ["show", "list"])
+def test_fifty_copies_cost_one_login(site, how):
+    """Variants of one message, or several; two accounts in turns."""
+    scuba, doug = site.account(), site.account("doug")
+    id, session = new_id() if how == "show" else None, start(site)
+    for number in range(25):
+        mail = message(id=id or new_id(), body=f"{number}\n")
+        for reply in session.deliver(mail, scuba, doug):
+            stored(reply)
+    session.close()
+    wait_until(lambda: logins(site, scuba) == logins(site, doug) == 1, "Dovecot has logged it")
+    remove(site, doug)      # which is a login, too
+    if how == "show":
+        found = [row["copy"] for one in json.loads(site.run("show", "--look", "--json", id).out)["messages"] for row in one["look"]]
+        assert sorted(found) == ["not there"] * 25 + ["there"] * 25
+    else:
+        assert [account for account, _, _ in missing(site)[0]] == [doug] * 25
+    wait_until(lambda: logins(site, scuba) >= 2 and logins(site, doug) >= 3, "Dovecot has logged it")
+    assert (logins(site, scuba), logins(site, doug)) == (2, 3)
+
+
+def test_a_refused_login_is_not_tried_for_each_copy(site):
+    """Many of them lock an account, or a host, out."""
+    server = site.use(FakeImap())
+    site.settings.update({"imap.port": server.port, "imap.tls": "none", "imap.master_user": None})
+    for account in ("scuba@example.org", "doug@example.org"):
+        for _ in range(3):
+            expect.stored(site.deliver(message(), account))
+    server.commands.clear()
+    server.script["AUTHENTICATE"] = lambda client, tag, _: client.send(f"{tag} NO [AUTHENTICATIONFAILED] who?")
+    assert missing(site) == ([], "Of 6 it cannot be told; oncedrop show --look says why.\n")
+    assert [name for name, _ in server.commands].count("AUTHENTICATE") == 2
+
+
+def test_a_session_that_is_lost_is_replaced(site):
+    """What it was used for is looked for again."""
+    server = site.use(KeepingImap())
+    site.settings.update({"imap.port": server.port, "imap.tls": "none", "imap.master_user": None})
+    for _ in range(3):
+        expect.stored(site.deliver(message(), "scuba@example.org"))
+    server.commands.clear()
+
+    def examine(client, tag, arguments):
+        client.examined = getattr(client, "examined", 0) + 1
+        if client.examined == 2:
+            client.close()
+        server.do_examine(client, tag, arguments)
+    server.script["EXAMINE"] = examine
+    assert missing(site) == ([], "")
+    assert [name for name, _ in server.commands].count("AUTHENTICATE") == 3

@@ -3,7 +3,8 @@
 
 Seen to fail with: sessions found by their account alone; one answer about the trust in all servers; a server without a name that is
 taken for [imap]; silent servers that are asked again at once; sessions of another server that make room; [imap] command in force
-for a server with a host; TLS loaded for [imap] alone; a sender without a server taken for a stranger; and, only with a server that
+for a server with a host; TLS loaded for [imap] alone; a sender without a server taken for a stranger; the time
+that [imap] gives its server given to others; and, only with a server that
 is dead for long, an APPEND that was not sent taken for one that was stored."""
 
 import base64
@@ -145,6 +146,19 @@ def test_a_refusal_is_no_silence(site):
     assert service.deliver(message(), "bob@south.example")[0].code == 451
     stored(service.deliver(message(), SOUTH)[0])
     assert len(south.appended) == 1
+
+
+@pytest.mark.parametrize("when", ["authenticate", "append"])
+@pytest.mark.parametrize("words", [[SOUTH], [SOUTH, NORTH], [NORTH, SOUTH]], ids=["alone", "first", "second"])
+def test_a_server_has_its_own_time(site, words, when):
+    """More than [imap] gives its server, for the login and for asking for a message."""
+    def late(client, tag, arguments):
+        time.sleep(1.5)
+        getattr(south, f"do_{when}")(client, tag, arguments)
+    north, south = two(site, FakeImap({when.upper(): late}), **{"imap.timeout": "1s", "imap south.timeout": "20s"})
+    for reply in Service(site, workers=1).deliver(message(), *words):
+        stored(reply)
+    assert len(south.appended) == 1 and len(north.appended) == len(words) - 1
 
 
 def test_nobody_waits_for_a_silent_server(site):

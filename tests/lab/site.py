@@ -162,8 +162,7 @@ class Site:
         kept["UBSAN_OPTIONS"] = sanitizer + ":print_stacktrace=1"
         # The search for leaks takes longer than all else that a process does: each test's first has it, or none.
         leaks = os.environ.get("ASAN_OPTIONS", f"detect_leaks={self.leaks}")
-        # What is freed is kept aside, by default as much as a delivery may use (delivery.memory).
-        kept["ASAN_OPTIONS"], self.leaks = f"{kept['UBSAN_OPTIONS']}:quarantine_size_mb=64:{leaks}", 0
+        kept["ASAN_OPTIONS"], self.leaks = f"{kept['UBSAN_OPTIONS']}:{leaks}", 0
         kept["MAIL_CONFIG"] = self.lab.postfix_settings     # not those of this machine
         return {**kept, **(more or {})}
 

@@ -3,6 +3,7 @@
  * src/mailbox/mailbox.h, on mailboxes that are simulated: sessions, and what is stored. */
 #include "imap.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,6 +125,12 @@ void mailbox_close_wait(struct mailbox **mailbox, int64_t ms)
 {
     (void)ms;
     mailbox_close(mailbox);
+}
+
+struct descriptors mailbox_descriptors(const struct config *config)
+{
+    (void)config;
+    return (struct descriptors){.count = 1, .below = INT_MAX};
 }
 
 /* That the server has closed it is mostly known, not always. */

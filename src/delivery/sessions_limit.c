@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: ISC */
+#include "delivery/sessions_limit.h"
+
+#include <sys/param.h>
+#include <sys/resource.h>
+
+#include "mailbox/mailbox.h"
+
+#define OTHER_FILES 64 /* that a process has open besides */
+
+/* What any session has open, whichever its server. */
+static struct descriptors most_descriptors(const struct config *config)
+{
+    struct descriptors most = mailbox_descriptors(config);
+    for (size_t i = 0; i < config_server_count(config); i++) {
+        const struct descriptors other = mailbox_descriptors(config->servers[i]);
+        most.count = MAX(most.count, other.count);
+        most.below = MIN(most.below, other.below);
+    }
+    return most;
+}
+
+size_t sessions_limit(const struct config *config, size_t processes)
+{
+    const struct descriptors each = most_descriptors(config);
+    const rlim_t share = MAX((rlim_t)config->imap.sessions / processes, 1), below = (rlim_t)each.below;
+    const rlim_t wanted = MIN(share * each.count + OTHER_FILES, below);
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return share;
+    if (limit.rlim_cur < wanted) {
+        limit.rlim_cur = MIN(limit.rlim_max, wanted);
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    const rlim_t usable = MIN(limit.rlim_cur, below);
+    const rlim_t possible = usable > OTHER_FILES ? (usable - OTHER_FILES) / each.count : 0;
+    return MAX(MIN(share, possible), 1);
+}
