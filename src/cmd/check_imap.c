@@ -231,11 +231,12 @@ static void check_penalty(const struct config *config, const char *account)
     if (ms < SLOWER_MS)
         check_item(true, "refusals", "a refused login does not delay the next one");
     else
-        check_warning("refusals",
-                      "after one refused login, a good one takes %lld.%lld s longer, and more after each: mail for accounts"
-                      " that the server refuses delays everybody's. Dovecot: nodelay=y in the line of master-users, or"
-                      " service anvil { unix_listener anvil-auth-penalty { mode = 0 } }, see oncedrop-imap(7)",
-                      (long long)ms / 1000, (long long)ms % 1000 / 100);
+        check_warning(
+            "refusals",
+            "after one refused login, a good one takes %lld.%lld s longer, and more after each: mail for accounts"
+            " that the server refuses delays everybody's. Dovecot: nodelay=y in the line of master-users, or"
+            " service anvil { unix_listener anvil-auth-penalty { mode = 0 } }, see oncedrop-imap(7)",
+            (long long)ms / 1000, (long long)ms % 1000 / 100);
 }
 
 /* A login that succeeded counts for deliveries: an account that was refused is tried again at once. */

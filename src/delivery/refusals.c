@@ -11,8 +11,8 @@
 #include "ledger/ledger_refusal.h"
 #include "mailbox/mailbox.h"
 
-#define REMEMBERED_MOST 10000       /* then all are forgotten: the ledger has them */
-#define APART_MS INT64_C(10000)     /* refusals that are closer are one: of a delivery that tries twice */
+#define REMEMBERED_MOST 10000   /* then all are forgotten: the ledger has them */
+#define APART_MS INT64_C(10000) /* refusals that are closer are one: of a delivery that tries twice */
 
 struct account {
     char *server, *name;

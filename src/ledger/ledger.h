@@ -87,10 +87,10 @@ struct ledger_message {
 
 /* Refused logins of an account, in a row (ledger_refusal.h). */
 struct ledger_refusal {
-    int64_t refusals;  /* how many; 0: none is recorded */
-    int64_t age_ms;    /* since the last one, by the database's clock; negative if that was set back */
-    int64_t wait_ms;   /* for how long after it the account was not to be tried */
-    char reason[256];  /* valid UTF-8 */
+    int64_t refusals; /* how many; 0: none is recorded */
+    int64_t age_ms;   /* since the last one, by the database's clock; negative if that was set back */
+    int64_t wait_ms;  /* for how long after it the account was not to be tried */
+    char reason[256]; /* valid UTF-8 */
 };
 
 /* What the ledger knows about a target. */

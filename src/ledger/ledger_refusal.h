@@ -14,7 +14,8 @@ char *ledger_refusal_id(const char *server, const char *account) OD_MUST;
 
 /* Reads the record. *ret: zeroed if there is none. Must be called outside of a transaction. False with the fault set on
  * trouble. */
-bool ledger_refusal_read(struct ledger *ledger, const char *id, struct ledger_refusal *ret, struct fault *fault) OD_MUST;
+bool ledger_refusal_read(struct ledger *ledger, const char *id, struct ledger_refusal *ret,
+                         struct fault *fault) OD_MUST;
 
 /* Records that the login was refused just now; refusal->age_ms does not count. False with the fault set on trouble. */
 bool ledger_refusal_record(struct ledger *ledger, const char *server, const char *account,
@@ -28,6 +29,7 @@ bool ledger_add_refusals(struct ledger *ledger, const struct ledger_message *mes
 
 /* Copies the rows of that into what is found. */
 struct sql_rows;
-void ledger_take_refusals(const struct ledger_message *message, const struct sql_rows *rows, struct ledger_found *found);
+void ledger_take_refusals(const struct ledger_message *message, const struct sql_rows *rows,
+                          struct ledger_found *found);
 
 #endif

@@ -205,7 +205,8 @@ enum identity_result mailbox_identity(const struct config *config, const char *a
     if (may_be_one(&own, &other)) {
         (void)poll(NULL, 0, SECOND_MS);
         look_at_nobody(config, login, 1, &other);
-        if (strcmp(other.why.code, MAILBOX_CROWDED) == 0 || strcmp(other.why.code, MAILBOX_LIMIT) == 0) /* for the first of them there was room */
+        if (strcmp(other.why.code, MAILBOX_CROWDED) == 0 ||
+            strcmp(other.why.code, MAILBOX_LIMIT) == 0) /* for the first of them there was room */
             other.seen = INBOX_UNKNOWN;
     }
     look_at_inbox(config, login, &again);
