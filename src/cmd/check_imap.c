@@ -7,11 +7,14 @@
 #include <time.h>
 
 #include "cmd/check_report.h"
+#include "ledger/ledger_refusal.h"
 #include "ledger/ledger_server.h"
 #include "mailbox/mailbox.h"
 
 #define ANSWER_MS 8000   /* a delivery waits longer */
 #define ANSWERS_MS 12000 /* of all other servers */
+#define PENALTY_MS 30000 /* as long as a login may take for refused ones before it */
+#define SLOWER_MS 1000
 #define DAY INT64_C(86400)
 #define RENEW_DAYS 14
 #define PROBE "oncedrop-probe" /* a mailbox that nobody has */
@@ -217,6 +220,38 @@ static void check_identity(const struct config *config, const char *account, boo
         check_warning("identity", "the result could not be recorded: %s", minor.text);
 }
 
+/* Whether mail for accounts that the server refuses makes the mail of all others wait. */
+static void check_penalty(const struct config *config, const char *account)
+{
+    struct config patient = *config;
+    int64_t ms;
+    patient.imap.timeout = MAX(config->imap.timeout, PENALTY_MS);
+    if (!mailbox_delegates(config) || !mailbox_penalty(&patient, account, &ms))
+        return;
+    if (ms < SLOWER_MS)
+        check_item(true, "refusals", "a refused login does not delay the next one");
+    else
+        check_warning(
+            "refusals",
+            "after one refused login, a good one takes %lld.%lld s longer, and more after each: mail for accounts"
+            " that the server refuses delays everybody's. Dovecot: nodelay=y in the line of master-users, or"
+            " service anvil { unix_listener anvil-auth-penalty { mode = 0 } }, see oncedrop-imap(7)",
+            (long long)ms / 1000, (long long)ms % 1000 / 100);
+}
+
+/* A login that succeeded counts for deliveries: an account that was refused is tried again at once. */
+static void forget_refusal(const struct config *config, const struct check *check)
+{
+    struct fault minor;
+    if (!check->fits || config_is_shared(config))
+        return;
+    char *server OD_CLEANUP(base_free) = mailbox_server(config);
+    char *id OD_CLEANUP(base_free) = ledger_refusal_id(server, check->account);
+    struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(config, NULL, &minor);
+    if (ledger == NULL || !ledger_refusal_forget(ledger, id, &minor))
+        check_warning("imap", "that the login succeeded could not be recorded: %s", minor.text);
+}
+
 const struct config *check_server_of(const struct check *check)
 {
     const struct config *server = config_server(check->cmd->config, check->server);
@@ -244,7 +279,9 @@ void check_imap(struct check *check)
         return;
     }
     check_item(true, "imap", "logged in as %s", config->imap.user[0] != '\0' ? config->imap.user : check->account);
+    forget_refusal(config, check);
     check_identity(config, check->account, check->fits);
+    check_penalty(config, check->account);
     check_capabilities(config, mailbox, &probe);
     bool shared = config_is_shared(config);
     void (*check_mailbox)(const struct config *config, struct mailbox *mailbox, const char *item, const char *name) =

@@ -15,6 +15,7 @@
 #include "delivery/claim.h"
 #include "delivery/inboxes.h"
 #include "delivery/look.h"
+#include "delivery/refused.h"
 #include "delivery/sent.h"
 #include "delivery/server.h"
 #include "delivery/spare.h"
@@ -50,7 +51,10 @@ static bool wait_for_decoding(struct delivery_work *work)
 static bool take_look(struct delivery_work *work)
 {
     struct fault fault = {.text = ""};
+    refused_ask(work);
     enum ledger_result result = ledger_look(work->delivery->ledger, &work->targets.message, &work->found, &fault);
+    if (result == LEDGER_OK)
+        refused_learn(work);
     if (result == LEDGER_BUSY)
         work->delivery->holder = ledger_holder(work->delivery->ledger);
     delivery_spent(work->delivery, PHASE_LOCK);
@@ -220,6 +224,9 @@ static void work_clear(struct delivery_work *work)
     base_free(&work->plan);
     base_free(&work->left);
     base_free(&work->found);
+    for (size_t i = 0; work->refusals != NULL && i < work->targets.message.target_count; i++)
+        base_free(&work->refusals[i]);
+    base_free(&work->refusals);
     targets_clear(&work->targets);
 }
 
@@ -266,6 +273,8 @@ void delivery_run(struct delivery *delivery)
         delivery_begin(delivery, &fault);
     if (ready && delivery->decoding != NULL) {
         deliver(&work);
+        if (!ledger_is_lost(delivery->ledger) && !request->dry_run)
+            refusals_record(sessions_refusals(request->sessions), delivery->ledger);
         delivery->recorded = work.claim != NULL && ledger_may_have(work.claim);
         delivery_spent(delivery, work.plan != NULL ? PHASE_SETTLE : PHASE_DATABASE);
     } else {

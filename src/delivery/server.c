@@ -15,6 +15,7 @@ static enum identity_result look_at_server(struct delivery_work *work, const str
                                            struct fault *fault)
 {
     enum identity_result result = IDENTITY_UNKNOWN;
+    struct refusals *refusals = sessions_refusals(work->request->sessions);
     size_t looks = 0;
     struct fault minor;
     char text[1024];
@@ -23,8 +24,13 @@ static enum identity_result look_at_server(struct delivery_work *work, const str
         size_t target = work->targets.order[i];
         if (target_server(work, target) != config)
             continue;
+        const char *account = work->targets.list[target].account;
+        if (refusals_hold(refusals, config, account, fault))
+            continue;
         looks++;
-        result = mailbox_identity(config, work->targets.list[target].account, fault);
+        result = mailbox_identity(config, account, fault);
+        if (result == IDENTITY_UNKNOWN)
+            refusals_failed(refusals, config, account, false, fault);
     }
     if (result == IDENTITY_UNKNOWN)
         return result;

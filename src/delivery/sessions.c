@@ -41,6 +41,7 @@ struct known {
     size_t most;                 /* of them, until most_until: it refused more */
     int64_t most_until;
     int64_t trusted_until;
+    int64_t opens_until; /* a login succeeded REFUSALS_DOUBT_MS before */
     int64_t no_room_until;
     int64_t quiet_until;
     int64_t limit_ms; /* for the next session, after it was silent; 0: none of its own */
@@ -51,6 +52,7 @@ struct sessions {
     size_t most, count;
     GQueue unused; /* of all servers; the one unused longest is first */
     int64_t shortest_idle_ms;
+    struct refusals *refusals;
     size_t servers;
     struct known known[];
 };
@@ -70,6 +72,7 @@ struct sessions *sessions_new(const struct config *config, size_t processes)
     sessions->most = sessions_limit(config, processes);
     sessions->servers = servers;
     sessions->shortest_idle_ms = INT64_MAX;
+    sessions->refusals = refusals_new();
     for (size_t i = 0; i < servers; i++) {
         const struct config *server = i == 0 ? config : config->servers[i - 1];
         sessions->known[i].config = server;
@@ -85,6 +88,7 @@ void sessions_free(struct sessions **sessions)
         return;
     for (size_t i = 0; i < (*sessions)->servers; i++)
         g_hash_table_unref((*sessions)->known[i].kept);
+    refusals_free(&(*sessions)->refusals);
     base_free(sessions);
 }
 
@@ -202,7 +206,7 @@ static void end_unused(struct sessions *sessions, const struct known *known, siz
 
 static bool is_crowded(const struct fault *fault)
 {
-    return strcmp(fault->code, MAILBOX_CROWDED) == 0;
+    return strcmp(fault->code, MAILBOX_CROWDED) == 0 || strcmp(fault->code, MAILBOX_LIMIT) == 0;
 }
 
 /* Whether a session could not be opened because this process has too many files open. */
@@ -318,13 +322,30 @@ static struct mailbox *open_unless_quiet(struct sessions *sessions, const struct
     return mailbox;
 }
 
+/* Unless the account was refused too recently. That there are too many sessions, of which some are in use now, is no refusal. */
+static struct mailbox *open_unless_refused(struct sessions *sessions, const struct config *config, const char *account,
+                                           int64_t limit_ms, struct fault *fault)
+{
+    struct known *known = known_of(sessions, config);
+    if (refusals_hold(sessions->refusals, config, account, fault))
+        return NULL;
+    struct mailbox *mailbox = open_unless_quiet(sessions, config, account, limit_ms, fault);
+    if (mailbox != NULL) {
+        known->opens_until = base_now_ms() + REFUSALS_DOUBT_MS;
+        refusals_opened(sessions->refusals, config, account);
+    } else if (!sessions_in_the_way(sessions, fault)) {
+        refusals_failed(sessions->refusals, config, account, base_now_ms() < known->opens_until, fault);
+    }
+    return mailbox;
+}
+
 /* Opens the account's session in place of others, if there must be. */
 static struct session *open_session(struct sessions *sessions, const struct config *config, const char *account,
                                     int64_t limit_ms, struct fault *fault)
 {
     struct known *known = known_of(sessions, config);
     struct session *oldest;
-    struct mailbox *mailbox = open_unless_quiet(sessions, config, account, limit_ms, fault);
+    struct mailbox *mailbox = open_unless_refused(sessions, config, account, limit_ms, fault);
     if (mailbox == NULL)
         return NULL;
     while (sessions->count >= sessions->most && (oldest = longest_unused(sessions, NULL)) != NULL)
@@ -403,4 +424,9 @@ bool sessions_trusted(const struct sessions *sessions, const struct config *conf
 void sessions_trust(struct sessions *sessions, const struct config *config)
 {
     known_of(sessions, config)->trusted_until = base_now_ms() + TRUST_MS;
+}
+
+struct refusals *sessions_refusals(struct sessions *sessions)
+{
+    return sessions->refusals;
 }

@@ -8,6 +8,7 @@
 #define ONCEDROP_SESSIONS_H
 
 #include "base/config.h"
+#include "delivery/refusals.h"
 #include "mailbox/mailbox.h"
 
 struct sessions;
@@ -36,7 +37,8 @@ enum sessions_age {
 /* Takes the account's session, until sessions_give_back or sessions_drop; it must be available. If none is kept, or the
  * server has closed it, a new one is opened; that ends the one unused longest if there is no room. If the server refuses
  * a new one, and the reason may be that there are too many, half of the unused ones with this server are ended, and then the
- * others; so are those with any server if this process has too many open files.
+ * others; so are those with any server if this process has too many open files. If an earlier login of the account was
+ * refused, it may be too early to try another (refusals.h).
  *
  * limit_ms    for opening a new one (mailbox_open); 0: none
  * *ret_kept   it is from an earlier delivery: the server may have closed it without our knowing
@@ -58,6 +60,9 @@ bool sessions_quiet(const struct sessions *sessions, const struct config *config
 /* For a process that has nothing else to do: ends one session that is unused for imap.idle. Returns when to call it
  * again, by base_now_ms(); INT64_MAX: nothing to do until after the next delivery. */
 int64_t sessions_expire(struct sessions *sessions) OD_MUST;
+
+/* The accounts whose login was refused, of all servers; they live as long as `sessions`. */
+struct refusals *sessions_refusals(struct sessions *sessions) OD_MUST;
 
 /* Whether the server was found trustworthy (server.h) within the last hour. */
 bool sessions_trusted(const struct sessions *sessions, const struct config *config) OD_MUST;

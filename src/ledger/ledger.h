@@ -54,6 +54,7 @@ struct ledger_target {
     const char *account;
     const char *mailbox;
     enum copy_role role;
+    const char *refusal; /* ledger_refusal_id of the account, if its record is to be read; NULL: it is not */
 };
 
 #define LEDGER_NO_TARGET SIZE_MAX /* instead of the number of a target: none */
@@ -84,6 +85,14 @@ struct ledger_message {
 
 #define LEDGER_OTHER SIZE_MAX /* instead of the number of a recipient: one of another delivery */
 
+/* Refused logins of an account, in a row (ledger_refusal.h). */
+struct ledger_refusal {
+    int64_t refusals; /* how many; 0: none is recorded */
+    int64_t age_ms;   /* since the last one, by the database's clock; negative if that was set back */
+    int64_t wait_ms;  /* for how long after it the account was not to be tried */
+    char reason[256]; /* valid UTF-8 */
+};
+
 /* What the ledger knows about a target. */
 struct ledger_found_copy {
     enum copy_state state;    /* COPY_NONE: not in the ledger */
@@ -99,6 +108,7 @@ struct ledger_found_copy {
     bool alias;               /* one has, Sent included, whose name may be another one of this mailbox (alias.h) */
     bool elsewhere;           /* Sent only: another content with this Message-ID has the copy, or may still get it */
     int64_t uidvalidity, uid; /* 0: unknown */
+    struct ledger_refusal refusal; /* if the target asks for it */
 };
 
 /* What the ledger knows about a message. */

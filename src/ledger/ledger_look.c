@@ -6,6 +6,7 @@
 
 #include "base/alias.h"
 #include "ledger/ledger_lock.h"
+#include "ledger/ledger_refusal.h"
 #include "message/message.h"
 
 #define POLL_FIRST_MS 5
@@ -14,7 +15,7 @@
 
 /* Marks of the batch. */
 struct marks {
-    size_t lock, end;
+    size_t lock, copies, refusals, end; /* copies, refusals: equal to the next one if they are not asked for */
 };
 
 static size_t sent_target(const struct ledger_message *message)
@@ -47,7 +48,7 @@ static void add_variant_query(struct ledger *ledger, const struct ledger_message
 }
 
 /* Sends one batch: the settings, the lock, the message, for a Sent copy the variants, the copies, if they are asked for at
- * once (read_copies), and the end. */
+ * once (read_copies), the accounts' refused logins, and the end. */
 static bool send_look(struct ledger *ledger, const struct ledger_message *message, int64_t wait_ms, struct marks *ret,
                       struct fault *fault)
 {
@@ -57,8 +58,11 @@ static bool send_look(struct ledger *ledger, const struct ledger_message *messag
     ledger_add_acquire(ledger, ledger->lock_key, wait_ms);
     sql_add(ledger->sql, SQL_STEP(look_message, LEDGER_KEY(message)));
     add_variant_query(ledger, message);
+    ret->copies = sql_mark(ledger->sql);
     if (ledger->knew)
         add_copies_query(ledger, message);
+    ret->refusals = sql_mark(ledger->sql);
+    (void)!ledger_add_refusals(ledger, message);
     ret->end = sql_mark(ledger->sql);
     ledger_add_end(ledger);
     return sql_send(ledger->sql, fault);
@@ -112,6 +116,7 @@ static void take_copy(const struct ledger_message *message, const struct sql_row
             .elsewhere = found->copies[i].elsewhere,
             .uidvalidity = sql_number(rows, row, LOOK_COPIES_UIDVALIDITY),
             .uid = sql_number(rows, row, LOOK_COPIES_UID),
+            .refusal = found->copies[i].refusal,
         };
     }
 }
@@ -146,6 +151,17 @@ static bool take_copies(struct ledger *ledger, const struct ledger_message *mess
     return copies != NULL;
 }
 
+static bool take_refusals(struct ledger *ledger, const struct ledger_message *message, const struct marks *marks,
+                          struct ledger_found *found, struct fault *fault)
+{
+    if (marks->refusals == marks->end)
+        return true;
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = sql_take(ledger->sql, marks->refusals, fault);
+    if (rows != NULL)
+        ledger_take_refusals(message, rows, found);
+    return rows != NULL;
+}
+
 /* A batch of its own, only for a message that is known: for all others, and for a lock that is not granted, the server
  * would load tables and plan a join for nothing, a tenth of a first delivery's time in it. After a known message the
  * next one may be known as well, as in a replay: then they are asked for at once, which saves a round trip. */
@@ -173,8 +189,8 @@ static struct ledger_found *read_found(struct ledger *ledger, const struct ledge
 {
     struct ledger_found *found = take_found(ledger, message, marks->lock + 1, fault);
     bool asked = ledger->knew;
-    bool good = found != NULL && (!asked || take_copies(ledger, message, marks->end - 1, found, fault)) &&
-                ledger_ended(ledger, marks->end, fault);
+    bool good = found != NULL && (!asked || take_copies(ledger, message, marks->copies, found, fault)) &&
+                take_refusals(ledger, message, marks, found, fault) && ledger_ended(ledger, marks->end, fault);
     good = end_batch(ledger, good, fault);
     if (good && found->known && !asked)
         good = end_batch(ledger, read_copies(ledger, message, found, fault), fault);

@@ -88,18 +88,21 @@ bool ledger_purge_count(struct ledger *ledger, int64_t older_than_ms, int64_t *r
     return rows != NULL;
 }
 
-static bool delete_leases(struct ledger *ledger, struct fault *fault)
+/* What is not of a message. */
+static bool delete_others(struct ledger *ledger, struct fault *fault)
 {
-    struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
+    struct sql_rows *leases OD_CLEANUP(sql_rows_free) =
         ledger_change(ledger, SQL_OPERATOR, SQL_STEP(delete_leases), fault);
-    return rows != NULL;
+    struct sql_rows *refusals OD_CLEANUP(sql_rows_free) =
+        leases != NULL ? ledger_change(ledger, SQL_OPERATOR, SQL_STEP(delete_refusals), fault) : NULL;
+    return refusals != NULL;
 }
 
 bool ledger_purge_batch(struct ledger *ledger, struct ledger_purge *purge, struct fault *fault)
 {
     struct ledger_purge next = *purge;
     struct ledger_batch batch;
-    if ((purge->after == 0 && !delete_leases(ledger, fault)) ||
+    if ((purge->after == 0 && !delete_others(ledger, fault)) ||
         !lock_next(ledger,
                    SQL_STEP(find_old, .older_ms = SQL_NUMBER(purge->older_than_ms), .after = SQL_NUMBER(purge->after),
                             .most = SQL_NUMBER(LEDGER_BATCH)),

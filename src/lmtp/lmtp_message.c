@@ -16,14 +16,20 @@ void lmtp_message_feed(void *context, const void *bytes, size_t size)
     (void)!message_builder_feed(context, bytes, size, &ignored); /* message_builder_end says so again */
 }
 
-void lmtp_run(struct lmtp *lmtp, struct delivery *delivery)
+bool lmtp_open_ledger(struct lmtp *lmtp, const char *queue_id, struct fault *fault)
 {
     struct ledger **ledger = &lmtp->kept->ledger;
+    if (*ledger == NULL)
+        *ledger = ledger_open(lmtp->config, queue_id, fault);
+    return *ledger != NULL;
+}
+
+void lmtp_run(struct lmtp *lmtp, struct delivery *delivery)
+{
     struct fault fault;
-    if (*ledger == NULL)
-        *ledger = ledger_open(lmtp->config, delivery->request->queue_id, &fault);
-    delivery->ledger = *ledger;
-    if (*ledger == NULL)
+    bool open = lmtp_open_ledger(lmtp, delivery->request->queue_id, &fault);
+    delivery->ledger = lmtp->kept->ledger;
+    if (!open)
         delivery_refuse(delivery, OUTCOME_DATABASE, fault.text);
     else
         delivery_run(delivery);

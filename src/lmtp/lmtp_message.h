@@ -34,6 +34,9 @@ void lmtp_message_feed(void *context, const void *bytes, size_t size);
  * session is over. */
 bool lmtp_message_receive(struct lmtp *lmtp) OD_MUST;
 
+/* Opens the session with the database, if there is none. */
+bool lmtp_open_ledger(struct lmtp *lmtp, const char *queue_id, struct fault *fault) OD_MUST;
+
 /* Makes a delivery that is complete except for its ledger: opens the session with the database, if there is none. From
  * then on there is no deadline. */
 void lmtp_run(struct lmtp *lmtp, struct delivery *delivery);

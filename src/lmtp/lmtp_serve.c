@@ -10,6 +10,7 @@
 #include "lmtp/lmtp_command.h"
 #include "lmtp/lmtp_deliver.h"
 #include "lmtp/lmtp_message.h"
+#include "lmtp/lmtp_recipient.h"
 
 /* How long a client may be silent when the service stops or others wait. */
 #define MOMENT_MS 100
@@ -227,6 +228,8 @@ void lmtp_serve(const struct config *config, int in, int out, const struct lmtp_
         .end_ms = end_ms,
         .transaction = lmtp_transaction_new(stream, config->delivery.size_limit),
     };
+    lmtp.transaction.objection = lmtp_recipient_objection;
+    lmtp.transaction.context = &lmtp;
     if (gethostname(lmtp.host, sizeof(lmtp.host) - 1) != 0)
         strcpy(lmtp.host, "localhost");
     lmtp_stream_reply(lmtp.stream, "220 %s oncedrop LMTP", lmtp.host);

@@ -96,6 +96,13 @@ static enum lmtp_read fill_buffer(struct lmtp_stream *stream, int64_t until_ms)
     return LMTP_READ_OK;
 }
 
+bool lmtp_stream_continues(const struct lmtp_stream *stream, const char *word)
+{
+    size_t length = strlen(word);
+    return stream->end - stream->at >= length &&
+           g_ascii_strncasecmp((const char *)stream->buffer + stream->at, word, length) == 0;
+}
+
 enum lmtp_read lmtp_stream_line(struct lmtp_stream *stream, char *line, size_t size, int64_t until_ms)
 {
     size_t length = 0;

@@ -121,6 +121,14 @@ bool lmtp_transaction_mail(struct lmtp_transaction *transaction, const char *arg
     return true;
 }
 
+/* objection: "CODE D.S.N text" */
+static void object(struct lmtp_transaction *transaction, const char *path, const char *objection)
+{
+    g_auto(GStrv) words = g_strsplit(objection, " ", 3);
+    log_refused(transaction, "to", path, words[1], objection[0] == '5' ? "bounced" : "deferred", words[2]);
+    lmtp_stream_reply(transaction->stream, "%s", objection);
+}
+
 bool lmtp_transaction_rcpt(struct lmtp_transaction *transaction, const char *arguments)
 {
     struct lmtp_recipient recipient OD_CLEANUP(recipient_clear) = {.path = NULL};
@@ -140,6 +148,12 @@ bool lmtp_transaction_rcpt(struct lmtp_transaction *transaction, const char *arg
     if (transaction->recipients->len >= LMTP_RECIPIENTS_MAX) {
         log_refused(transaction, "to", recipient.path, "4.5.3", "deferred", "too many recipients");
         lmtp_stream_reply(transaction->stream, "452 4.5.3 too many recipients");
+        return true;
+    }
+    char *objection OD_CLEANUP(base_free) =
+        transaction->objection != NULL ? transaction->objection(transaction->context, &recipient.address) : NULL;
+    if (objection != NULL) {
+        object(transaction, recipient.path, objection);
         return true;
     }
     g_array_append_val(transaction->recipients, recipient);

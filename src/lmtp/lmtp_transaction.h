@@ -17,8 +17,13 @@ struct lmtp_recipient {
     char *original;         /* ORCPT, or NULL */
 };
 
+/* The reply to RCPT for a recipient that is not accepted now, "CODE D.S.N text", a new string; NULL: it is. */
+typedef char *lmtp_objection(void *context, const struct address *address);
+
 struct lmtp_transaction {
     struct lmtp_stream *stream; /* where replies go */
+    lmtp_objection *objection;  /* asked at each RCPT; NULL: there is none */
+    void *context;              /* of objection */
     int64_t size_limit;         /* largest message in bytes; 0: no limit */
     char *sender;               /* NULL before MAIL */
     GArray *recipients;         /* of struct lmtp_recipient */

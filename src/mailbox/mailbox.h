@@ -17,10 +17,17 @@ struct mailbox;
  * (module_load). False with the fault set. Else the first session does so, and fails. */
 bool mailbox_load(const struct config *config, struct fault *fault) OD_MUST;
 
-/* Codes of the fault of mailbox_open. CROWDED: perhaps there are too many sessions, since the server closed the
- * connection, said BYE, or refused the login with [LIMIT], [UNAVAILABLE] or [INUSE]. LATE: the time was over. UNREACHABLE: it came
- * to no login, which concerns all accounts. NO_FILES: this process cannot open what a session needs (mailbox_descriptors). */
+/* Codes of the fault of mailbox_open:
+ * REFUSED      the server refused the login of this account, by a NO that says nothing of trouble
+ * CROWDED      it may have refused it, or there may be too many sessions: it closed the connection, said BYE, or answered
+ *              [UNAVAILABLE]
+ * LIMIT        there are too many sessions: it answered [LIMIT] or [INUSE]
+ * LATE         the time was over
+ * UNREACHABLE  the connection failed before the login, so no account of this server can be opened
+ * NO_FILES     this process cannot open what a session needs (mailbox_descriptors) */
+#define MAILBOX_REFUSED "refused"
 #define MAILBOX_CROWDED "CROWD"
+#define MAILBOX_LIMIT "LIMIT"
 #define MAILBOX_NO_FILES "files"
 #define MAILBOX_LATE "late"
 #define MAILBOX_UNREACHABLE "unreachable"
@@ -58,12 +65,12 @@ bool mailbox_connected(const struct mailbox *mailbox) OD_MUST;
 /* Whether we log in with one credential and name the account beside it: then the server decides whose mailbox it opens. */
 bool mailbox_delegates(const struct config *config) OD_MUST;
 
-/* Names the server and the user of that credential; a new string. The ledger keeps under it what mailbox_identity found
- * out. All hosts share the ledger, so for a server on this host the name includes the host's. */
+/* Names the server and the user of that credential, or that each account logs in; a new string. The ledger keeps under it what
+ * mailbox_identity found out, and which logins were refused. All hosts share the ledger, so for a server on this host the name includes the host's. */
 char *mailbox_server(const struct config *config) OD_MUST;
 
 enum identity_result {
-    IDENTITY_UNKNOWN, /* not determined: trouble, or the account is not available (fault set) */
+    IDENTITY_UNKNOWN, /* not determined: trouble, or the account is not available (fault set, its code as by mailbox_open) */
     IDENTITY_COUNTS,  /* the server opens the account named in the login, or refuses */
     IDENTITY_IGNORED, /* it opens the same mailbox whatever account is named (fault set) */
 };
@@ -217,6 +224,16 @@ struct mailbox_abilities {
 /* The capabilities announced at present; there are fewer before the login. False with the fault set if the server does
  * not answer. */
 bool mailbox_abilities(struct mailbox *mailbox, struct mailbox_abilities *ret, struct fault *fault) OD_MUST;
+
+/* Where mailbox_delegates, measures how much longer a login of this account takes after one refused login of an account that
+ * nobody has: Dovecot makes all logins from one address wait for refused ones. The last login is good, which clears the count
+ * that these logins have made. Takes three or four logins.
+ *
+ * account  one that exists on the server
+ * *ret_ms  how much longer; set on true only
+ *
+ * False: nothing is known, since no such login was refused by a NO, or the account's failed. */
+bool mailbox_penalty(const struct config *config, const char *account, int64_t *ret_ms) OD_MUST;
 
 struct mailbox_probe {
     struct imap_certificate certificate;

@@ -34,7 +34,8 @@ static bool on_this_host(const char *host)
 char *mailbox_server(const struct config *config)
 {
     const char *host = config->imap.host;
-    const char *user = *config->imap.master_user != '\0' ? config->imap.master_user : "a token";
+    const char *master = config->imap.master_user;
+    const char *user = *master != '\0' ? master : mailbox_delegates(config) ? "a token" : "each account";
     char here[256] = "";
     if (on_this_host(host) && gethostname(here, sizeof(here) - 1) != 0)
         strcpy(here, "localhost");
@@ -196,6 +197,7 @@ enum identity_result mailbox_identity(const struct config *config, const char *a
     look_at_inbox(config, login, &own);
     if (own.seen != INBOX_THERE) {
         fault_set(fault, "could not test whether the server honours the account named in a login: %s", own.why.text);
+        strcpy(fault->code, own.why.code);
         return IDENTITY_UNKNOWN;
     }
     char *password OD_CLEANUP(base_free_secret) = present_password(config, login);
@@ -203,7 +205,8 @@ enum identity_result mailbox_identity(const struct config *config, const char *a
     if (may_be_one(&own, &other)) {
         (void)poll(NULL, 0, SECOND_MS);
         look_at_nobody(config, login, 1, &other);
-        if (strcmp(other.why.code, MAILBOX_CROWDED) == 0) /* for the first of them there was room */
+        if (strcmp(other.why.code, MAILBOX_CROWDED) == 0 ||
+            strcmp(other.why.code, MAILBOX_LIMIT) == 0) /* for the first of them there was room */
             other.seen = INBOX_UNKNOWN;
     }
     look_at_inbox(config, login, &again);

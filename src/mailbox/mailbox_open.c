@@ -103,6 +103,27 @@ static bool open_renewed(const struct config *config, const struct login *login,
     return open_once(config, login, other, ret, fault);
 }
 
+/* Whether it was this account that the server refused: not for trouble of its own, nor for what would be the same for all. */
+static bool is_refused(const struct imap *imap)
+{
+    const struct imap_reply *reply = &imap->reply;
+    return imap->refused && reply->kind == REPLY_TAGGED && reply->status == STATUS_NO &&
+           strcmp(reply->code, "SERVERBUG") != 0 && strcmp(reply->code, "PRIVACYREQUIRED") != 0;
+}
+
+/* No session was opened. imap: NULL if it was not tried, for there is no password. */
+static void set_code(const struct imap *imap, bool late, struct fault *fault)
+{
+    if (imap != NULL && imap->crowded && strcmp(imap->reply.code, "UNAVAILABLE") != 0)
+        strcpy(fault->code, MAILBOX_LIMIT);
+    else if (imap != NULL && (imap->ended || imap->crowded))
+        strcpy(fault->code, MAILBOX_CROWDED);
+    else if (late)
+        strcpy(fault->code, MAILBOX_LATE);
+    else if (imap != NULL && is_refused(imap))
+        strcpy(fault->code, MAILBOX_REFUSED);
+}
+
 struct imap *mailbox_open_as(const struct config *config, const char *account, const char *login, int64_t limit_ms,
                              bool *ret_refused, struct fault *fault)
 {
@@ -127,10 +148,7 @@ struct imap *mailbox_open_as(const struct config *config, const char *account, c
         *ret_refused = imap->refused;
         explain_command(imap, fault);
     }
-    if (imap != NULL && (imap->ended || imap->crowded))
-        strcpy(fault->code, MAILBOX_CROWDED);
-    else if (late)
-        strcpy(fault->code, MAILBOX_LATE);
+    set_code(imap, late, fault);
     imap_setup_end(&imap);
     return NULL;
 }

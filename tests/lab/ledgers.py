@@ -35,6 +35,7 @@ EMPTY = """
     DELETE FROM oncedrop.event;
     DELETE FROM oncedrop.total;
     DELETE FROM oncedrop.lease;
+    DELETE FROM oncedrop.refusal;
     UPDATE oncedrop.agreed SET lock_method = 'advisory' WHERE lock_method <> 'advisory';
     SELECT setval(oid::regclass, 1, false) FROM pg_class WHERE relkind = 'S' AND relnamespace = 'oncedrop'::regnamespace;
 """

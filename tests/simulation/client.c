@@ -7,6 +7,7 @@
 
 #include "breakage.h"
 #include "key.h"
+#include "ledger/ledger_refusal.h"
 #include "ledger/ledger_server.h"
 #include "scheduler.h"
 
@@ -195,5 +196,38 @@ bool ledger_server_record(struct ledger *ledger, const char *server, bool honour
     (void)fault;
     if (!client_dead())
         tables_server = honoured;
+    return !client_dead();
+}
+
+char *ledger_refusal_id(const char *server, const char *account)
+{
+    return base_printf("%s %s", server, account);
+}
+
+bool ledger_refusal_read(struct ledger *ledger, const char *id, struct ledger_refusal *ret, struct fault *fault)
+{
+    (void)ledger;
+    (void)id;
+    (void)fault;
+    *ret = (struct ledger_refusal){.refusals = 0};
+    return !client_dead();
+}
+
+bool ledger_refusal_record(struct ledger *ledger, const char *server, const char *account,
+                           const struct ledger_refusal *refusal, struct fault *fault)
+{
+    (void)ledger;
+    (void)server;
+    (void)account;
+    (void)refusal;
+    (void)fault;
+    return !client_dead();
+}
+
+bool ledger_refusal_forget(struct ledger *ledger, const char *id, struct fault *fault)
+{
+    (void)ledger;
+    (void)id;
+    (void)fault;
     return !client_dead();
 }

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * By the ids that the ledger uses, since accounts of different servers may have the same name. */
+#include "delivery/refusals.h"
+
+#include <glib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "decode/decode.h"
+#include "ledger/ledger_refusal.h"
+#include "mailbox/mailbox.h"
+
+#define REMEMBERED_MOST 10000   /* then all are forgotten: the ledger has them */
+#define APART_MS INT64_C(10000) /* refusals that are closer are one: of a delivery that tries twice */
+
+struct account {
+    char *server, *name;
+    int64_t refusals; /* in a row; 0: a login succeeded */
+    int64_t at_ms;    /* the last one, by base_now_ms() */
+    int64_t wait_ms;
+    char *reason;
+    bool changed; /* the ledger does not know yet */
+};
+
+struct refusals {
+    GHashTable *accounts; /* by ledger_refusal_id */
+};
+
+static void end_account(void *item)
+{
+    struct account *account = item;
+    base_free(&account->server);
+    base_free(&account->name);
+    base_free(&account->reason);
+    base_free(&account);
+}
+
+static void end_id(void *item)
+{
+    char *id = item;
+    base_free(&id);
+}
+
+struct refusals *refusals_new(void)
+{
+    struct refusals *refusals = base_alloc(sizeof(*refusals));
+    refusals->accounts = g_hash_table_new_full(g_str_hash, g_str_equal, end_id, end_account);
+    return refusals;
+}
+
+void refusals_free(struct refusals **refusals)
+{
+    if (*refusals != NULL)
+        g_hash_table_unref((*refusals)->accounts);
+    base_free(refusals);
+}
+
+static struct account *find(const struct refusals *refusals, const struct config *config, const char *account)
+{
+    if (g_hash_table_size(refusals->accounts) == 0)
+        return NULL;
+    char *server OD_CLEANUP(base_free) = mailbox_server(config);
+    char *id OD_CLEANUP(base_free) = ledger_refusal_id(server, account);
+    return g_hash_table_lookup(refusals->accounts, id);
+}
+
+static struct account *find_or_add(struct refusals *refusals, const struct config *config, const char *account)
+{
+    struct account *it = find(refusals, config, account);
+    if (it != NULL)
+        return it;
+    if (g_hash_table_size(refusals->accounts) >= REMEMBERED_MOST)
+        g_hash_table_remove_all(refusals->accounts);
+    it = base_alloc(sizeof(*it));
+    it->server = mailbox_server(config);
+    it->name = base_strdup(account);
+    g_hash_table_insert(refusals->accounts, ledger_refusal_id(it->server, account), it);
+    return it;
+}
+
+static int64_t age_of(const struct account *it)
+{
+    return base_now_ms() - it->at_ms;
+}
+
+bool refusals_hold(const struct refusals *refusals, const struct config *config, const char *account,
+                   struct fault *fault)
+{
+    const struct account *it = find(refusals, config, account);
+    int64_t left = it != NULL && it->refusals > 0 ? it->wait_ms - age_of(it) : 0;
+    if (left <= 0)
+        return false;
+    fault_set(fault, "account %s: its login was refused %lld s ago and is tried again in %lld s: %s", account,
+              (long long)age_of(it) / 1000, (long long)(left + 999) / 1000, it->reason);
+    return true;
+}
+
+void refusals_opened(struct refusals *refusals, const struct config *config, const char *account)
+{
+    struct account *it = find(refusals, config, account);
+    if (it == NULL || it->refusals == 0)
+        return;
+    it->refusals = 0;
+    it->changed = true;
+}
+
+static int64_t wait_after(int64_t refusals, bool certain, bool others_open)
+{
+    int64_t doublings = MIN(refusals - (certain ? 1 : 2), 10);
+    if (doublings < 0)
+        return 0;
+    return MIN(REFUSALS_FIRST_MS << doublings, certain && others_open ? REFUSALS_LONGEST_MS : REFUSALS_DOUBT_MS);
+}
+
+void refusals_failed(struct refusals *refusals, const struct config *config, const char *account, bool others_open,
+                     const struct fault *why)
+{
+    bool certain = strcmp(why->code, MAILBOX_REFUSED) == 0;
+    if (config_is_shared(config) || (!certain && strcmp(why->code, MAILBOX_CROWDED) != 0))
+        return;
+    struct account *it = find_or_add(refusals, config, account);
+    bool counts = it->refusals > 0 && age_of(it) < LEDGER_REFUSAL_DAY_MS;
+    bool is_another = !counts || age_of(it) >= MAX(it->wait_ms, APART_MS);
+    it->refusals = counts ? it->refusals + is_another : 1;
+    it->at_ms = base_now_ms();
+    it->wait_ms = wait_after(it->refusals, certain, others_open);
+    base_free(&it->reason);
+    it->reason = decode_scrub(why->text, strlen(why->text));
+    it->changed = true;
+}
+
+void refusals_learn(struct refusals *refusals, const struct config *config, const char *account,
+                    const struct ledger_refusal *known)
+{
+    bool counts = known->refusals > 0 && known->age_ms >= 0 && known->age_ms < LEDGER_REFUSAL_DAY_MS;
+    struct account *it = counts ? find_or_add(refusals, config, account) : find(refusals, config, account);
+    if (it == NULL || it->changed)
+        return;
+    it->refusals = counts ? known->refusals : 0;
+    it->at_ms = base_now_ms() - known->age_ms;
+    it->wait_ms = MIN(known->wait_ms, REFUSALS_LONGEST_MS);
+    base_free(&it->reason);
+    it->reason = base_strdup(known->reason);
+}
+
+/* False with the fault set on trouble. */
+static bool record_one(struct ledger *ledger, const char *id, const struct account *it, struct fault *fault)
+{
+    if (it->refusals == 0)
+        return ledger_refusal_forget(ledger, id, fault);
+    struct ledger_refusal refusal = {.refusals = it->refusals, .wait_ms = it->wait_ms};
+    size_t length = MIN(strlen(it->reason), sizeof(refusal.reason) - 1);
+    while (length > 0 && ((unsigned char)it->reason[length] & 0xC0) == 0x80) /* no part of a character */
+        length--;
+    memcpy(refusal.reason, it->reason, length);
+    return ledger_refusal_record(ledger, it->server, it->name, &refusal, fault);
+}
+
+void refusals_record(struct refusals *refusals, struct ledger *ledger)
+{
+    GHashTableIter at;
+    gpointer id, item;
+    struct fault fault;
+    char text[1024];
+    g_hash_table_iter_init(&at, refusals->accounts);
+    while (g_hash_table_iter_next(&at, &id, &item)) {
+        struct account *it = item;
+        if (!it->changed)
+            continue;
+        it->changed = false;
+        if (!record_one(ledger, id, it, &fault)) {
+            log_warning("that the login of an account was refused could not be recorded: %s",
+                        log_escape_text(fault.text, text, sizeof(text)));
+            return;
+        }
+        if (it->refusals == 0)
+            g_hash_table_iter_remove(&at);
+    }
+}

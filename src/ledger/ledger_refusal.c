@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * One row for each account and server. */
+#include "ledger/ledger_refusal.h"
+
+#include <glib.h>
+#include <string.h>
+
+#include "ledger/ledger_lock.h"
+
+#define NAME_MOST 500 /* of names that are only for people */
+
+char *ledger_refusal_id(const char *server, const char *account)
+{
+    GChecksum *sha256 = g_checksum_new(G_CHECKSUM_SHA256);
+    g_checksum_update(sha256, (const guchar *)server, (gssize)strlen(server) + 1);
+    g_checksum_update(sha256, (const guchar *)account, (gssize)strlen(account));
+    char *id = base_strdup(g_checksum_get_string(sha256));
+    g_checksum_free(sha256);
+    return id;
+}
+
+static struct ledger_refusal refusal_of_row(const struct sql_rows *rows, size_t row)
+{
+    struct ledger_refusal refusal = {
+        .refusals = sql_number(rows, row, REFUSAL_READ_REFUSALS),
+        .age_ms = sql_number(rows, row, REFUSAL_READ_AGE_MS),
+        .wait_ms = sql_number(rows, row, REFUSAL_READ_WAIT_MS),
+    };
+    g_strlcpy(refusal.reason, sql_text(rows, row, REFUSAL_READ_REASON), sizeof(refusal.reason));
+    return refusal;
+}
+
+/* Once more if a kept connection was lost, or another delivery was first. */
+static struct sql_rows *run_or_retry(ledger_run *once, struct ledger *ledger, enum sql_step step,
+                                     const struct sql_value *values, struct fault *fault)
+{
+    bool kept = ledger->sql != NULL;
+    struct sql_rows *rows = once(ledger, SQL_DELIVERY, step, values, fault);
+    if (rows == NULL && (ledger_lost_kept(ledger, kept) || ledger_conflicted(ledger, fault)))
+        rows = once(ledger, SQL_DELIVERY, step, values, fault);
+    return rows;
+}
+
+bool ledger_refusal_read(struct ledger *ledger, const char *id, struct ledger_refusal *ret, struct fault *fault)
+{
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
+        run_or_retry(ledger_ask, ledger, SQL_STEP(refusal_read, .ids = SQL_TEXTS(&id, 1)), fault);
+    if (rows != NULL)
+        *ret = rows->count == 1 ? refusal_of_row(rows, 0) : (struct ledger_refusal){.refusals = 0};
+    return rows != NULL;
+}
+
+bool ledger_refusal_record(struct ledger *ledger, const char *server, const char *account,
+                           const struct ledger_refusal *refusal, struct fault *fault)
+{
+    char *id OD_CLEANUP(base_free) = ledger_refusal_id(server, account);
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
+        run_or_retry(ledger_change, ledger,
+                     SQL_STEP(refusal_record, .id = SQL_TEXT(id), .server = SQL_TEXT_MOST(server, NAME_MOST),
+                              .account = SQL_TEXT_MOST(account, NAME_MOST), .refusals = SQL_NUMBER(refusal->refusals),
+                              .wait_ms = SQL_NUMBER(refusal->wait_ms), .reason = SQL_TEXT(refusal->reason)),
+                     fault);
+    return rows != NULL;
+}
+
+bool ledger_refusal_forget(struct ledger *ledger, const char *id, struct fault *fault)
+{
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
+        run_or_retry(ledger_change, ledger, SQL_STEP(refusal_forget, .id = SQL_TEXT(id)), fault);
+    return rows != NULL;
+}
+
+bool ledger_add_refusals(struct ledger *ledger, const struct ledger_message *message)
+{
+    const char **ids OD_CLEANUP(base_free) = base_alloc((message->target_count + 1) * sizeof(char *));
+    size_t count = 0;
+    for (size_t i = 0; i < message->target_count; i++)
+        if (message->targets[i].refusal != NULL)
+            ids[count++] = message->targets[i].refusal;
+    if (count > 0)
+        sql_add(ledger->sql, SQL_STEP(refusal_read, .ids = SQL_TEXTS(ids, count)));
+    return count > 0;
+}
+
+void ledger_take_refusals(const struct ledger_message *message, const struct sql_rows *rows, struct ledger_found *found)
+{
+    for (size_t row = 0; row < rows->count; row++)
+        for (size_t i = 0; i < message->target_count; i++)
+            if (message->targets[i].refusal != NULL &&
+                strcmp(message->targets[i].refusal, sql_text(rows, row, REFUSAL_READ_ID)) == 0)
+                found->copies[i].refusal = refusal_of_row(rows, row);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * For `check`: what a refused login does to the next one. */
+#include <glib.h>
+#include <string.h>
+
+#include "mailbox/mailbox_session.h"
+
+/* Accounts that nobody has. Dovecot opens a session for the first, or refuses it without counting that, where it does not look
+ * accounts up before the login; it forbids the second's name (auth_username_chars). */
+static const char *const nobodies[] = {"oncedrop-probe", "oncedrop/probe"};
+
+/* Logs in and out again. Returns whether it was refused by a NO; *ret_ms: how long that took; -1: no session was opened. */
+static bool try_login(const struct config *config, const char *login, int64_t *ret_ms)
+{
+    bool refused;
+    struct fault why = {.text = ""};
+    int64_t started = base_now_ms();
+    struct imap *imap OD_CLEANUP(imap_setup_end) = mailbox_open_as(config, login, login, 0, &refused, &why);
+    *ret_ms = imap != NULL ? base_now_ms() - started : -1;
+    return imap == NULL && strcmp(why.code, MAILBOX_REFUSED) == 0;
+}
+
+bool mailbox_penalty(const struct config *config, const char *account, int64_t *ret_ms)
+{
+    const char *login = imap_login_name(config, account), *domain = strrchr(login, '@');
+    int64_t before, nobody, after;
+    (void)!try_login(config, login, &before);
+    for (size_t i = 0; before >= 0 && i < G_N_ELEMENTS(nobodies); i++) {
+        char *name OD_CLEANUP(base_free) = base_printf("%s%s", nobodies[i], domain != NULL ? domain : "");
+        if (strstr(login, nobodies[i]) != NULL || !try_login(config, name, &nobody))
+            continue;
+        (void)!try_login(config, login, &after);
+        if (after >= 0)
+            *ret_ms = after > before ? after - before : 0;
+        return after >= 0;
+    }
+    return false;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * The rule by which a refused account is tried again. Seen to fail: with the longest wait whatever else the server opens, and with
+ * an uncertain refusal counted from the first on. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "delivery/refusals.h"
+#include "mailbox/mailbox.h"
+
+static struct config config;
+
+/* One more refusal, after so many, of which the last is older than its wait. Returns how long the account is held then. */
+static int64_t held_after(int64_t before, const char *code, bool others_open)
+{
+    struct refusals *refusals OD_CLEANUP(refusals_free) = refusals_new();
+    struct ledger_refusal known = {.refusals = before, .age_ms = REFUSALS_LONGEST_MS + 1, .wait_ms = REFUSALS_LONGEST_MS};
+    struct fault fault = {.text = "no"};
+    strcpy(fault.code, code);
+    if (before > 0)
+        refusals_learn(refusals, &config, "lisa", &known);
+    assert_false(refusals_hold(refusals, &config, "lisa", &fault));
+    refusals_failed(refusals, &config, "lisa", others_open, &fault);
+    assert_false(refusals_hold(refusals, &config, "scuba", &fault));
+    if (!refusals_hold(refusals, &config, "lisa", &fault))
+        return 0;
+    const char *seconds = strstr(fault.text, "again in ");
+    assert_non_null(seconds);
+    return strtoll(seconds + strlen("again in "), NULL, 10);
+}
+
+static void test_waits(void **state)
+{
+    static const struct {
+        int64_t before;
+        const char *code;
+        bool others_open;
+        int64_t seconds;
+    } cases[] = {
+        {0, MAILBOX_REFUSED, false, 60},   {1, MAILBOX_REFUSED, false, 120},  {9, MAILBOX_REFUSED, false, 300},
+        {0, MAILBOX_REFUSED, true, 60},    {4, MAILBOX_REFUSED, true, 960},   {5, MAILBOX_REFUSED, true, 1800},
+        {900, MAILBOX_REFUSED, true, 1800}, {0, MAILBOX_CROWDED, true, 0},    {1, MAILBOX_CROWDED, true, 60},
+        {9, MAILBOX_CROWDED, true, 300},   {9, MAILBOX_LIMIT, true, 0},       {9, MAILBOX_LATE, true, 0},
+        {9, MAILBOX_UNREACHABLE, true, 0}, {9, "", true, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        assert_int_equal(held_after(cases[i].before, cases[i].code, cases[i].others_open), cases[i].seconds);
+}
+
+static void test_success_forgets(void **state)
+{
+    struct refusals *refusals OD_CLEANUP(refusals_free) = refusals_new();
+    struct fault fault = {.text = "no", .code = MAILBOX_REFUSED};
+    (void)state;
+    refusals_failed(refusals, &config, "lisa", false, &fault);
+    assert_true(refusals_hold(refusals, &config, "lisa", &fault));
+    refusals_opened(refusals, &config, "lisa");
+    assert_false(refusals_hold(refusals, &config, "lisa", &fault));
+}
+
+int main(void)
+{
+    static char empty[] = "", host[] = "imap.example.org";
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_waits), cmocka_unit_test(test_success_forgets)};
+    config.imap.user = config.imap.master_user = config.imap.command = config.imap.password_command = empty;
+    config.imap.password_file = empty;
+    config.imap.host = host;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
