@@ -14,6 +14,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "base/deadline.h"
 #include "base/output.h"
 #include "cmd/command.h"
 #include "cmd/visit.h"
@@ -28,6 +29,14 @@ static void fill_standard_descriptors(void)
     while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd > STDERR_FILENO)
         close(fd);
+}
+
+/* For commands that do not say it in a way of their own. */
+static void end_by_bus(int signal)
+{
+    static const char text[] = "oncedrop: " DEADLINE_BUS "\n";
+    (void)signal;
+    _exit(write(STDERR_FILENO, text, sizeof(text) - 1) > 0 ? EX_TEMPFAIL : EX_IOERR);
 }
 
 /* What whoever started us ignores or blocks is inherited. With SIGCHLD ignored no child could be waited for. A delivery
@@ -149,6 +158,7 @@ static const char *parse_global_options(int argc, char **argv, struct cmd *cmd, 
 static int run_command(const struct command *command, struct cmd *cmd)
 {
     reset_inherited_signals(command->delivers);
+    signal(SIGBUS, end_by_bus);
     if (asks_help(cmd, command->delivers)) {
         command_print_help(command);
         return end_output(0);

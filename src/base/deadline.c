@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const int ending[] = {SIGALRM, SIGTERM, SIGINT, SIGHUP, SIGXCPU};
+static const int ending[] = {SIGALRM, SIGTERM, SIGINT, SIGHUP, SIGXCPU, SIGBUS};
 
 static timer_t timer;
 static pid_t timer_owner;           /* a timer does not survive fork(2) */

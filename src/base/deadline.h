@@ -8,11 +8,15 @@
 
 #include "base/base.h"
 
-/* Installs the handler for SIGALRM (the deadline), SIGTERM, SIGINT, SIGHUP and SIGXCPU, and unblocks these signals,
- * whatever mask was inherited. The handler gets the signal number, may call only async-signal-safe functions
+/* Installs the handler for SIGALRM (the deadline), SIGTERM, SIGINT, SIGHUP, SIGXCPU, and SIGBUS, which the kernel sends when
+ * a file was cut that is mapped, as the ledger's index is, or cannot be read; and unblocks these signals, whatever mask was
+ * inherited. The handler gets the signal number, may call only async-signal-safe functions
  * (signal-safety(7)), and must not return; the other signals are blocked while it runs. SIGHUP and SIGINT stay ignored
  * if they were (nohup(1)). SIGPIPE is ignored. */
 void deadline_install(void (*end)(int signal));
+
+/* What to say of SIGBUS. */
+#define DEADLINE_BUS "a file was cut, or could not be read, while it was in use (SIGBUS)"
 
 /* Before the handler is called, this process group is killed by SIGKILL: a child and what it has started, which must not outlive
  * this process. 0: none any more, to be said when the child was waited for. To be called with signals blocked from before the

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/counter.h"
+#include "base/deadline.h"
 #include "base/log.h"
 #include "delivery/delivery.h"
 
@@ -93,7 +94,9 @@ void delivery_keep_log(const struct delivery *delivery)
 
 void delivery_log_end(int signal)
 {
-    log_last(signal == SIGALRM ? "the deadline is over (delivery.deadline)" : "ended by a signal");
+    log_last(signal == SIGALRM  ? "the deadline is over (delivery.deadline)"
+             : signal == SIGBUS ? DEADLINE_BUS
+                                : "ended by a signal");
 }
 
 static void count_unrecorded(const struct delivery *delivery)

@@ -13,6 +13,17 @@
 #include "sql/sql_engine.h"
 #include "sql/sql_text.h"
 
+/* Those that SQLite has, by their names and sizes. */
+enum lite_which { LITE_LEDGER, LITE_LOG, LITE_INDEX, LITE_FILES };
+
+struct lite_files {
+    struct lite_file {
+        int64_t device, node; /* node 0: there is none */
+        int64_t size;
+    } file[LITE_FILES];
+    int64_t written_ns; /* when the ledger's was, since 1970 */
+};
+
 struct sql_session {
     sqlite3 *db;
     char *path;             /* of the file; in a fault's text */
@@ -27,6 +38,8 @@ struct sql_session {
     bool lost;                      /* what is on the disk is not known: not to be used any more */
     uint64_t transactions;          /* that could write, so far */
     int log_pages;                  /* pages in the write-ahead log after the last COMMIT */
+    struct lite_files files;        /* that are open, as they were when they were last looked at */
+    bool joined;                    /* counts as a session of this process */
     struct lite_accounts *accounts; /* NULL: route.account_file is not set */
 };
 
@@ -103,14 +116,51 @@ struct sql_rows *lite_run(struct sql_session *lite, sqlite3_stmt *statement, con
 /* Binds the values to the parameters $1 ... that the statement has. */
 bool lite_bind(sqlite3_stmt *statement, size_t count, const struct sql_value *values) OD_MUST;
 
+/* lite_files.c: whether the files are still those that everybody has. lock_file: the open file of locks, which has a record of
+ * them. Who changes that has the writer's lock. */
+
+/* In a fault's text. */
+#define LITE_REPLACED "was replaced, or written by another program"
+
+/* What is there now. */
+void lite_files_see(const char *path, struct lite_files *ret);
+
+/* Whether files that were there are still there, and none was cut. */
+bool lite_files_same(const struct lite_files *was, const struct lite_files *now) OD_MUST;
+
+/* Whether those that are there now are the recorded ones: then they can be opened without a lock. */
+bool lite_files_recorded(const char *path, int lock_file, struct lite_files *ret) OD_MUST;
+
+/* With the writer's lock, before others than the recorded ones are opened: removes an index that is not of this log. False
+ * with the fault set: a file and a log that do not fit stay as they are. */
+bool lite_files_prepare(struct sql_session *lite, int lock_file, struct fault *fault) OD_MUST;
+
+/* Records what is there now; forgets what is recorded, until then, as the file is about to change. False if it cannot. */
+void lite_files_record(const char *path, int lock_file);
+bool lite_files_forget(int lock_file) OD_MUST;
+
+/* The session has opened the files; false if those that are there are not those of before. */
+bool lite_files_join(struct sql_session *lite, const struct lite_files *before) OD_MUST;
+void lite_files_leave(struct sql_session *lite);
+
+/* With the writer's lock, before the session writes. If not, the session is lost, and the fault set. */
+bool lite_files_in_place(struct sql_session *lite, int lock_file, struct fault *fault) OD_MUST;
+
 /* lite_lock.c: bytes of the lock file, which lies beside the ledger and is opened once in a process: closing it would drop
  * all locks that the process has on it (fcntl(2)). A lock ends with its process, however that ends. */
 
 /* Opens it, if this process has not; false with the fault set. */
 bool lite_lock_open(const char *path, struct fault *fault) OD_MUST;
 
+/* The file, once it is open. */
+int lite_lock_file(void) OD_MUST;
+
+/* Waits for the writer's lock, to open files; nothing to do if another session of this process has it. */
+bool lite_lock_to_open(struct sql_session *lite, struct fault *fault) OD_MUST;
+
 /* Waits for the writer's lock. Every transaction that writes and every checkpoint has it: SQLite up to 3.51.2 can lose
- * pages if a COMMIT and a checkpoint of two connections meet (sqlite.org/wal.html), and its own waiting is no queue. */
+ * pages if a COMMIT and a checkpoint of two connections meet (sqlite.org/wal.html), and its own waiting is no queue. False
+ * with the fault set if that fails, or if the files are not those that others have; then the session is lost. */
 bool lite_lock_writer(struct sql_session *lite, struct fault *fault) OD_MUST;
 void lite_unlock_writer(struct sql_session *lite);
 

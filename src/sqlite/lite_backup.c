@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * A copy of the file, made by a connection that only reads: deliveries go on, and the log with what they write is not
- * written back until it is done. */
+ * A copy of the file, made by a session that only reads: deliveries go on, and the log with what they write is not written
+ * back until it is done. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -18,24 +18,20 @@ static bool fail(sqlite3 *db, const char *path, int error, struct fault *fault)
 }
 
 /* Of what is there, into a file that is empty. */
-static bool copy_into(const char *path, const char *file, struct fault *fault)
+static bool copy_into(const struct config *config, const char *file, struct fault *fault)
 {
-    sqlite3 *db = NULL;
     sqlite3_stmt *statement = NULL;
-    int error = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
-    if (error == SQLITE_OK)
-        error = sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    if (error == SQLITE_OK)
-        error = sqlite3_busy_timeout(db, SQL_TIMEOUT_MS);
-    if (error == SQLITE_OK)
-        error = sqlite3_prepare_v2(db, "VACUUM INTO ?", -1, &statement, NULL);
+    struct sql_session *lite = lite_open(config, "", fault);
+    if (lite == NULL)
+        return false;
+    int error = sqlite3_prepare_v2(lite->db, "VACUUM INTO ?", -1, &statement, NULL);
     if (error == SQLITE_OK)
         error = sqlite3_bind_text(statement, 1, file, -1, SQLITE_STATIC);
     if (error == SQLITE_OK && (error = sqlite3_step(statement)) == SQLITE_DONE)
         error = SQLITE_OK;
-    bool done = error == SQLITE_OK || fail(db, path, error, fault);
+    bool done = error == SQLITE_OK || lite_fail(lite, error, fault);
     (void)sqlite3_finalize(statement);
-    (void)sqlite3_close(db);
+    lite_close(lite);
     return done;
 }
 
@@ -68,7 +64,7 @@ bool lite_backup(const struct config *config, const char *file, struct fault *fa
         return fault_set(fault, "%s: %m", file);
     (void)fchmod(fd, 0640);
     (void)close(fd);
-    if (copy_into(path, file, fault) && set_log(file, fault) && sync_path(file, 0, fault) &&
+    if (copy_into(config, file, fault) && set_log(file, fault) && sync_path(file, 0, fault) &&
         sync_path(directory, O_DIRECTORY, fault))
         return true;
     (void)unlink(file);

@@ -15,9 +15,14 @@
 /* Writes what the log has back into the file. If that fails, the log only grows, and the next COMMIT tries again. */
 static void write_back(struct sql_session *lite)
 {
-    if (lite->log_pages > (lite->transactions > KEPT_AFTER ? LOG_PAGES_KEPT : LOG_PAGES))
-        (void)sqlite3_wal_checkpoint_v2(lite->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    struct fault ignored;
+    int file = lite_lock_file();
+    bool due = lite->log_pages > (lite->transactions > KEPT_AFTER ? LOG_PAGES_KEPT : LOG_PAGES);
     lite->log_pages = 0;
+    if (!due || !lite_files_in_place(lite, file, &ignored) || !lite_files_forget(file))
+        return;
+    (void)sqlite3_wal_checkpoint_v2(lite->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    lite_files_record(lite->path, file);
 }
 
 /* Once no transaction is open, others may write. */

@@ -63,31 +63,43 @@ static struct flock byte_at(int64_t at, short type)
     return (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
 }
 
-/* Others that open the files by their names now would not have those that we have. */
-static bool files_in_place(struct sql_session *lite, struct fault *fault)
-{
-    int moved = 0;
-    bool known = sqlite3_file_control(lite->db, NULL, SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK;
-    if (known && moved == 0 && !lock_file_replaced())
-        return true;
-    lite->lost = true;
-    return fault_set(fault, "database: %s was moved, replaced or removed while it was in use",
-                     known && moved == 0 ? lock_path : lite->path);
-}
-
-bool lite_lock_writer(struct sql_session *lite, struct fault *fault)
+static bool take_writer(struct sql_session *lite, struct fault *fault)
 {
     struct flock lock = byte_at(WRITER, F_WRLCK);
-    if (lite->writes)
-        return true;
-    if (writer != NULL) /* it would never end */
-        return fault_set(fault, "database: another session of this process is writing to %s", lite->path);
     while (fcntl(lock_file, F_SETLKW, &lock) != 0)
         if (errno != EINTR)
             return fault_set(fault, "database: %s: %m", lock_path);
     writer = lite;
     lite->writes = true;
-    return files_in_place(lite, fault) || (lite_unlock_writer(lite), false);
+    return true;
+}
+
+/* Others that open the files by their names now would not have those that we have. */
+static bool files_in_place(struct sql_session *lite, struct fault *fault)
+{
+    if (!lock_file_replaced())
+        return lite_files_in_place(lite, lock_file, fault);
+    lite->lost = true;
+    return fault_set(fault, "database: %s was moved, replaced or removed while it was in use", lock_path);
+}
+
+bool lite_lock_writer(struct sql_session *lite, struct fault *fault)
+{
+    if (lite->writes)
+        return true;
+    if (writer != NULL) /* it would never end */
+        return fault_set(fault, "database: another session of this process is writing to %s", lite->path);
+    return take_writer(lite, fault) && (files_in_place(lite, fault) || (lite_unlock_writer(lite), false));
+}
+
+bool lite_lock_to_open(struct sql_session *lite, struct fault *fault)
+{
+    return writer != NULL || take_writer(lite, fault);
+}
+
+int lite_lock_file(void)
+{
+    return lock_file;
 }
 
 static void unlock(int64_t at)

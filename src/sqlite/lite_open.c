@@ -150,18 +150,67 @@ static bool check_file(const struct config *config, const char *path, struct fau
     return access(path, R_OK | W_OK) == 0 || refuse_user(config, path, fault);
 }
 
+static bool connect_file(struct sql_session *lite, struct fault *fault)
+{
+    int error = sqlite3_open_v2(lite->path, &lite->db,
+                                SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+    return error == SQLITE_OK ? set_up(lite, fault) : lite_fail(lite, error, fault);
+}
+
+static void disconnect(struct sql_session *lite)
+{
+    lite_session_end(lite);
+    lite->lost = false;
+}
+
+/* Opens files that are not recorded, and records them: what SQLite creates is known for certain once it is opened again.
+ * With the writer's lock: a session that writes just now may have other files, and the index made here must have all that it
+ * commits. */
+static bool open_anew(struct sql_session *lite, struct fault *fault)
+{
+    struct lite_files before;
+    if (!lite_files_prepare(lite, lite_lock_file(), fault))
+        return false;
+    for (int i = 0; i < 3; i++) {
+        lite_files_see(lite->path, &before);
+        if (!connect_file(lite, fault))
+            return false;
+        if (lite_files_join(lite, &before)) {
+            lite_files_record(lite->path, lite_lock_file());
+            return true;
+        }
+        disconnect(lite);
+    }
+    return fault_set(fault, "database: files of %s are being moved, replaced or removed", lite->path);
+}
+
+static bool open_files(struct sql_session *lite, struct fault *fault)
+{
+    struct lite_files before, now;
+    if (lite_files_recorded(lite->path, lite_lock_file(), &before)) {
+        bool connected = connect_file(lite, fault);
+        if (connected && lite_files_join(lite, &before))
+            return true;
+        lite_files_see(lite->path, &now);
+        if (!connected && lite_files_same(&before, &now))
+            return false;
+        disconnect(lite);
+    }
+    if (!lite_lock_to_open(lite, fault))
+        return false;
+    bool opened = open_anew(lite, fault);
+    lite_unlock_writer(lite);
+    return opened;
+}
+
 struct sql_session *lite_open(const struct config *config, const char *application, struct fault *fault)
 {
     struct sql_session *lite = lite_session_new(lite_path(config));
     (void)application;
     lite->accounts = lite_accounts_new(config);
     if (check_file(config, lite->path, fault) && check_file_system(lite->path, fault) &&
-        lite_lock_open(lite->path, fault)) {
-        int error = sqlite3_open_v2(lite->path, &lite->db,
-                                    SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
-        if (error == SQLITE_OK ? set_up(lite, fault) : lite_fail(lite, error, fault))
-            return lite;
-    }
+        lite_lock_open(lite->path, fault) && open_files(lite, fault))
+        return lite;
     lite_close(lite);
     return NULL;
 }
@@ -170,6 +219,7 @@ void lite_close(struct sql_session *lite)
 {
     lite_accounts_free(&lite->accounts);
     lite_session_end(lite); /* before the locks go: it rolls an open transaction back */
+    lite_files_leave(lite);
     lite_unlock_all(lite);
     lite_session_free(lite);
 }
@@ -184,10 +234,24 @@ static bool refuse_directory(const struct config *config, struct fault *fault)
                      config->service.user, directory);
 }
 
+/* With the writer's lock: this may make an index. */
+static bool begin_log(struct sql_session *lite, struct fault *fault)
+{
+    if (!lite_files_prepare(lite, lite_lock_file(), fault))
+        return false;
+    int error = sqlite3_open_v2(lite->path, &lite->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (error == SQLITE_OK)
+        error = sqlite3_db_config(lite->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    if (error == SQLITE_OK)
+        error = sqlite3_busy_timeout(lite->db, SQL_TIMEOUT_MS);
+    if (error == SQLITE_OK)
+        error = sqlite3_exec(lite->db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+    return error == SQLITE_OK || fault_set(fault, "database: %s: %s", lite->path, sqlite3_errmsg(lite->db));
+}
+
 bool lite_create(const struct config *config, struct fault *fault)
 {
     const char *path = lite_path(config);
-    sqlite3 *db = NULL;
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0 && errno != EEXIST)
         return refuse_directory(config, fault);
@@ -195,15 +259,9 @@ bool lite_create(const struct config *config, struct fault *fault)
         (void)fchmod(fd, 0640);
         (void)close(fd);
     }
-    int error = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-    if (error == SQLITE_OK)
-        error = sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    if (error == SQLITE_OK)
-        error = sqlite3_busy_timeout(db, SQL_TIMEOUT_MS);
-    if (error == SQLITE_OK)
-        error = sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
-    if (error != SQLITE_OK)
-        fault_set(fault, "database: %s: %s", path, sqlite3_errmsg(db));
-    (void)sqlite3_close(db);
-    return error == SQLITE_OK;
+    struct sql_session *lite = lite_session_new(path);
+    bool created = (fd >= 0 || check_file(config, path, fault)) && lite_lock_open(path, fault) &&
+                   lite_lock_to_open(lite, fault) && begin_log(lite, fault);
+    lite_close(lite);
+    return created;
 }

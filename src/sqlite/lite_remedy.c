@@ -48,8 +48,11 @@ static char *remedy_of(const struct config *config, const struct fault *fault)
         return base_strdup("see what the kernel says of its disk: dmesg");
     if (strcmp(code, "BUSY") == 0)
         return base_strdup("another program has it locked: only oncedrop may write to it");
-    if (strcmp(code, "CANTOPEN") == 0 && log_is_other(path))
+    bool replaced = strstr(fault->text, LITE_REPLACED) != NULL;
+    if ((replaced || strcmp(code, "CANTOPEN") == 0) && log_is_other(path))
         return base_printf("%s-wal was written by another version of SQLite, and can only be read by that", path);
+    if (replaced)
+        return base_strdup("see DAMAGE in oncedrop-ledger(7)");
     if (strcmp(code, "READONLY") == 0 || strcmp(code, "CANTOPEN") == 0 || strcmp(code, "PERM") == 0)
         return base_printf("the file, its directory, and the files beside it must be writable and belong to %s",
                            config->service.user[0] != '\0' ? config->service.user : "whoever delivers");

@@ -365,6 +365,20 @@ def test_a_signal_defers(site, number):
     assert site.count(scuba) == 1
 
 
+def test_the_signal_of_a_cut_file_defers(site):
+    """SIGBUS, which the kernel sends whoever uses a part of the ledger's index that is not there any more. Seen to fail
+    with: no handler, exit -7."""
+    scuba = site.account()
+    proxy = plain_imap(site, None)
+    site.settings.update({"imap.timeout": "200s", "delivery.deadline": "250s"})
+    proxy.stall()
+    delivery = site.start_delivery(message(), scuba)
+    wait_until(lambda: proxy.accepted, "it is at the IMAP server")
+    delivery.signal(signal.SIGBUS)
+    expect.deferred(delivery.finish(), r"4\.3\.0", "was cut")
+    proxy.resume()
+
+
 @pytest.mark.postgres
 def test_the_database_connection_is_lost_after_the_append(site):
     """The message is in the mailbox: a new session settles it, and the delivery succeeds."""

@@ -10,6 +10,10 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sqlite/lite.h"
@@ -128,36 +132,272 @@ static void test_failed_is_not_committed(void **state)
     lite_close(lite);
 }
 
+/* Another process with a session, or one that opens it. */
+struct other {
+    pid_t pid;
+    int socket;
+};
+
+/* Answers each statement, and first the opening, with whether it succeeded. */
+static _Noreturn void be_other(int socket)
+{
+    struct fault fault;
+    char sql[256];
+    struct sql_session *lite = lite_open(&config, "", &fault);
+    bool done = lite != NULL;
+    while (send(socket, &done, sizeof(done), 0) == (ssize_t)sizeof(done)) {
+        ssize_t size = recv(socket, sql, sizeof(sql) - 1, 0);
+        if (size <= 0)
+            break;
+        sql[size] = '\0';
+        done = lite != NULL && execute(lite, sql);
+    }
+    if (lite != NULL)
+        lite_close(lite);
+    _exit(0);
+}
+
+static struct other start_other(void)
+{
+    int sockets[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
+    struct other other = {.pid = fork(), .socket = sockets[0]};
+    assert_true(other.pid >= 0);
+    if (other.pid == 0) {
+        (void)close(sockets[0]);
+        be_other(sockets[1]);
+    }
+    (void)close(sockets[1]);
+    return other;
+}
+
+static bool answer_of(struct other other)
+{
+    bool done = false;
+    assert_int_equal(recv(other.socket, &done, sizeof(done), 0), sizeof(done));
+    return done;
+}
+
+static bool ask_other(struct other other, const char *sql)
+{
+    assert_int_equal(send(other.socket, sql, strlen(sql), 0), strlen(sql));
+    return answer_of(other);
+}
+
+static void end_other(struct other other)
+{
+    assert_int_equal(send(other.socket, "", 0, 0), 0);
+    (void)close(other.socket);
+    assert_int_equal(waitpid(other.pid, NULL, 0), other.pid);
+}
+
+/* Whether it has answered; false: it waits for a lock. */
+static bool has_answered(struct other other)
+{
+    char *waiting OD_CLEANUP(base_free) = base_printf("-> POSIX  ADVISORY  WRITE %d ", (int)other.pid);
+    struct pollfd answer = {.fd = other.socket, .events = POLLIN};
+    for (;;) {
+        g_autofree char *locks = NULL;
+        assert_true(g_file_get_contents("/proc/locks", &locks, NULL, NULL));
+        if (strstr(locks, waiting) != NULL)
+            return false;
+        if (poll(&answer, 1, 10) == 1)
+            return true;
+    }
+}
+
+static char *path_of(const char *end)
+{
+    return base_printf("%s/ledger.db%s", directory, end);
+}
+
+/* By a process of its own, since closing a file drops the locks that this one has on it (fcntl(2)). */
+static void run_command(const char *command)
+{
+    char *line OD_CLEANUP(base_free) = base_printf("cd %s && %s", directory, command);
+    assert_int_equal(system(line), 0);
+}
+
+static bool writes_something(struct sql_session *lite)
+{
+    return execute(lite, "BEGIN IMMEDIATE") && execute(lite, "CREATE TABLE IF NOT EXISTS d (id INTEGER PRIMARY KEY)") &&
+           execute(lite, "INSERT INTO d VALUES (NULL)") && execute(lite, "COMMIT");
+}
+
 /* By their names others have other files then: neither would keep the other out, nor see what it writes. */
 static void test_files_that_were_replaced(void **state)
 {
     static const struct {
         const char *end;
-        bool anew; /* another process has made a file of that name since */
-    } cases[] = {{"-lock", true}, {"-lock", false}, {"", false}};
+        const char *command, *undo;
+    } cases[] = {
+        {"-lock", "mv ledger.db-lock away && touch ledger.db-lock", "rm away"},
+        {"-lock", "mv ledger.db-lock away", "rm away"},
+        {"", "mv ledger.db away", "mv away ledger.db"},
+        {"", "mv ledger.db away && cp away ledger.db", "mv away ledger.db"},
+        {"-wal", "mv ledger.db-wal away", "mv away ledger.db-wal"},
+        {"-wal", "mv ledger.db-wal away && cp away ledger.db-wal", "rm away"},
+        {"-wal", "cp ledger.db-wal away && truncate -s 100 ledger.db-wal", "mv away ledger.db-wal"},
+        {"-shm", "rm ledger.db-shm", "true"},
+        {"-shm", "cp ledger.db-shm away && mv away ledger.db-shm", "true"},
+        {"-shm", "truncate -s 0 ledger.db-shm", "true"},
+        {"-shm", "truncate -s 100 ledger.db-shm", "true"},
+    };
     (void)state;
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-        bool is_ledger = cases[i].end[0] == '\0';
-        char *path OD_CLEANUP(base_free) = base_printf("%s/ledger.db%s", directory, cases[i].end);
-        char *away OD_CLEANUP(base_free) = base_printf("%s.away", path);
+        char *path OD_CLEANUP(base_free) = path_of(cases[i].end);
         struct sql_session *lite = open_session();
         struct fault fault;
-        assert_true(execute(lite, "BEGIN IMMEDIATE"));
-        assert_true(execute(lite, "COMMIT"));
-        assert_int_equal(rename(path, away), 0);
-        if (cases[i].anew)
-            assert_true(g_file_set_contents(path, "", 0, NULL));
+        assert_true(writes_something(lite));
+        run_command(cases[i].command);
         lite_add(lite, "BEGIN IMMEDIATE", "", 0, NULL);
         assert_null(lite_take(lite, 0, &fault));
         assert_non_null(strstr(fault.text, path));
+        assert_non_null(strstr(fault.text, "while it was in use"));
         assert_false(lite_finish(lite));
         lite_close(lite);
-        assert_int_equal(is_ledger ? rename(away, path) : unlink(away), 0); /* the file of locks is made anew */
+        run_command(cases[i].undo);
         lite = open_session();
-        assert_true(execute(lite, "BEGIN IMMEDIATE"));
-        assert_true(execute(lite, "COMMIT"));
+        char *sql OD_CLEANUP(base_free) = base_printf("SELECT count(*) = %d FROM d", (int)(2 * i + 1));
+        assert_true(truth(lite, sql));
+        assert_true(writes_something(lite));
         lite_close(lite);
     }
+}
+
+/* Of two sessions of one process, too, which have one index. */
+static void test_no_other_files_beside(void **state)
+{
+    struct fault fault;
+    struct sql_session *lite = open_session();
+    (void)state;
+    assert_true(writes_something(lite));
+    run_command("rm ledger.db-shm");
+    assert_null(lite_open(&config, "", &fault));
+    assert_non_null(strstr(fault.text, "while they were in use"));
+    lite_close(lite);
+    lite_close(open_session());
+}
+
+/* Two processes with an index each would write two commits to one place. */
+static void test_index_that_was_removed(void **state)
+{
+    struct other first = start_other();
+    (void)state;
+    assert_true(answer_of(first));
+    assert_true(ask_other(first, "CREATE TABLE e (id INTEGER PRIMARY KEY)"));
+    assert_true(ask_other(first, "INSERT INTO e VALUES (1)"));
+    run_command("rm ledger.db-shm");
+    struct sql_session *lite = open_session();
+    assert_true(execute(lite, "INSERT INTO e VALUES (2)"));
+    assert_false(ask_other(first, "INSERT INTO e VALUES (3)"));
+    assert_true(truth(lite, "SELECT group_concat(id) = '1,2' FROM e"));
+    lite_close(lite);
+    end_other(first);
+    lite = open_session();
+    assert_true(truth(lite, "SELECT group_concat(id) = '1,2' FROM e"));
+    lite_close(lite);
+}
+
+/* What is just being written has to be in the new index. */
+static void test_index_that_is_made_meanwhile(void **state)
+{
+    struct other first = start_other(), second;
+    (void)state;
+    assert_true(answer_of(first));
+    assert_true(ask_other(first, "CREATE TABLE f (id INTEGER PRIMARY KEY)"));
+    assert_true(ask_other(first, "BEGIN IMMEDIATE"));
+    assert_true(ask_other(first, "INSERT INTO f VALUES (1)"));
+    run_command("rm ledger.db-shm");
+    second = start_other();
+    bool waits = !has_answered(second);
+    assert_true(ask_other(first, "COMMIT"));
+    bool opened = answer_of(second), written = ask_other(second, "INSERT INTO f VALUES (2)");
+    end_other(first);
+    end_other(second);
+    assert_true(waits && opened && written);
+    struct sql_session *lite = open_session();
+    assert_true(truth(lite, "SELECT group_concat(id) = '1,2' FROM f"));
+    lite_close(lite);
+}
+
+/* An index stays in memory that a removed log has left. */
+static void test_log_that_was_removed(void **state)
+{
+    struct other first = start_other();
+    (void)state;
+    assert_true(answer_of(first));
+    assert_true(ask_other(first, "CREATE TABLE IF NOT EXISTS g (id INTEGER PRIMARY KEY)"));
+    run_command("rm ledger.db-wal");
+    struct sql_session *lite = open_session();
+    assert_true(execute(lite, "CREATE TABLE IF NOT EXISTS g (id INTEGER PRIMARY KEY)"));
+    assert_true(execute(lite, "INSERT INTO g VALUES (2)"));
+    assert_false(ask_other(first, "INSERT INTO g VALUES (1)"));
+    end_other(first);
+    lite_close(lite);
+    lite = open_session();
+    assert_true(truth(lite, "SELECT group_concat(id) = '2' FROM g"));
+    lite_close(lite);
+}
+
+/* A backup copied over it does not fit the log, and nobody may use both. */
+static void test_file_that_was_overwritten(void **state)
+{
+    struct fault fault;
+    struct sql_session *lite = open_session();
+    (void)state;
+    assert_true(writes_something(lite));
+    run_command("cp ledger.db away && cp away ledger.db");
+    lite_add(lite, "BEGIN IMMEDIATE", "", 0, NULL);
+    assert_null(lite_take(lite, 0, &fault));
+    assert_non_null(strstr(fault.text, LITE_REPLACED));
+    lite_close(lite);
+    assert_null(lite_open(&config, "", &fault));
+    assert_non_null(strstr(fault.text, LITE_REPLACED));
+    assert_false(lite_create(&config, &fault));
+    run_command("rm ledger.db-shm");
+    assert_null(lite_open(&config, "", &fault));
+    run_command("rm ledger.db-wal away");
+    lite = open_session();
+    assert_true(writes_something(lite));
+    lite_close(lite);
+}
+
+/* All files together may be moved or copied, while nobody uses them. */
+static void test_files_that_were_moved_together(void **state)
+{
+    struct sql_session *lite = open_session();
+    (void)state;
+    assert_true(writes_something(lite));
+    lite_close(lite);
+    run_command("mkdir away && cp ledger.db* away && rm ledger.db* && cp away/* . && rm -r away");
+    lite = open_session();
+    assert_true(writes_something(lite));
+    lite_close(lite);
+}
+
+/* Only this program writes into the file itself, and says so. */
+static void test_written_back(void **state)
+{
+    struct other other = start_other();
+    struct sql_session *lite = open_session();
+    char *path OD_CLEANUP(base_free) = path_of("");
+    struct stat before, after;
+    (void)state;
+    assert_true(answer_of(other));
+    assert_int_equal(stat(path, &before), 0);
+    assert_true(execute(lite, "CREATE TABLE h (text)"));
+    assert_true(execute(lite, "INSERT INTO h VALUES (zeroblob(2000000))"));
+    assert_int_equal(stat(path, &after), 0);
+    assert_true(after.st_size > before.st_size);
+    assert_true(ask_other(other, "INSERT INTO h VALUES (1)"));
+    assert_true(execute(lite, "INSERT INTO h VALUES (2)"));
+    assert_true(lite_files_forget(lite_lock_file())); /* as if killed when it was written back */
+    run_command("touch ledger.db");
+    assert_true(ask_other(other, "INSERT INTO h VALUES (3)"));
+    assert_true(execute(lite, "INSERT INTO h VALUES (4)"));
+    end_other(other);
+    lite_close(lite);
 }
 
 /* Whoever created the file may have died before it had a log: no COMMIT of such a one would be durable. */
@@ -177,8 +417,17 @@ static void test_always_has_a_log(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lost_has_no_lock),        cmocka_unit_test(test_given_back_with_the_commit),
-        cmocka_unit_test(test_failed_is_not_committed), cmocka_unit_test(test_files_that_were_replaced),
+        cmocka_unit_test(test_lost_has_no_lock),
+        cmocka_unit_test(test_given_back_with_the_commit),
+        cmocka_unit_test(test_failed_is_not_committed),
+        cmocka_unit_test(test_files_that_were_replaced),
+        cmocka_unit_test(test_no_other_files_beside),
+        cmocka_unit_test(test_index_that_was_removed),
+        cmocka_unit_test(test_index_that_is_made_meanwhile),
+        cmocka_unit_test(test_log_that_was_removed),
+        cmocka_unit_test(test_file_that_was_overwritten),
+        cmocka_unit_test(test_files_that_were_moved_together),
+        cmocka_unit_test(test_written_back),
         cmocka_unit_test(test_always_has_a_log),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Whether the files that a session has are those of everybody. Of two that have different indexes of one log, neither sees
+ * what the other commits, and both write it to the same place. So the file of locks has a record of the files in use: who
+ * opens others makes them known in it, with the writer's lock, and who has others does not write any more. */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "sqlite/lite.h"
+
+#define BOOT 36         /* characters of a boot's id */
+#define INDEX_MIN 32768 /* bytes; SQLite never has a smaller one in use (sqlite.org/walformat.html) */
+
+static const char *const ends[LITE_FILES] = {[LITE_LEDGER] = "", [LITE_LOG] = "-wal", [LITE_INDEX] = "-shm"};
+
+/* The contents of the file of locks. It counts until the next boot, which ends all sessions and may have undone the last
+ * writes; and only in the file that it was made for, so that a copy of all files is not taken for them. */
+struct record {
+    int64_t known;       /* 0: a checkpoint is under way, or was broken off */
+    char boot[BOOT + 1]; /* during which it was made */
+    int64_t lock_node;
+    struct lite_files files;
+};
+
+/* Of this process, whose sessions share one index, whatever their number (sqlite3.c: unixShmNode). */
+static size_t sessions;
+static struct lite_files ours;
+
+/* The same in all processes until the next boot; "": a service may not be allowed to know it. */
+static const char *boot(void)
+{
+    static char id[BOOT + 1];
+    if (id[0] != '\0')
+        return id;
+    int fd OD_CLEANUP(base_close) = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || read(fd, id, BOOT) != BOOT)
+        id[0] = '\0';
+    return id;
+}
+
+static int64_t node_of(int file)
+{
+    struct stat status;
+    return fstat(file, &status) == 0 ? (int64_t)status.st_ino : 0;
+}
+
+/* Whether there is one that counts. */
+static bool read_record(int lock_file, struct record *ret)
+{
+    return pread(lock_file, ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret) && ret->lock_node == node_of(lock_file) &&
+           ret->boot[0] != '\0' && (boot()[0] == '\0' || memcmp(ret->boot, boot(), sizeof(ret->boot)) == 0);
+}
+
+/* files: NULL: not known. */
+static bool write_record(int lock_file, const struct lite_files *files)
+{
+    struct record record;
+    if (!read_record(lock_file, &record)) {
+        memset(&record, 0, sizeof(record));
+        memcpy(record.boot, boot(), strlen(boot()));
+        record.lock_node = node_of(lock_file);
+    }
+    record.known = files != NULL;
+    if (files != NULL)
+        record.files = *files;
+    return pwrite(lock_file, &record, sizeof(record), 0) == (ssize_t)sizeof(record);
+}
+
+/* The recorded files; false: not known. */
+static bool recorded_files(int lock_file, struct lite_files *ret)
+{
+    struct record record;
+    if (!read_record(lock_file, &record) || record.known == 0)
+        return false;
+    *ret = record.files;
+    ret->file[LITE_INDEX].size = 0; /* the first who opens it makes it anew, as small as may be */
+    return true;
+}
+
+void lite_files_see(const char *path, struct lite_files *ret)
+{
+    memset(ret, 0, sizeof(*ret));
+    for (size_t i = 0; i < LITE_FILES; i++) {
+        char *name OD_CLEANUP(base_free) = base_printf("%s%s", path, ends[i]);
+        struct stat status;
+        if (stat(name, &status) != 0)
+            continue;
+        ret->file[i] = (struct lite_file){
+            .device = (int64_t)status.st_dev,
+            .node = (int64_t)status.st_ino,
+            .size = status.st_size,
+        };
+        if (i == LITE_LEDGER)
+            ret->written_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+    }
+}
+
+/* The first that is another one now, is missing, or was cut; log and index only grow. LITE_FILES: none. */
+static enum lite_which first_changed(const struct lite_files *was, const struct lite_files *now)
+{
+    enum lite_which which = LITE_LEDGER;
+    while (which < LITE_FILES && now->file[which].node != 0 && was->file[which].device == now->file[which].device &&
+           was->file[which].node == now->file[which].node &&
+           (which == LITE_LEDGER || was->file[which].size <= now->file[which].size) &&
+           (which != LITE_INDEX || now->file[which].size >= INDEX_MIN))
+        which++;
+    return which;
+}
+
+/* Only a checkpoint writes into the file itself. */
+static bool is_written(const struct lite_files *was, const struct lite_files *now)
+{
+    return was->written_ns != now->written_ns || was->file[LITE_LEDGER].size != now->file[LITE_LEDGER].size;
+}
+
+bool lite_files_same(const struct lite_files *was, const struct lite_files *now)
+{
+    return first_changed(was, now) == LITE_FILES;
+}
+
+bool lite_files_recorded(const char *path, int lock_file, struct lite_files *ret)
+{
+    struct lite_files record;
+    lite_files_see(path, ret);
+    bool same = recorded_files(lock_file, &record) && lite_files_same(&record, ret) && !is_written(&record, ret);
+    ret->file[LITE_INDEX].size = 0;
+    return same;
+}
+
+/* Always false. Whoever opens the files next makes the index anew. */
+static bool give_up(struct sql_session *lite, int lock_file, const char *end, const char *what, struct fault *fault)
+{
+    struct lite_files record;
+    lite->lost = true;
+    if (recorded_files(lock_file, &record)) {
+        record.file[LITE_INDEX].node = 0;
+        (void)write_record(lock_file, &record);
+    }
+    return fault_set(fault, "database: %s%s %s while it was in use", lite->path, end, what);
+}
+
+bool lite_files_in_place(struct sql_session *lite, int lock_file, struct fault *fault)
+{
+    struct lite_files now, record;
+    lite_files_see(lite->path, &now);
+    enum lite_which changed = first_changed(&lite->files, &now);
+    bool known = recorded_files(lock_file, &record);
+    if (changed == LITE_FILES && known)
+        changed = first_changed(&record, &now);
+    if (changed < LITE_FILES)
+        return give_up(lite, lock_file, ends[changed], "was moved, replaced, cut or removed", fault);
+    if (known && is_written(&record, &now))
+        return give_up(lite, lock_file, "", "was replaced, or written by another program,", fault);
+    if (!known)
+        (void)write_record(lock_file, &now); /* a checkpoint was broken off */
+    lite->files = now;
+    return true;
+}
+
+/* The index, which is of others' log. */
+static bool remove_index(const char *path, struct fault *fault)
+{
+    char *name OD_CLEANUP(base_free) = base_printf("%s%s", path, ends[LITE_INDEX]);
+    return unlink(name) == 0 || fault_set(fault, "database: %s: %m", name);
+}
+
+bool lite_files_prepare(struct sql_session *lite, int lock_file, struct fault *fault)
+{
+    struct lite_files now, record;
+    bool known = recorded_files(lock_file, &record);
+    lite_files_see(lite->path, &now);
+    bool has_log = now.file[LITE_LOG].size > 0, has_index = now.file[LITE_INDEX].node != 0;
+    if (sessions > 0 && !lite_files_same(&ours, &now))
+        return fault_set(fault, "database: files of %s were moved, replaced, cut or removed while they were in use",
+                         lite->path);
+    if (known && has_log && is_written(&record, &now))
+        return fault_set(fault, "database: %s " LITE_REPLACED ": %s-wal, which is of the file before, does not fit it",
+                         lite->path, lite->path);
+    if (has_index && now.file[LITE_LOG].node == 0)
+        log_warning("database: %s-wal was removed: what it had, and the file has not, is lost", lite->path);
+    bool fits = known ? lite_files_same(&record, &now) && !is_written(&record, &now) : now.file[LITE_LOG].node != 0;
+    return fits || !has_index || remove_index(lite->path, fault);
+}
+
+void lite_files_record(const char *path, int lock_file)
+{
+    struct lite_files now;
+    lite_files_see(path, &now);
+    (void)write_record(lock_file, &now); /* without it others take the lock to open the files */
+}
+
+bool lite_files_forget(int lock_file)
+{
+    return write_record(lock_file, NULL);
+}
+
+bool lite_files_join(struct sql_session *lite, const struct lite_files *before)
+{
+    lite_files_see(lite->path, &lite->files);
+    if (!lite_files_same(before, &lite->files) || (sessions > 0 && !lite_files_same(&ours, &lite->files)))
+        return false;
+    if (sessions++ == 0)
+        ours = lite->files;
+    lite->joined = true;
+    return true;
+}
+
+void lite_files_leave(struct sql_session *lite)
+{
+    sessions -= lite->joined;
+    lite->joined = false;
+}
