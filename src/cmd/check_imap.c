@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "cmd/check_report.h"
+#include "delivery/refusals.h"
 #include "ledger/ledger_refusal.h"
 #include "ledger/ledger_server.h"
 #include "mailbox/mailbox.h"
@@ -245,8 +246,7 @@ static void forget_refusal(const struct config *config, const struct check *chec
     struct fault minor;
     if (!check->fits || config_is_shared(config))
         return;
-    char *server OD_CLEANUP(base_free) = mailbox_server(config);
-    char *id OD_CLEANUP(base_free) = ledger_refusal_id(server, check->account);
+    char *id OD_CLEANUP(base_free) = refusals_id(config, check->account);
     struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(config, NULL, &minor);
     if (ledger == NULL || !ledger_refusal_forget(ledger, id, &minor))
         check_warning("imap", "that the login succeeded could not be recorded: %s", minor.text);

@@ -4,6 +4,7 @@
 #include "delivery/refusals.h"
 
 #include <glib.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -36,16 +37,10 @@ static void end_account(void *item)
     base_free(&account);
 }
 
-static void end_id(void *item)
-{
-    char *id = item;
-    base_free(&id);
-}
-
 struct refusals *refusals_new(void)
 {
     struct refusals *refusals = base_alloc(sizeof(*refusals));
-    refusals->accounts = g_hash_table_new_full(g_str_hash, g_str_equal, end_id, end_account);
+    refusals->accounts = g_hash_table_new_full(g_str_hash, g_str_equal, free, end_account);
     return refusals;
 }
 
@@ -56,12 +51,29 @@ void refusals_free(struct refusals **refusals)
     base_free(refusals);
 }
 
+char *refusals_server(const struct config *config)
+{
+    char *server = mailbox_server(config);
+    if (*config->imap.password_command != '\0' || config->imap.password == NULL)
+        return server;
+    char *salted OD_CLEANUP(base_free_secret) = base_printf("%s\n%s", server, config->imap.password->text);
+    g_autofree char *hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, salted, -1);
+    char *named = base_printf("%s, password %.4s", server, hash);
+    base_free(&server);
+    return named;
+}
+
+char *refusals_id(const struct config *config, const char *account)
+{
+    char *server OD_CLEANUP(base_free) = refusals_server(config);
+    return ledger_refusal_id(server, account);
+}
+
 static struct account *find(const struct refusals *refusals, const struct config *config, const char *account)
 {
     if (g_hash_table_size(refusals->accounts) == 0)
         return NULL;
-    char *server OD_CLEANUP(base_free) = mailbox_server(config);
-    char *id OD_CLEANUP(base_free) = ledger_refusal_id(server, account);
+    char *id OD_CLEANUP(base_free) = refusals_id(config, account);
     return g_hash_table_lookup(refusals->accounts, id);
 }
 
@@ -73,7 +85,7 @@ static struct account *find_or_add(struct refusals *refusals, const struct confi
     if (g_hash_table_size(refusals->accounts) >= REMEMBERED_MOST)
         g_hash_table_remove_all(refusals->accounts);
     it = base_alloc(sizeof(*it));
-    it->server = mailbox_server(config);
+    it->server = refusals_server(config);
     it->name = base_strdup(account);
     g_hash_table_insert(refusals->accounts, ledger_refusal_id(it->server, account), it);
     return it;
@@ -116,8 +128,9 @@ static int64_t wait_after(int64_t refusals, bool certain, bool others_open)
 void refusals_failed(struct refusals *refusals, const struct config *config, const char *account, bool others_open,
                      const struct fault *why)
 {
-    bool certain = strcmp(why->code, MAILBOX_REFUSED) == 0;
-    if (config_is_shared(config) || (!certain && strcmp(why->code, MAILBOX_CROWDED) != 0))
+    bool refused = strcmp(why->code, MAILBOX_REFUSED) == 0;
+    bool certain = refused && *config->imap.password_command == '\0';
+    if (config_is_shared(config) || (!refused && strcmp(why->code, MAILBOX_CROWDED) != 0))
         return;
     struct account *it = find_or_add(refusals, config, account);
     bool counts = it->refusals > 0 && age_of(it) < LEDGER_REFUSAL_DAY_MS;

@@ -10,8 +10,11 @@
  *
  * - Up to REFUSALS_DOUBT_MS only, unless another login with this server succeeded within that time in this process. Else
  *   what is wrong may be the password that opens all accounts; they are to be tried soon after it is mended.
- * - An uncertain refusal (MAILBOX_CROWDED: the connection was closed, or [UNAVAILABLE], which Dovecot also says of accounts
- *   that do not exist) may be trouble of the server's. It counts from the second on, and up to REFUSALS_DOUBT_MS.
+ * - It ends when imap.password_file has another password. 16 bits of a hash of that are in the record's name: too few to
+ *   guess it by.
+ * - An uncertain refusal counts from the second on, and up to REFUSALS_DOUBT_MS. It may be trouble of the server's
+ *   (MAILBOX_CROWDED: the connection was closed, or [UNAVAILABLE], which Dovecot also says of accounts that do not exist),
+ *   or imap.password_command may have another password or token by then.
  * - [LIMIT], [INUSE], a silent server or one that cannot be reached: never. Nor where one login opens all accounts.
  * - A refusal that is older than a day, or in the future since a clock was set back, does not count.
  *
@@ -30,6 +33,10 @@ struct refusals;
 
 struct refusals *refusals_new(void) OD_MUST;
 void refusals_free(struct refusals **refusals);
+
+/* Names the record of an account in the ledger: ledger_refusal_id of refusals_server. New strings. */
+char *refusals_server(const struct config *config) OD_MUST;
+char *refusals_id(const struct config *config, const char *account) OD_MUST;
 
 /* Whether the account is not to be tried now; then the fault is set: since when, why, and until when. */
 bool refusals_hold(const struct refusals *refusals, const struct config *config, const char *account,

@@ -4,7 +4,6 @@
 #include "delivery/refused.h"
 
 #include "ledger/ledger_refusal.h"
-#include "mailbox/mailbox.h"
 
 static bool takes_login(const struct sessions *sessions, const struct config *config, const char *account)
 {
@@ -20,8 +19,7 @@ void refused_ask(struct delivery_work *work)
         const char *account = targets->list[i].account;
         if (!takes_login(work->request->sessions, target_server(work, i), account))
             continue;
-        char *server OD_CLEANUP(base_free) = mailbox_server(target_server(work, i));
-        work->refusals[i] = ledger_refusal_id(server, account);
+        work->refusals[i] = refusals_id(target_server(work, i), account);
         targets->list[i].refusal = work->refusals[i];
     }
 }
@@ -41,8 +39,7 @@ bool refused_now(struct ledger *ledger, struct sessions *sessions, const struct 
     struct fault ignored;
     if (!takes_login(sessions, config, account))
         return false;
-    char *server OD_CLEANUP(base_free) = mailbox_server(config);
-    char *id OD_CLEANUP(base_free) = ledger_refusal_id(server, account);
+    char *id OD_CLEANUP(base_free) = refusals_id(config, account);
     if (ledger_refusal_read(ledger, id, &known, &ignored))
         refusals_learn(sessions_refusals(sessions), config, account, &known);
     return refusals_hold(sessions_refusals(sessions), config, account, fault);

@@ -115,6 +115,16 @@ bool ledger_conflicted(const struct ledger *ledger, const struct fault *fault)
     return ledger->engine->failure(fault) == SQL_FAILURE_CONFLICT;
 }
 
+struct sql_rows *ledger_run_or_retry(ledger_run *once, struct ledger *ledger, enum sql_step step,
+                                     const struct sql_value *values, struct fault *fault)
+{
+    bool kept = ledger->sql != NULL;
+    struct sql_rows *rows = once(ledger, SQL_DELIVERY, step, values, fault);
+    if (rows == NULL && (ledger_lost_kept(ledger, kept) || ledger_conflicted(ledger, fault)))
+        rows = once(ledger, SQL_DELIVERY, step, values, fault);
+    return rows;
+}
+
 bool ledger_lock_timed_out(const struct ledger *ledger, const struct fault *fault)
 {
     return ledger->engine->failure(fault) == SQL_FAILURE_LOCK_TIMEOUT || ledger_conflicted(ledger, fault);

@@ -31,21 +31,10 @@ static struct ledger_refusal refusal_of_row(const struct sql_rows *rows, size_t 
     return refusal;
 }
 
-/* Once more if a kept connection was lost, or another delivery was first. */
-static struct sql_rows *run_or_retry(ledger_run *once, struct ledger *ledger, enum sql_step step,
-                                     const struct sql_value *values, struct fault *fault)
-{
-    bool kept = ledger->sql != NULL;
-    struct sql_rows *rows = once(ledger, SQL_DELIVERY, step, values, fault);
-    if (rows == NULL && (ledger_lost_kept(ledger, kept) || ledger_conflicted(ledger, fault)))
-        rows = once(ledger, SQL_DELIVERY, step, values, fault);
-    return rows;
-}
-
 bool ledger_refusal_read(struct ledger *ledger, const char *id, struct ledger_refusal *ret, struct fault *fault)
 {
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
-        run_or_retry(ledger_ask, ledger, SQL_STEP(refusal_read, .ids = SQL_TEXTS(&id, 1)), fault);
+        ledger_run_or_retry(ledger_ask, ledger, SQL_STEP(refusal_read, .ids = SQL_TEXTS(&id, 1)), fault);
     if (rows != NULL)
         *ret = rows->count == 1 ? refusal_of_row(rows, 0) : (struct ledger_refusal){.refusals = 0};
     return rows != NULL;
@@ -56,18 +45,19 @@ bool ledger_refusal_record(struct ledger *ledger, const char *server, const char
 {
     char *id OD_CLEANUP(base_free) = ledger_refusal_id(server, account);
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
-        run_or_retry(ledger_change, ledger,
-                     SQL_STEP(refusal_record, .id = SQL_TEXT(id), .server = SQL_TEXT_MOST(server, NAME_MOST),
-                              .account = SQL_TEXT_MOST(account, NAME_MOST), .refusals = SQL_NUMBER(refusal->refusals),
-                              .wait_ms = SQL_NUMBER(refusal->wait_ms), .reason = SQL_TEXT(refusal->reason)),
-                     fault);
+        ledger_run_or_retry(ledger_change, ledger,
+                            SQL_STEP(refusal_record, .id = SQL_TEXT(id), .server = SQL_TEXT_MOST(server, NAME_MOST),
+                                     .account = SQL_TEXT_MOST(account, NAME_MOST),
+                                     .refusals = SQL_NUMBER(refusal->refusals), .wait_ms = SQL_NUMBER(refusal->wait_ms),
+                                     .reason = SQL_TEXT(refusal->reason)),
+                            fault);
     return rows != NULL;
 }
 
 bool ledger_refusal_forget(struct ledger *ledger, const char *id, struct fault *fault)
 {
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
-        run_or_retry(ledger_change, ledger, SQL_STEP(refusal_forget, .id = SQL_TEXT(id)), fault);
+        ledger_run_or_retry(ledger_change, ledger, SQL_STEP(refusal_forget, .id = SQL_TEXT(id)), fault);
     return rows != NULL;
 }
 

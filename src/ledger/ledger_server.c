@@ -5,26 +5,15 @@
 
 #include "ledger/ledger_lock.h"
 
-/* A step that is retried if it failed because a kept connection was lost, or another delivery was first. */
-static struct sql_rows *run_or_retry(ledger_run *once, struct ledger *ledger, enum sql_step step,
-                                     const struct sql_value *values, struct fault *fault)
-{
-    bool kept = ledger->sql != NULL;
-    struct sql_rows *rows = once(ledger, SQL_DELIVERY, step, values, fault);
-    if (rows == NULL && (ledger_lost_kept(ledger, kept) || ledger_conflicted(ledger, fault)))
-        rows = once(ledger, SQL_DELIVERY, step, values, fault);
-    return rows;
-}
-
 bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_server *ret, bool *ret_look,
                         struct fault *fault)
 {
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
-        run_or_retry(ledger_ask, ledger,
-                     SQL_STEP(server_read, .server = SQL_TEXT(server),
-                              .honoured_ms = SQL_NUMBER(LEDGER_SERVER_HONOURED_MS),
-                              .refused_ms = SQL_NUMBER(LEDGER_SERVER_REFUSED_MS)),
-                     fault);
+        ledger_run_or_retry(ledger_ask, ledger,
+                            SQL_STEP(server_read, .server = SQL_TEXT(server),
+                                     .honoured_ms = SQL_NUMBER(LEDGER_SERVER_HONOURED_MS),
+                                     .refused_ms = SQL_NUMBER(LEDGER_SERVER_REFUSED_MS)),
+                            fault);
     if (rows == NULL)
         return false;
     bool known = rows->count == 1;
@@ -32,10 +21,10 @@ bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_s
     bool look = !known || sql_truth(rows, 0, SERVER_READ_LOOK);
     if (known && look) { /* if several processes see that, only one of them changes the row */
         struct sql_rows *ours OD_CLEANUP(sql_rows_free) =
-            run_or_retry(ledger_change, ledger,
-                         SQL_STEP(server_set_out, .server = SQL_TEXT(server),
-                                  .refused_ms = SQL_NUMBER(LEDGER_SERVER_REFUSED_MS)),
-                         fault);
+            ledger_run_or_retry(ledger_change, ledger,
+                                SQL_STEP(server_set_out, .server = SQL_TEXT(server),
+                                         .refused_ms = SQL_NUMBER(LEDGER_SERVER_REFUSED_MS)),
+                                fault);
         if (ours == NULL)
             return false;
         look = ours->count == 1;
@@ -48,8 +37,9 @@ bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_s
 bool ledger_server_record(struct ledger *ledger, const char *server, bool honoured, struct fault *fault)
 {
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
-        run_or_retry(ledger_change, ledger,
-                     SQL_STEP(server_record, .server = SQL_TEXT(server), .honoured = SQL_TRUTH(honoured)), fault);
+        ledger_run_or_retry(ledger_change, ledger,
+                            SQL_STEP(server_record, .server = SQL_TEXT(server), .honoured = SQL_TRUTH(honoured)),
+                            fault);
     return rows != NULL;
 }
 

@@ -193,6 +193,14 @@ def test_a_wrong_password_is_soon_tried_again(site, server):
         earlier(site, seconds=expected + 1)
 
 
+def test_another_password_is_tried_at_once(site, server):
+    expect.deferred(site.deliver(message(), GONE), r"4\.4\.1")
+    server.refused = ()
+    site.settings["imap.password_file"] = site.write("another", "another\n")
+    expect.stored(site.deliver(message(), GONE))
+    assert site.value("SELECT refusals FROM oncedrop.refusal") == 1
+
+
 def test_clocks(site, server):
     """A record from the future, or that waits for ever, keeps no account locked."""
     expect.deferred(site.deliver(message(), GONE), r"4\.4\.1")

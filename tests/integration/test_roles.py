@@ -92,6 +92,7 @@ def test_deliveries(site, level):
     expect.deferred(site.deliver(other, scuba, sender=lisa))
     site.settings["imap.password_file"] = right
     expect.stored(site.deliver(other, scuba, sender=lisa))
+    assert site.value("SELECT refusals FROM oncedrop.refusal") == 1
     session = Session(site)
     session.hello()
     for reply in session.deliver(message(sender=lisa), scuba, lisa):

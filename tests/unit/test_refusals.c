@@ -20,7 +20,9 @@ static struct config config;
 static int64_t held_after(int64_t before, const char *code, bool others_open)
 {
     struct refusals *refusals OD_CLEANUP(refusals_free) = refusals_new();
-    struct ledger_refusal known = {.refusals = before, .age_ms = REFUSALS_LONGEST_MS + 1, .wait_ms = REFUSALS_LONGEST_MS};
+    struct ledger_refusal known = {.refusals = before,
+                                   .age_ms = REFUSALS_LONGEST_MS + 1,
+                                   .wait_ms = REFUSALS_LONGEST_MS};
     struct fault fault = {.text = "no"};
     strcpy(fault.code, code);
     if (before > 0)
@@ -43,11 +45,13 @@ static void test_waits(void **state)
         bool others_open;
         int64_t seconds;
     } cases[] = {
-        {0, MAILBOX_REFUSED, false, 60},   {1, MAILBOX_REFUSED, false, 120},  {9, MAILBOX_REFUSED, false, 300},
-        {0, MAILBOX_REFUSED, true, 60},    {4, MAILBOX_REFUSED, true, 960},   {5, MAILBOX_REFUSED, true, 1800},
-        {900, MAILBOX_REFUSED, true, 1800}, {0, MAILBOX_CROWDED, true, 0},    {1, MAILBOX_CROWDED, true, 60},
-        {9, MAILBOX_CROWDED, true, 300},   {9, MAILBOX_LIMIT, true, 0},       {9, MAILBOX_LATE, true, 0},
-        {9, MAILBOX_UNREACHABLE, true, 0}, {9, "", true, 0},
+        {0, MAILBOX_REFUSED, false, 60},    {1, MAILBOX_REFUSED, false, 120},
+        {9, MAILBOX_REFUSED, false, 300},   {0, MAILBOX_REFUSED, true, 60},
+        {4, MAILBOX_REFUSED, true, 960},    {5, MAILBOX_REFUSED, true, 1800},
+        {900, MAILBOX_REFUSED, true, 1800}, {0, MAILBOX_CROWDED, true, 0},
+        {1, MAILBOX_CROWDED, true, 60},     {9, MAILBOX_CROWDED, true, 300},
+        {9, MAILBOX_LIMIT, true, 0},        {9, MAILBOX_LATE, true, 0},
+        {9, MAILBOX_UNREACHABLE, true, 0},  {9, "", true, 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
