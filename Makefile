@@ -67,7 +67,7 @@ $(BUILD)/oncedrop: $(FRONT_OBJECTS) $(FRONT_BASE)
 	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(HARDENING_LD) $(LDFLAGS) -o $@ $^
 
 # What module.h says about modules.
-DECODE_OBJECTS := $(addprefix $(BUILD)/decode/,decode_address.o decode_confine.o decode_entity.o decode_message.o decode_part.o decode_words.o)
+DECODE_OBJECTS := $(addprefix $(BUILD)/decode/,decode_address.o decode_confine.o decode_entity.o decode_mailbox.o decode_message.o decode_parameters.o decode_part.o decode_words.o)
 TLS_OBJECTS := $(addprefix $(BUILD)/imap/,imap_tls.o imap_trust.o)
 POSTGRES_OBJECTS := $(filter $(BUILD)/postgres/%,$(OBJECTS))
 SQLITE_OBJECTS := $(filter $(BUILD)/sqlite/%,$(OBJECTS))
@@ -160,6 +160,7 @@ FUZZ_ENGINE ?= tests/fuzz/fuzz_driver.c
 FUZZ_SANITIZE := address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 # What a target replaces.
 comma := ,
+FUZZ_WRAP_absence := imap_connect imap_socket_read imap_socket_write
 FUZZ_WRAP_imap := imap_connect imap_stream_secure imap_socket_read imap_socket_write
 FUZZ_WRAP_lmtp := read poll
 FUZZ_WRAP_search := imap_connect imap_socket_read imap_socket_write

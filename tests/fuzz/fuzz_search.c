@@ -90,45 +90,22 @@ static void search_and_check(struct mailbox *mailbox, const struct message *mess
     message_comparison_free(&ids);
 }
 
-static struct config *settings(void)
-{
-    struct config *config = config_defaults();
-
-    config->imap.tls = IMAP_TLS_NONE;
-    free(config->imap.host);
-    config->imap.host = base_strdup("mail.example");
-    free(config->imap.password->text);
-    config->imap.password->text = base_strdup("secret");
-    return config;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    struct config *config = settings();
+    struct config *config = server_settings();
     struct fault fault = {.text = ""};
     struct message *message = NULL;
-    GString *text;
 
-    input = (struct fuzz_input){bytes, size};
-    cuts = fuzz_cuts(&input);
-    asked = g_string_new(NULL);
-    answer = g_string_new(NULL);
-    answer_read = mail_count = 0;
-    excusable = false;
-    has_id = draw(4) != 3;
-    text = text_of(KIND_SAME, 0, false);
-    make_mails();
+    begin_server(bytes, size);
+    GString *text = text_of(KIND_SAME, 0, false);
     FUZZ_CHECK(message_from_bytes(text->str, text->len, 0, &message, &fault) == MESSAGE_OK);
     struct mailbox *mailbox = mailbox_open(config, "lisa", 0, &fault);
     FUZZ_CHECK(mailbox != NULL);
     search_and_check(mailbox, message);
     mailbox_close(&mailbox);
     message_free(&message);
-    for (size_t i = 0; i < mail_count; i++)
-        g_string_free(mails[i].text, TRUE);
     g_string_free(text, TRUE);
-    g_string_free(asked, TRUE);
-    g_string_free(answer, TRUE);
+    end_server();
     config_free(&config);
     return 0;
 }

@@ -35,8 +35,10 @@ static GString *asked, *answer;
 static size_t answer_read;
 static struct mail mails[MAILS_MOST];
 static size_t mail_count;
-static bool has_id;    /* what is searched for */
-static bool excusable; /* something was left out */
+static bool has_id;      /* what is searched for */
+static bool excusable;   /* something was left out */
+static bool missing;     /* there is no such mailbox */
+static uint32_t uidnext; /* 0: not told */
 
 static unsigned draw(unsigned below)
 {
@@ -151,7 +153,7 @@ static void say_news(bool by_uid)
     }
 }
 
-/* SINCE and BEFORE with dates as in RFC 3501, LARGER and SMALLER. */
+/* SINCE and BEFORE with dates as in RFC 3501, LARGER and SMALLER, UID with a number. */
 static bool matches(const struct mail *mail, const char *criteria)
 {
     int64_t day = (mail->received + mail->zone * 3600) / DAY, value;
@@ -164,6 +166,7 @@ static bool matches(const struct mail *mail, const char *criteria)
 
         value = dated ? timegm(&tm) / DAY : atoll(word);
         if ((strcmp(key, "SINCE") == 0 && day < value) || (strcmp(key, "BEFORE") == 0 && day >= value) ||
+            (strcmp(key, "UID") == 0 && mail->uid != value) ||
             (strcmp(key, "LARGER") == 0 && (int64_t)mail->text->len <= value) ||
             (strcmp(key, "SMALLER") == 0 && (int64_t)mail->text->len >= value))
             return false;
@@ -308,29 +311,34 @@ static bool say_all_fetched(const char *set, bool by_uid)
     return true;
 }
 
-static void examine(void)
+static bool examine(void)
 {
+    if (missing)
+        return false;
     for (struct mail *mail = mails; mail < mails + mail_count; mail++)
         mail->examined = true;
     say("* OK [UIDVALIDITY %d] Valid", UIDVALIDITY);
+    if (uidnext > 0)
+        say("* OK [UIDNEXT %u] Next", uidnext);
     say("* %zu EXISTS", count_mails());
+    return true;
 }
 
 static void serve(const char *line)
 {
     size_t tag = strcspn(line, " ");
     const char *command = line + tag + 1;
-    bool good = true, by_uid = g_str_has_prefix(command, "UID ");
+    bool good = true, there = true, by_uid = g_str_has_prefix(command, "UID ");
 
     say_news(by_uid);
     if (g_str_has_prefix(command, "EXAMINE "))
-        examine();
+        there = examine();
     else if (g_str_has_prefix(command, "UID SEARCH "))
         say_hits(command + strlen("UID SEARCH "));
     else if (g_str_has_prefix(command, "UID FETCH ") || g_str_has_prefix(command, "FETCH "))
         good = say_all_fetched(strstr(command, "FETCH ") + strlen("FETCH "), by_uid);
     say_news(by_uid);
-    say("%.*s %s Done", (int)tag, line, good ? "OK" : "BAD");
+    say("%.*s %s Done", (int)tag, line, !there ? "NO" : good ? "OK" : "BAD");
 }
 
 static ssize_t low_write(const void *bytes, size_t size)
@@ -355,6 +363,39 @@ static ssize_t low_read(void *buffer, size_t size)
 static void low_opened(void)
 {
     say("* OK [CAPABILITY IMAP4rev1 AUTH=PLAIN SASL-IR UNSELECT] Hello");
+}
+
+static struct config *server_settings(void)
+{
+    struct config *config = config_defaults();
+
+    config->imap.tls = IMAP_TLS_NONE;
+    free(config->imap.host);
+    config->imap.host = base_strdup("mail.example");
+    free(config->imap.password->text);
+    config->imap.password->text = base_strdup("secret");
+    return config;
+}
+
+static void begin_server(const uint8_t *bytes, size_t size)
+{
+    input = (struct fuzz_input){bytes, size};
+    cuts = fuzz_cuts(&input);
+    asked = g_string_new(NULL);
+    answer = g_string_new(NULL);
+    answer_read = mail_count = 0;
+    excusable = missing = false;
+    uidnext = 0;
+    has_id = draw(4) != 3;
+    make_mails();
+}
+
+static void end_server(void)
+{
+    for (size_t i = 0; i < mail_count; i++)
+        g_string_free(mails[i].text, TRUE);
+    g_string_free(asked, TRUE);
+    g_string_free(answer, TRUE);
 }
 
 #endif
