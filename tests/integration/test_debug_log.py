@@ -197,6 +197,19 @@ def test_an_address_that_leads_to_the_account(site, chosen, shown):
     assert ("route.account_query" in steps(done.err)) == (chosen == "info@example.org")
 
 
+def test_the_account_is_forgotten_after_the_delivery(site):
+    """The next one is for another address of it, in the same process."""
+    server = fake(site)
+    site.settings.update({"route.account_query": "SELECT 'desk' WHERE $1 <> ''", "route.sent_copy": "off", "log.to": "stderr",
+                          "log.debug_accounts": "info@example.org"})
+    session = lmtp.start(site)
+    for address in ("info@example.org", "sales@example.org"):
+        assert [reply.code for reply in session.deliver(message(), address)] == [250]
+    session.command("QUIT")
+    session.finish()
+    assert len(server.appended) == 2 and session.log().count("C: (literal of ") == 1
+
+
 def test_one_login_for_everybody(site):
     """A session that serves several accounts has the name of the one it serves."""
     fake(site)
