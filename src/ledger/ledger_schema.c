@@ -102,12 +102,19 @@ bool ledger_schema_upgrade(struct ledger *ledger, int *ret_from, struct fault *f
     return done;
 }
 
+/* False if the engine cannot be loaded, which may be the fault. */
+static bool is_failure(const struct config *config, const struct fault *fault, enum sql_failure failure)
+{
+    struct fault unloaded;
+    return sql_load(config, &unloaded) && sql_engine_of(config)->failure(fault) == failure;
+}
+
 bool ledger_is_no_user(const struct config *config, const struct fault *fault)
 {
-    return sql_engine_of(config)->failure(fault) == SQL_FAILURE_NO_USER;
+    return is_failure(config, fault, SQL_FAILURE_NO_USER);
 }
 
 bool ledger_is_refused(const struct config *config, const struct fault *fault)
 {
-    return sql_engine_of(config)->failure(fault) == SQL_FAILURE_REFUSED;
+    return is_failure(config, fault, SQL_FAILURE_REFUSED);
 }
