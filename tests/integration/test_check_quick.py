@@ -16,6 +16,7 @@ import subprocess
 import pytest
 from lab import lab as lab_module
 from lab.fake_imap import FakeImap
+from lab.ledger import engine
 from lab.process import free_port, wait_until
 
 SOON = 10       # seconds; less than any other limit here
@@ -97,7 +98,7 @@ def test_a_file_that_hangs(site):
              "--json"]
     before = signal.signal(signal.SIGIO, signal.SIG_IGN)
     try:
-        with open(glob.glob(os.path.join(folder, "*-decode.so"))[0], "r+b") as file:
+        with open(glob.glob(os.path.join(folder, f"*-{engine()}.so"))[0], "r+b") as file:
             fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
             done = subprocess.run(words, env=site.environment(), capture_output=True, timeout=SOON, check=False)
     finally:
