@@ -357,7 +357,7 @@ bench:
 	@$(if $(COMPARE),,$(MAKE) --no-print-directory -j "$$(nproc)" all)
 	@ONCEDROP=$(BUILD)/oncedrop $(PYTHON) -B tests/bench --directory $(BUILD)/bench $(if $(PARTS),--parts $(PARTS)) \
 	  $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(ENGINE),--engine $(ENGINE)) $(if $(LONG),--long) $(if $(UNTUNED),--untuned) $(if $(APART),--apart) \
-	  $(if $(OTHER),--other $(abspath $(OTHER))) $(if $(COMPARE),--compare $(COMPARE))
+	  $(if $(OTHER),--other "$(OTHER)") $(if $(COMPARE),--compare $(COMPARE))
 
 # SECONDS=600 HOSTS=3 DELIVERIES=100 SEED=
 soak:
@@ -371,7 +371,7 @@ soak:
 lab:
 	@tests/install-packages demo
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
-	@ONCEDROP=$(abspath $(BUILD)/oncedrop) $(PYTHON) -B tests/oncedrop-lab --engine $(or $(ENGINE),sqlite) -- $(COMMAND)
+	@ONCEDROP=$(BUILD)/oncedrop $(PYTHON) -B tests/oncedrop-lab --engine $(or $(ENGINE),sqlite) -- $(COMMAND)
 
 postfix:
 	@tests/install-packages check
@@ -402,6 +402,11 @@ check-all:
 check-debian:
 	@WHO=$(WHO) tests/check-debian $(or $(RELEASE),trixie) $(COMMANDS)
 
+# ENVIRONMENTS='home umask user'; to be run as root.
+check-environments:
+	@tests/install-packages check
+	@PYTHON=$(PYTHON) tests/check-environments $(ENVIRONMENTS)
+
 # RELEASE=bookworm or trixie, FIRST=demo, VERBOSE=yes; to be run as root.
 walkthrough:
 	@FIRST=$(FIRST) VERBOSE=$(VERBOSE) tests/walkthrough/run $(or $(RELEASE),bookworm)
@@ -422,7 +427,7 @@ clean:
 	rm -rf build build-*
 
 FORCE:
-.PHONY: all dist deb deb-check postfix walkthrough unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults hosts methods mutants soak bench replay-load servers check check-all format lint check-debian help clean \
+.PHONY: all dist deb deb-check postfix walkthrough unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults hosts methods mutants soak bench replay-load servers check check-all format lint check-debian check-environments help clean \
   FORCE
 -include $(OBJECTS:.o=.d) $(FRONT_OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS)) $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%.d)
 
@@ -436,6 +441,8 @@ FORCE:
 #: make check-all   everything else: both compilers, all other tests with servers, a sample of the long ones, all of lint
 #: make check-debian  both commands of README on a fresh Debian in a chroot, as root: RELEASE=trixie (or bookworm)
 #:                  COMMANDS='demo check', WHO=user (with sudo)
+#: make check-environments  the demo, unit tests, and tests with servers of `make check`, in a folder of mode 0700 with a blank and an
+#:                  umlaut in its path, in Turkish, with umask 077, as an ordinary user: ENVIRONMENTS='home umask user'; as root
 #: make walkthrough README's set-up, word for word, for each of the three ways in, with Debian's services on their default
 #:                  ports in a chroot; then sends mail; as root: RELEASE=bookworm (or trixie), VERBOSE=yes (shows all output),
 #:                  FIRST=demo (installs the packages by `make demo`); `make check-all` does this with this machine's packages

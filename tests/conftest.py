@@ -3,6 +3,7 @@
 
 import os
 import re
+import shutil
 import signal
 import sys
 
@@ -12,7 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
 from lab import (courier as courier_module, cyrus as cyrus_module, lab as lab_module,  # noqa: E402
-                 ledger as ledger_module, locks, postfix as postfix_module, site as site_module, small_disk, terminal)
+                 ledger as ledger_module, locks, postfix as postfix_module, process, site as site_module, small_disk, terminal)
 
 collect_ignore_glob = ["integration/test_postfix_*.py"] if postfix_module.missing() else []
 collect_ignore = [] if small_disk.available() else ["integration/test_full_disk.py"]
@@ -101,6 +102,17 @@ def pytest_configure(config):
     for number, handler in ((signal.SIGQUIT, signal.SIG_DFL), (signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler),
                             (signal.SIGTERM, signal.default_int_handler)):
         signal.signal(number, handler)
+    os.environ["LC_ALL"] = "C.UTF-8"    # what shells, servers and their tools say is read
+    if os.getuid() == 0:
+        use_copy(config)
+
+
+def use_copy(config):
+    """Root becomes other users, who may not reach the program where it was built: a home has mode 0700."""
+    directory = process.private_directory()
+    os.environ["ONCEDROP_BUILD"] = lab_module.build()
+    config.add_cleanup(lambda: shutil.rmtree(directory))
+    os.environ["ONCEDROP"] = lab_module.copy_program(directory)
 
 
 @pytest.fixture(scope="session")

@@ -150,9 +150,13 @@ static const struct config *look_server(struct cmd *cmd, const char *account, st
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
     if (config_server_count(cmd->config) == 0)
         return cmd->config;
-    if (cmd_find_route(cmd, account, &route) == ROUTE_OK && strcmp(route.account, account) == 0)
+    enum route_result result = cmd_find_route(cmd, account, &route);
+    if (result == ROUTE_OK && strcmp(route.account, account) == 0)
         return route.server;
-    fault_set(fault, "it is not known on which IMAP server: no address of that name leads to account %s", account);
+    if (result == ROUTE_TROUBLE)
+        *fault = cmd->fault;
+    else
+        fault_set(fault, "it is not known on which IMAP server: no address of that name leads to account %s", account);
     return NULL;
 }
 

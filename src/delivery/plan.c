@@ -115,7 +115,8 @@ static void plan_inbox(const struct plan_request *request, const struct ledger_f
 /* The Sent copy is claimed for the first recipient that goes on. If another delivery claimed it recently, it is left to
  * that delivery, whose recipient Postfix will retry. If that recipient is one of ours, it must be retried; if it is
  * finished, one of ours takes its place. Two variants may both be under way, if a lease expired before its claim was
- * committed: neither is left to the other then. */
+ * committed: neither is left to the other then. If one copy stands for several variants, and all of them are recorded as
+ * stored, each is searched for by its Message-ID: the first restores a lost copy, which the others find. */
 static void plan_sent(const struct plan_request *request, const struct ledger_found_copy *copy, struct plan *plan)
 {
     struct plan_target *target = &plan->targets[plan->sent];
@@ -131,7 +132,7 @@ static void plan_sent(const struct plan_request *request, const struct ledger_fo
         plan->sent_waits = copy->owner != LEDGER_OTHER || copy->owner_finished;
         if (copy->owner != LEDGER_OTHER && !copy->owner_finished)
             plan->sent_owner = copy->owner;
-    } else if (copy->elsewhere) {
+    } else if (copy->elsewhere && (target->why != WHY_VERIFIED || copy->elsewhere_under_way)) {
         target->why = WHY_VARIANT;
     } else if (target->fenced) {
         target->why = WHY_UNDER_WAY;

@@ -168,30 +168,38 @@ static enum route_result sender_route(const struct delivery *delivery, struct ro
     return route_leads_to(request->config, delivery->ledger, &parsed, ret->account, fault);
 }
 
-/* The server of an account that was recorded without it: what an address leads to, if that is the account. */
-static const struct config *server_of(const struct delivery *delivery, const struct address *address,
-                                      const char *account)
+/* The server of an account that was recorded without it: what an address leads to. ROUTE_NONE: not to the account. */
+static enum route_result server_of(const struct delivery *delivery, const struct address *address, const char *account,
+                                   const struct config **ret, struct fault *fault)
 {
-    struct fault ignored;
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
-    bool same = route_find(delivery->request->config, delivery->ledger, address, &route, &ignored) == ROUTE_OK &&
-                strcmp(route.account, account) == 0;
-    return same ? route.server : NULL;
+    enum route_result result = route_find(delivery->request->config, delivery->ledger, address, &route, fault);
+    if (result == ROUTE_TROUBLE)
+        return ROUTE_TROUBLE;
+    if (result != ROUTE_OK || strcmp(route.account, account) != 0)
+        return ROUTE_NONE;
+    *ret = route.server;
+    return ROUTE_OK;
 }
 
+/* By the account's name as an address, or by From. Returns ROUTE_OK, or ROUTE_TROUBLE. */
 static enum route_result recorded_server(const struct delivery *delivery, const char *account,
                                          const struct config **ret, struct fault *fault)
 {
     struct fault ignored;
     struct address address OD_CLEANUP(address_clear) = {.address = NULL};
     struct address from OD_CLEANUP(address_clear) = {.address = NULL};
-    *ret = config_server_count(delivery->request->config) == 0 ? delivery->request->config : NULL;
-    if (*ret == NULL && address_parse(account, &address, &ignored))
-        *ret = server_of(delivery, &address, account);
-    if (*ret == NULL && find_from(delivery, &from))
-        *ret = server_of(delivery, &from, account);
-    if (*ret != NULL)
+    enum route_result result = ROUTE_NONE;
+    if (config_server_count(delivery->request->config) == 0) {
+        *ret = delivery->request->config;
         return ROUTE_OK;
+    }
+    if (address_parse(account, &address, &ignored))
+        result = server_of(delivery, &address, account, ret, fault);
+    if (result == ROUTE_NONE && find_from(delivery, &from))
+        result = server_of(delivery, &from, account, ret, fault);
+    if (result != ROUTE_NONE)
+        return result;
     fault_set(fault, "no address leads to account %s any more, so its IMAP server is not known", account);
     return ROUTE_TROUBLE;
 }

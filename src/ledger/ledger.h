@@ -107,6 +107,7 @@ struct ledger_found_copy {
     int64_t beside_age_ms;    /* since the last attempt at such a copy without a result began, at least 1; 0: none */
     bool alias;               /* one has, Sent included, whose name may be another one of this mailbox (alias.h) */
     bool elsewhere;           /* Sent only: another content with this Message-ID has the copy, or may still get it */
+    bool elsewhere_under_way; /* it may still get it */
     int64_t uidvalidity, uid; /* 0: unknown */
     struct ledger_refusal refusal; /* if the target asks for it */
 };

@@ -114,6 +114,7 @@ static void take_copy(const struct ledger_message *message, const struct sql_row
             .alias = found->copies[i].alias,
             .beside_age_ms = found->copies[i].beside_age_ms,
             .elsewhere = found->copies[i].elsewhere,
+            .elsewhere_under_way = found->copies[i].elsewhere_under_way,
             .uidvalidity = sql_number(rows, row, LOOK_COPIES_UIDVALIDITY),
             .uid = sql_number(rows, row, LOOK_COPIES_UID),
             .refusal = found->copies[i].refusal,
@@ -137,8 +138,10 @@ static struct ledger_found *take_found(struct ledger *ledger, const struct ledge
     found->received_at = found->known ? sql_number(row, 0, LOOK_MESSAGE_RECEIVED_AT) : message->received_at;
     for (size_t i = 0; i < count; i++)
         found->copies[i].owner = LEDGER_OTHER;
-    if (sent != LEDGER_NO_TARGET)
+    if (sent != LEDGER_NO_TARGET) {
         found->copies[sent].elsewhere = variant->count > 0;
+        found->copies[sent].elsewhere_under_way = variant->count > 0 && sql_truth(variant, 0, LOOK_VARIANTS_UNDER_WAY);
+    }
     return found;
 }
 

@@ -66,7 +66,10 @@ void tell_found(const struct history *history, const struct player *player)
              tell_target(&player->targets[i]), tell_states[copy->state], copy->doubt ? " in doubt" : "", copy->attempt,
              copy->attempt_age_ms / HOUR_MS, copy->first_age_ms / HOUR_MS,
              copy->owner != LEDGER_OTHER ? player->recipients[copy->owner].address : "another",
-             copy->owner_finished ? ", finished" : "", copy->elsewhere ? ", elsewhere" : "",
+             copy->owner_finished ? ", finished" : "",
+             copy->elsewhere_under_way ? ", elsewhere, under way"
+             : copy->elsewhere         ? ", elsewhere"
+                                       : "",
              copy->beside ? ", beside another" : "", copy->beside_age_ms > 0 ? " under way" : "", copy->uidvalidity,
              copy->uid);
     }

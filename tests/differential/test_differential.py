@@ -28,7 +28,7 @@ BREAKAGES = ("VARIANT_IS_DUPLICATE VARIANTS_UNSEEN CLAIM_BLINDLY SETTLE_BLINDLY 
 
 def play(method, program, where, seed, first, count, left_out=()):
     """The histories' lines."""
-    path = os.path.join(os.path.dirname(lab_module.program()), "differential-" + program)
+    path = os.path.join(lab_module.build(), "differential-" + program)
     arguments = [path, where, str(seed), str(first), str(count), *map(str, left_out)]
     done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
                           timeout=3600, env={**os.environ, "ONCEDROP_LOCK_METHOD": method})

@@ -114,7 +114,7 @@ def test_no_table_keeps_the_domain_of_the_examples(tmp_path):
     for name, text in tables.items():
         (tmp_path / name).write_text("".join(line for line in text.splitlines(True) if not line.startswith("#")))
     [block] = [text for text in blocks() if text.startswith(r"sed -i 's/example\\.org/example\\.org/'")]
-    first, _, last = block.replace("/etc/postfix", str(tmp_path)).rpartition(r"example\\.org")
+    first, _, last = block.replace("/etc/postfix", shlex.quote(str(tmp_path))).rpartition(r"example\\.org")
     subprocess.run(["sh", "-ec", rf"{first}a-site\\.example{last}"], check=True)
     changed = {name: (tmp_path / name).read_text() for name in tables}
     assert [text for text in changed.values() if r"(a-site\.example)$/" in text]

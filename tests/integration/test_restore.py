@@ -316,6 +316,49 @@ def test_several_at_once_beside_deliveries_of_the_same(raw):
     assert contents(raw, scuba) == wire(lost)
 
 
+def two_contents(site, lisa):
+    """With one Message-ID and one Sent copy, which is recorded for both."""
+    for to, body in ((site.account("scuba"), "one\n"), (site.account("doug"), "two\n")):
+        expect.stored(site.deliver(message(sender=lisa, id="variant@test.example", body=body), to, sender=lisa))
+        site.sql("UPDATE oncedrop.copy SET state = 'pending' WHERE role = 'sent'")
+        site.ledger.age(hours=1, role="sent")
+    site.sql("UPDATE oncedrop.copy SET state = 'stored' WHERE role = 'sent'")
+
+
+@pytest.mark.parametrize("words", [["restore"], ["restore", "-j", "2"]])
+def test_a_sent_copy_that_stands_for_two_contents(raw, words):
+    """It comes back once, and is told."""
+    lisa = raw.account("lisa")
+    backup = Backup(raw, lisa)
+    two_contents(raw, lisa)
+    assert raw.value("SELECT count(*) FROM oncedrop.copy WHERE role = 'sent'") == 2 and raw.count(lisa, "Sent") == 1
+    restored(raw.run(*words), duplicate=4)
+    backup.put_back()
+    assert raw.count(lisa, "Sent") == 0
+    missing = json.loads(raw.run("list", "--missing", "--json").out)
+    assert [(row["account"], row["mailbox"]) for row in missing] == [(lisa, "Sent")] * 2
+    restored(raw.run("restore", "--dry-run"), stored=2, duplicate=2)
+    restored(raw.run(*words), stored=1, duplicate=3)
+    assert raw.count(lisa, "Sent") == 1
+    assert json.loads(raw.run("list", "--missing", "--json").out) == []
+    restored(raw.run(*words), duplicate=4)
+    assert raw.count(lisa, "Sent") == 1
+
+
+def test_a_sent_copy_is_not_restored_while_that_of_other_content_is_under_way(raw):
+    """The server may still store it."""
+    lisa = raw.account("lisa")
+    backup = Backup(raw, lisa)
+    two_contents(raw, lisa)
+    backup.put_back()
+    raw.ledger.claim(role="sent", message=2)
+    restored(raw.run("restore"), duplicate=2)
+    assert raw.count(lisa, "Sent") == 0
+    raw.ledger.age(hours=1, role="sent")
+    restored(raw.run("restore"), stored=1, duplicate=3)
+    assert raw.count(lisa, "Sent") == 1
+
+
 def test_verify_in_a_dry_run_looks_too(raw):
     lisa, scuba, doug = raw.account("lisa"), raw.account("scuba"), raw.account("doug")
     [mail] = delivered(raw, scuba, sender=lisa)

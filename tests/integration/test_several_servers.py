@@ -17,8 +17,9 @@ import expect
 import pytest
 from integration.test_server import Server
 from lab.fake_imap import CAPABILITIES, FakeImap
+from lab.ledger import SQLITE, engine
 from lab.lmtp import stored
-from lab.messages import message
+from lab.messages import message, new_id
 from lab.process import free_port, wait_until
 from lab.service import Service
 from lab.south import South
@@ -207,12 +208,36 @@ def test_room_is_made_by_the_server_that_wants_it(site):
     assert north.accepted == 1
 
 
+def failing_for(account):
+    """A query that works for all other accounts."""
+    error = "json('x')" if engine() == SQLITE else "(SELECT 'a' UNION SELECT 'b')"
+    return f"SELECT CASE WHEN lower($1) = '{account}' THEN {error} ELSE lower($1) END, NULL, 'Sent', ''"
+
+
+def test_a_query_that_fails_does_not_say_that_nobody_has_an_account(site):
+    """resume and show --look learn from the account's name on which server it is."""
+    id, accounts = new_id(), "SELECT lower($1), NULL, 'Sent', ''"
+    north, _ = two(site, FakeImap(), **{"route.sent_copy": "from", "record.level": "raw", "route.account_query": accounts})
+    expect.stored(site.deliver(message(sender=NORTH, id=id), SOUTH, sender=NORTH))
+    site.sql("UPDATE oncedrop.delivery SET finished_at = NULL, outcome = 'deferred', whole = %s", (True,))
+    site.sql("UPDATE oncedrop.copy SET state = 'pending' WHERE role = 'sent'")
+    for query, named in ((failing_for(NORTH), False), (accounts + f" WHERE lower($1) <> '{NORTH}'", True)):
+        site.settings["route.account_query"] = query
+        done, look = site.run("resume"), site.run("show", "--look", "--json", id)
+        assert done.exit == 75 and ("no address leads" in " ".join(done.out.split())) == named, done
+        [reason] = [copy["reason"] for copy in json.loads(look.out)["messages"][0]["look"] if copy["mailbox"] == "Sent"]
+        assert ("no address of that name" in reason) == named, reason
+    site.settings["route.account_query"] = accounts
+    assert site.run("resume").exit == 0
+    assert [mailbox for mailbox, _ in north.appended] == ["INBOX", "Sent", "Sent"]
+
+
 def test_tls_is_loaded_at_once(site):
     """For later the service may not be allowed to, by its user or its confinement."""
     two(site, FakeImap(), **{"imap south.tls": "imaps"})
     service = Service(site, workers=1)
-    with open(f"/proc/{service.process.pid}/maps", encoding="ascii") as maps:
-        assert "-tls.so" in maps.read()
+    with open(f"/proc/{service.process.pid}/maps", "rb") as maps:
+        assert b"-tls.so" in maps.read()
 
 
 @pytest.fixture(name="far")

@@ -24,6 +24,11 @@ def program():
     return os.path.abspath(os.environ.get("ONCEDROP") or BUILT)
 
 
+def build():
+    """The directory in which it was built, beside programs of the tests; program() may be a copy."""
+    return os.environ.get("ONCEDROP_BUILD") or os.path.dirname(program())
+
+
 def example(*name, **values):
     """The text of a file in conf/, with our values in place of the documented ones."""
     with open(os.path.join(SAMPLES, *name), encoding="utf-8") as file:
@@ -44,7 +49,8 @@ def copy_program(directory, path=None):
     path of the copy."""
     path = path or program()
     copy = os.path.join(directory, "oncedrop")
-    for part in ("", "-main", "-tls.so", "-decode.so", "-postgres.so", "-sqlite.so", "-mariadb.so"):
+    for part in ("", "-main", "-tls.so", "-decode.so", "-postgres.so", "-sqlite.so", "-mariadb.so",
+                 "-setup", "-setup-files", "-setup-postfix"):
         if os.path.exists(path + part):
             shutil.copy(path + part, copy + part)
             os.chmod(copy + part, 0o755)

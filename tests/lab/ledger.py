@@ -23,6 +23,7 @@ from . import lab as lab_module, ledgers
 from .process import free_port, wait_until
 
 POSTGRES, SQLITE, MARIADB = ENGINES = "postgres", "sqlite", "mariadb"
+MOMENT_OF_VIEWS = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}"
 UNITS = ("days", "hours", "minutes", "seconds")
 
 
@@ -221,7 +222,9 @@ def from_sqlite(name, value):
         return EPOCH + value * MICROSECOND
     if isinstance(value, int) and name in ("doubt", "whole", "honoured"):
         return bool(value)
-    return json.loads(value) if isinstance(value, str) and name == "references" else value
+    if isinstance(value, str) and re.fullmatch(MOMENT_OF_VIEWS, value):
+        return datetime.datetime.fromisoformat(value).replace(tzinfo=datetime.timezone.utc)
+    return json.loads(value) if isinstance(value, str) and name in ("references", "recipients") else value
 
 
 class SqliteLedger(Ledger):

@@ -39,4 +39,6 @@ class Dovecot(dovecot.Dovecot):
 
     def start(self):
         self.write(f"users/{USER}", f"{USER}:{self.password}::::::\n")
+        # Where Dovecot looks for the mail of users who do not exist: otherwise the user it runs as could make their mailboxes.
+        os.makedirs(self.path("run", "user-not-found"), 0o500, exist_ok=True)
         return super().start()

@@ -82,19 +82,20 @@ static struct place place_of(const struct ledger_target *target)
 }
 
 /* add_variant_query */
-static bool variant_has_it(struct key key, struct place place, int64_t hold_off, int64_t at)
+static void look_variants(struct key key, struct place place, int64_t hold_off, int64_t at,
+                          struct ledger_found_copy *found)
 {
     for (size_t i = 0; i < copy_count && breakage != BREAK_VARIANTS_UNSEEN; i++) {
         const struct row *row = &copies[i];
         const struct key *other = &messages[row->message].key;
-        if (other->identity == key.identity && other->digest != key.digest && row->place.account == place.account &&
-            row->place.box == place.box && row->place.role == COPY_SENT &&
-            (row->state == COPY_STORED ||
-             ((row->state == COPY_APPENDING || (row->state == COPY_FAILED && row->doubt)) &&
-              row->attempt_at > at - hold_off)))
-            return true;
+        bool under_way = (row->state == COPY_APPENDING || (row->state == COPY_FAILED && row->doubt)) &&
+                         row->attempt_at > at - hold_off;
+        if (other->identity != key.identity || other->digest == key.digest || row->place.account != place.account ||
+            row->place.box != place.box || row->place.role != COPY_SENT)
+            continue;
+        found->elsewhere |= row->state == COPY_STORED || under_way;
+        found->elsewhere_under_way |= under_way;
     }
-    return false;
 }
 
 /* ledger_look.c, take_beside */
@@ -145,7 +146,7 @@ void tables_look(const struct ledger_message *message, struct key key, int64_t h
         if (known != NULL)
             look_beside(number(known), place, at, &found->copies[i]);
         if (place.role == COPY_SENT)
-            found->copies[i].elsewhere = variant_has_it(key, place, hold_off, at);
+            look_variants(key, place, hold_off, at, &found->copies[i]);
     }
 }
 

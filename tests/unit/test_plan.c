@@ -261,7 +261,11 @@ static void test_sent(void **state)
         {{.state = COPY_STORED, .owner = DOUG}, AGAIN_NO, PLAN_DUPLICATE, WHY_STORED, false, false, SCUBA},
         {{.state = COPY_STORED, .owner = DOUG}, AGAIN_FORCE, PLAN_DUPLICATE, WHY_STORED, false, false, SCUBA},
         {{.state = COPY_STORED, .owner = DOUG}, AGAIN_VERIFY, PLAN_SEARCH, WHY_VERIFIED, true, false, SCUBA},
-        {{.state = COPY_STORED, .owner = DOUG, .elsewhere = true}, AGAIN_VERIFY, PLAN_ELSEWHERE, WHY_VARIANT, false, false, SCUBA},
+        /* one copy for both */
+        {{.state = COPY_STORED, .owner = DOUG, .elsewhere = true}, AGAIN_VERIFY, PLAN_SEARCH, WHY_VERIFIED, true, false, SCUBA},
+        {{.state = COPY_STORED, .owner = DOUG, .elsewhere = true}, AGAIN_LOST, PLAN_SEARCH, WHY_VERIFIED, true, false, SCUBA},
+        {{.state = COPY_STORED, .owner = DOUG, .elsewhere = true, .elsewhere_under_way = true}, AGAIN_VERIFY, PLAN_ELSEWHERE,
+         WHY_VARIANT, false, false, SCUBA},
         /* given up: never bounces, never blocks */
         {{.state = COPY_FAILED, .owner = DOUG}, AGAIN_NO, PLAN_GIVEN_UP, WHY_REFUSED, false, false, SCUBA},
         {{.state = COPY_FAILED, .owner = DOUG}, AGAIN_VERIFY, PLAN_GIVEN_UP, WHY_REFUSED, false, false, SCUBA},

@@ -5,12 +5,13 @@ SELECT lock_method, (SELECT @us(received_at)@ DIV 1000000 FROM message WHERE ide
 FROM agreed WHERE one = 1
 
 -- look_variants: a row if other content with this identity has a Sent copy in this mailbox, or one that may still be
--- stored. That includes one that was given up while its APPEND was in doubt
+-- stored; one that may comes first. That includes one that was given up while its APPEND was in doubt
 -- takes: identity digest account mailbox hold_off_ms
-SELECT 1 FROM message m CROSS JOIN copy c ON c.message = m.id
+-- gives: under_way:truth
+SELECT c.state <> 'stored' FROM message m CROSS JOIN copy c ON c.message = m.id
 WHERE m.identity = :identity AND m.digest <> :digest AND c.account = :account AND c.mailbox = :mailbox AND c.role = 'sent'
 AND (c.state = 'stored' OR (c.state = 'appending' OR c.state = 'failed' AND c.doubt)
-AND c.attempt_at > @ago(:hold_off_ms)@) LIMIT 1
+AND c.attempt_at > @ago(:hold_off_ms)@) ORDER BY c.state = 'stored' LIMIT 1
 
 -- look_copies: the message's copies in all mailboxes of these accounts. told: the record says of the owner, too, that the copy
 -- is there and that the message was whole (resume needs that), and is less than a day old, so that one more try would keep it
