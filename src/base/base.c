@@ -198,6 +198,27 @@ int64_t base_now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+int64_t base_wall_us(void)
+{
+    struct timespec now;
+    if (clock_gettime(CLOCK_REALTIME, &now) < 0)
+        abort();
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+int64_t base_boot(void)
+{
+    static int64_t boot;
+    unsigned high, middle, low;
+    char text[64] = "";
+    if (boot != 0)
+        return boot;
+    int fd OD_CLEANUP(base_close) = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 && sscanf(text, "%8x-%4x-%4x", &high, &middle, &low) == 3)
+        boot = (int64_t)((uint64_t)high << 32 | middle << 16 | low);
+    return boot;
+}
+
 bool base_random(int64_t *ret, struct fault *fault)
 {
     if (getrandom(ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret))

@@ -59,6 +59,13 @@ bool fault_prefix(struct fault *fault, const char *format, ...) OD_PRINTF(2, 3);
 /* Monotonic clock in milliseconds, which keeps counting while the machine is suspended (CLOCK_BOOTTIME). */
 int64_t base_now_ms(void) OD_MUST;
 
+/* The wall clock of this host, in microseconds since 1970. */
+int64_t base_wall_us(void) OD_MUST;
+
+/* A number of this run of this machine: another one after each start, and on each other machine (half of its boot_id).
+ * 0: unknown, since there is no /proc. */
+int64_t base_boot(void) OD_MUST;
+
 /* A random number from the kernel; false with the fault set if it gives none. */
 bool base_random(int64_t *ret, struct fault *fault) OD_MUST;
 

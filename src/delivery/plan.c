@@ -39,7 +39,7 @@ static enum plan_why find_why(const struct ledger_found *found, const struct pla
     case COPY_PENDING:
         return copy->doubt ? WHY_DOUBT : WHY_PENDING;
     case COPY_APPENDING:
-        return copy->attempt_age_ms < request->hold_off ? WHY_UNDER_WAY : WHY_CUT_OFF;
+        return ledger_in_hold_off(copy->attempt_age_ms, request->hold_off) ? WHY_UNDER_WAY : WHY_CUT_OFF;
     case COPY_STORED:
         return request->again == AGAIN_NO      ? WHY_STORED
                : request->again != AGAIN_FORCE ? WHY_VERIFIED
@@ -75,7 +75,7 @@ static bool has_other(const struct plan_request *request, const struct ledger_fo
 
 static bool is_fresh(const struct plan_request *request, const struct ledger_found_copy *copy)
 {
-    return copy->beside_age_ms > 0 && copy->beside_age_ms < request->hold_off;
+    return copy->beside_age_ms > 0 && ledger_in_hold_off(copy->beside_age_ms, request->hold_off);
 }
 
 /* What was meant for a folder that cannot be made may be in the inbox: nothing is added to that before it is searched,
@@ -134,7 +134,7 @@ static void plan_sent(const struct plan_request *request, const struct ledger_fo
             plan->sent_owner = copy->owner;
     } else if (copy->elsewhere && (target->why != WHY_VERIFIED || copy->elsewhere_under_way)) {
         target->why = WHY_VARIANT;
-    } else if (target->fenced) {
+    } else if (target->fenced || copy->variant_waits) {
         target->why = WHY_UNDER_WAY;
         target->action = PLAN_BUSY;
         plan->sent_waits = true;

@@ -265,6 +265,7 @@ static void describe_message(const struct delivery_request *request, struct targ
     ret->received_at = request->received_at != 0 ? request->received_at : (int64_t)time(NULL);
     ret->size = (int64_t)message->size;
     ret->data = message->data;
+    ret->dry_run = request->dry_run;
     ret->targets = targets->list;
     ret->recipients = targets->recipients;
     ret->recipient_count = request->recipient_count;

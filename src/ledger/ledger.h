@@ -77,6 +77,7 @@ struct ledger_message {
     int64_t received_at;    /* seconds since 1970, recorded if the message is new */
     int64_t size;           /* bytes of data */
     const void *data;       /* for record.level = raw */
+    bool dry_run;           /* it is only looked at: nothing is written */
     const struct ledger_target *targets;
     size_t target_count;
     const struct ledger_recipient *recipients;
@@ -95,19 +96,20 @@ struct ledger_refusal {
 
 /* What the ledger knows about a target. */
 struct ledger_found_copy {
-    enum copy_state state;    /* COPY_NONE: not in the ledger */
-    bool doubt;               /* an earlier attempt may have stored it */
-    int64_t attempt;          /* number of the last attempt; 0: none */
-    int64_t attempt_age_ms;   /* since the last attempt began, by the database's clock */
-    int64_t first_age_ms;     /* since the first attempt began */
-    size_t owner;             /* the recipient it was claimed for, or LEDGER_OTHER: one of another delivery */
-    bool owner_finished;      /* Postfix will not retry that recipient */
-    bool told;                /* that recipient's delivery of all of it ended well, here, and less than a day ago */
-    bool beside;              /* another mailbox of the account has a copy; Sent does not count, except for an alias */
-    int64_t beside_age_ms;    /* since the last attempt at such a copy without a result began, at least 1; 0: none */
-    bool alias;               /* one has, Sent included, whose name may be another one of this mailbox (alias.h) */
-    bool elsewhere;           /* Sent only: another content with this Message-ID has the copy, or may still get it */
-    bool elsewhere_under_way; /* it may still get it */
+    enum copy_state state;  /* COPY_NONE: not in the ledger */
+    bool doubt;             /* an earlier attempt may have stored it */
+    int64_t attempt;        /* number of the last attempt; 0: none */
+    int64_t attempt_age_ms; /* since the last attempt began, at least; not negative */
+    int64_t first_age_ms;   /* since the first attempt began, by the database's clock; not negative */
+    size_t owner;           /* the recipient it was claimed for, or LEDGER_OTHER: one of another delivery */
+    bool owner_finished;    /* Postfix will not retry that recipient */
+    bool told;              /* that recipient's delivery of all of it ended well, here, and less than a day ago */
+    bool beside;            /* another mailbox of the account has a copy; Sent does not count, except for an alias */
+    int64_t beside_age_ms;  /* since the last attempt at such a copy without a result began, at least 1; 0: none */
+    bool alias;             /* one has, Sent included, whose name may be another one of this mailbox (alias.h) */
+    bool elsewhere;         /* Sent only: another content with this Message-ID has the copy, or may still get it */
+    bool elsewhere_under_way; /* Sent only: another content's may still be stored */
+    bool variant_waits; /* Sent only: another content's may still be stored, but nobody will make sure of that one */
     int64_t uidvalidity, uid; /* 0: unknown */
     struct ledger_refusal refusal; /* if the target asks for it */
 };
@@ -115,11 +117,19 @@ struct ledger_found_copy {
 /* What the ledger knows about a message. */
 struct ledger_found {
     bool known;                        /* it is recorded */
+    bool ahead;                        /* by the database's clock, a copy without a result was claimed in the future */
     int64_t received_at;               /* seconds since 1970, as first recorded: the INTERNALDATE of every copy */
     struct ledger_found_copy copies[]; /* one for each target */
 };
 
-/* Tries the lock and, once it is ours, reads what is known. With lock.wait, retries for that long while another session
+/* Whether the server may still store what was claimed so long ago: the claim is left alone. */
+static inline bool ledger_in_hold_off(int64_t age_ms, int64_t hold_off_ms)
+{
+    return age_ms < hold_off_ms;
+}
+
+/* Tries the lock and, once it is ours, reads what is known. A claim from the future is first given the present as its time,
+ * unless the message is only looked at. With lock.wait, retries for that long while another session
  * has the lock, or while one of our copies was claimed more recently than that (its delivery is about to take the lock
  * again).
  *

@@ -39,10 +39,10 @@ static void add_copy(struct ledger *ledger, const struct ledger_claim *claim, co
     sql_add(ledger->sql,
             SQL_STEP(claim_copy, LEDGER_KEY(message), .account = SQL_TEXT(target->account),
                      .mailbox = SQL_TEXT(target->mailbox), .role = SQL_TEXT(ledger_role_name(target->role)),
-                     .doubt = SQL_TRUTH(copy->doubt), .claim = SQL_NUMBER(claim->token), .host = SQL_TEXT(ledger->host),
-                     .pid = SQL_NUMBER(getpid()), .recipient = SQL_TEXT(message->recipients[copy->recipient].address),
+                     .doubt = SQL_TRUTH(copy->doubt), .claim = SQL_NUMBER(claim->token), .pid = SQL_NUMBER(getpid()),
+                     .recipient = SQL_TEXT(message->recipients[copy->recipient].address),
                      .attempt_before = SQL_NUMBER_IF(claimed->attempt > 1, claimed->attempt - 1),
-                     .again = SQL_TRUTH(copy->again)));
+                     .again = SQL_TRUTH(copy->again), LEDGER_CLOCKS(ledger)));
 }
 
 /* Whether the hold includes this copy. */

@@ -31,8 +31,8 @@ static void add_copies_query(struct ledger *ledger, const struct ledger_message 
     const char **accounts OD_CLEANUP(base_free) = base_alloc((message->target_count + 1) * sizeof(char *));
     for (size_t i = 0; i < message->target_count; i++)
         accounts[i] = message->targets[i].account;
-    sql_add(ledger->sql,
-            SQL_STEP(look_copies, LEDGER_KEY(message), .accounts = SQL_TEXTS(accounts, message->target_count)));
+    sql_add(ledger->sql, SQL_STEP(look_copies, LEDGER_KEY(message),
+                                  .accounts = SQL_TEXTS(accounts, message->target_count), LEDGER_CLOCKS(ledger)));
 }
 
 /* For the Sent copy only the Message-ID counts. */
@@ -42,9 +42,9 @@ static void add_variant_query(struct ledger *ledger, const struct ledger_message
     if (target == LEDGER_NO_TARGET)
         return;
     const struct ledger_target *sent = &message->targets[target];
-    sql_add(ledger->sql,
-            SQL_STEP(look_variants, LEDGER_KEY(message), .account = SQL_TEXT(sent->account),
-                     .mailbox = SQL_TEXT(sent->mailbox), .hold_off_ms = SQL_NUMBER(ledger->config->delivery.hold_off)));
+    sql_add(ledger->sql, SQL_STEP(look_variants, LEDGER_KEY(message), .account = SQL_TEXT(sent->account),
+                                  .mailbox = SQL_TEXT(sent->mailbox),
+                                  .hold_off_ms = SQL_NUMBER(ledger->config->delivery.hold_off), LEDGER_CLOCKS(ledger)));
 }
 
 /* Sends one batch: the settings, the lock, the message, for a Sent copy the variants, the copies, if they are asked for at
@@ -76,15 +76,22 @@ static size_t find_recipient(const struct ledger_message *message, const char *a
     return LEDGER_OTHER;
 }
 
-/* The account has this copy in another mailbox. */
-static void take_beside(const struct sql_rows *rows, size_t row, struct ledger_found_copy *copy)
+/* The age of a claim; *ret_ahead if it is from the future. */
+static int64_t claim_age(const struct sql_rows *rows, size_t row, size_t column, bool *ret_ahead)
 {
-    int64_t age = sql_number(rows, row, LOOK_COPIES_ATTEMPT_AGE_MS);
-    age = age > 0 ? age : 1;
+    int64_t ms = sql_number(rows, row, column);
+    *ret_ahead |= ms < 0 && ledger_state(sql_text(rows, row, LOOK_COPIES_STATE)) != COPY_STORED;
+    return ms > 0 ? ms : 0;
+}
+
+/* The account has this copy in another mailbox. */
+static void take_beside(const struct sql_rows *rows, size_t row, struct ledger_found_copy *copy, bool *ret_ahead)
+{
+    int64_t ms = MAX(claim_age(rows, row, LOOK_COPIES_ATTEMPT_AGE_MS, ret_ahead), 1);
     copy->beside = true;
     if (ledger_state(sql_text(rows, row, LOOK_COPIES_STATE)) == COPY_APPENDING &&
-        (copy->beside_age_ms == 0 || age < copy->beside_age_ms))
-        copy->beside_age_ms = age;
+        (copy->beside_age_ms == 0 || ms < copy->beside_age_ms))
+        copy->beside_age_ms = ms;
 }
 
 static void take_copy(const struct ledger_message *message, const struct sql_rows *rows, size_t row,
@@ -98,15 +105,15 @@ static void take_copy(const struct ledger_message *message, const struct sql_row
             bool alias = alias_possible(message->targets[i].mailbox, sql_text(rows, row, LOOK_COPIES_MAILBOX));
             found->copies[i].alias |= alias;
             if (alias || (inbox && message->targets[i].role == COPY_INBOX))
-                take_beside(rows, row, &found->copies[i]);
+                take_beside(rows, row, &found->copies[i], &found->ahead);
             continue;
         }
         found->copies[i] = (struct ledger_found_copy){
             .state = ledger_state(sql_text(rows, row, LOOK_COPIES_STATE)),
             .doubt = sql_truth(rows, row, LOOK_COPIES_DOUBT),
             .attempt = sql_number(rows, row, LOOK_COPIES_ATTEMPT),
-            .attempt_age_ms = sql_number(rows, row, LOOK_COPIES_ATTEMPT_AGE_MS),
-            .first_age_ms = sql_number(rows, row, LOOK_COPIES_FIRST_AGE_MS),
+            .attempt_age_ms = claim_age(rows, row, LOOK_COPIES_ATTEMPT_AGE_MS, &found->ahead),
+            .first_age_ms = claim_age(rows, row, LOOK_COPIES_FIRST_AGE_MS, &found->ahead),
             .owner = find_recipient(message, sql_text(rows, row, LOOK_COPIES_OWNER)),
             .owner_finished = sql_truth(rows, row, LOOK_COPIES_OWNER_FINISHED),
             .told = sql_truth(rows, row, LOOK_COPIES_TOLD),
@@ -115,10 +122,23 @@ static void take_copy(const struct ledger_message *message, const struct sql_row
             .beside_age_ms = found->copies[i].beside_age_ms,
             .elsewhere = found->copies[i].elsewhere,
             .elsewhere_under_way = found->copies[i].elsewhere_under_way,
+            .variant_waits = found->copies[i].variant_waits,
             .uidvalidity = sql_number(rows, row, LOOK_COPIES_UIDVALIDITY),
             .uid = sql_number(rows, row, LOOK_COPIES_UID),
             .refusal = found->copies[i].refusal,
         };
+    }
+}
+
+/* Other content with this Message-ID has the Sent copy, or may still get it: a row for each kind there is. */
+static void take_variants(const struct sql_rows *rows, struct ledger_found *found, struct ledger_found_copy *copy)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        bool waits = sql_truth(rows, i, LOOK_VARIANTS_WAITS);
+        found->ahead |= sql_truth(rows, i, LOOK_VARIANTS_AHEAD);
+        copy->elsewhere_under_way |= sql_truth(rows, i, LOOK_VARIANTS_UNDER_WAY);
+        copy->variant_waits |= waits;
+        copy->elsewhere |= !waits;
     }
 }
 
@@ -138,10 +158,8 @@ static struct ledger_found *take_found(struct ledger *ledger, const struct ledge
     found->received_at = found->known ? sql_number(row, 0, LOOK_MESSAGE_RECEIVED_AT) : message->received_at;
     for (size_t i = 0; i < count; i++)
         found->copies[i].owner = LEDGER_OTHER;
-    if (sent != LEDGER_NO_TARGET) {
-        found->copies[sent].elsewhere = variant->count > 0;
-        found->copies[sent].elsewhere_under_way = variant->count > 0 && sql_truth(variant, 0, LOOK_VARIANTS_UNDER_WAY);
-    }
+    if (sent != LEDGER_NO_TARGET)
+        take_variants(variant, found, &found->copies[sent]);
     return found;
 }
 
@@ -236,6 +254,37 @@ static enum ledger_result try_look(struct ledger *ledger, const struct ledger_me
     return LEDGER_TROUBLE;
 }
 
+static enum ledger_result look_once(struct ledger *ledger, const struct ledger_message *message, int64_t wait_ms,
+                                    struct ledger_found **ret, struct fault *fault)
+{
+    bool kept = ledger->sql != NULL;
+    enum ledger_result result = try_look(ledger, message, wait_ms, ret, fault);
+    if (result == LEDGER_TROUBLE && ledger_lost_kept(ledger, kept))
+        result = try_look(ledger, message, wait_ms, ret, fault);
+    return result;
+}
+
+/* A claim from the future, made while the clock was ahead, gets the present as its time: its hold-off ends one hold-off
+ * after it was first seen. In a transaction of its own, which stays whatever becomes of this delivery; then there is
+ * another look. */
+static enum ledger_result look(struct ledger *ledger, const struct ledger_message *message, int64_t wait_ms,
+                               struct ledger_found **ret, struct fault *fault)
+{
+    struct ledger_found *found = NULL;
+    enum ledger_result result = look_once(ledger, message, wait_ms, &found, fault);
+    if (result == LEDGER_OK && found->ahead && !message->dry_run) {
+        base_free(&found);
+        ledger_rollback(ledger);
+        struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
+            ledger_change(ledger, SQL_DELIVERY,
+                          SQL_STEP(end_ahead, .identity = SQL_BYTES(message->identity, LEDGER_HASH_SIZE)), fault);
+        result = rows != NULL ? look_once(ledger, message, wait_ms, &found, fault) : LEDGER_TROUBLE;
+    }
+    if (result == LEDGER_OK)
+        *ret = found;
+    return result;
+}
+
 static void pause_ms(int64_t ms)
 {
     ms = ms / 2 + g_random_int_range(0, (int)ms + 1); /* jitter: a factor of 0.5 to 1.5 */
@@ -308,10 +357,7 @@ enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_messag
         return LEDGER_TROUBLE;
     for (int64_t pause = POLL_FIRST_MS;; pause = pause * 2 < POLL_LONGEST_MS ? pause * 2 : POLL_LONGEST_MS) {
         struct ledger_found *found = NULL;
-        bool kept = ledger->sql != NULL;
-        enum ledger_result result = try_look(ledger, message, left_until(until), &found, fault);
-        if (result == LEDGER_TROUBLE && ledger_lost_kept(ledger, kept))
-            result = try_look(ledger, message, left_until(until), &found, fault);
+        enum ledger_result result = look(ledger, message, left_until(until), &found, fault);
         bool again = result == LEDGER_BUSY || (result == LEDGER_OK && just_claimed(ledger, message, found, wait));
         if (!again || base_now_ms() >= until) {
             if (result == LEDGER_OK)

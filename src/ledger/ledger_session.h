@@ -31,6 +31,11 @@ struct ledger {
     .identity = SQL_BYTES((message)->identity, LEDGER_HASH_SIZE), \
     .digest = SQL_BYTES((message)->digest, LEDGER_HASH_SIZE)
 
+/* The values of a step that makes a claim, or tells how old one is: this host, and its clocks. */
+#define LEDGER_CLOCKS(ledger) \
+    .host = SQL_TEXT((ledger)->host), .boot = SQL_NUMBER_IF(base_boot() != 0, base_boot()), \
+    .running_us = SQL_NUMBER(base_now_ms() * 1000), .wall_us = SQL_NUMBER(base_wall_us())
+
 /* Connects again if the connection is not usable any more; false with the fault set if that fails. */
 bool ledger_connect(struct ledger *ledger, struct fault *fault) OD_MUST;
 

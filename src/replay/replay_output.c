@@ -4,6 +4,7 @@
 #include "replay/replay_output.h"
 
 #include <glib.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -164,6 +165,18 @@ void replay_output_progress(struct replay_output *output, size_t waiting)
     fprintf(stderr, "\r%.*s\033[K", terminal_width(STDERR_FILENO) - 1, line->str);
     fflush(stderr);
     output->drawn_ms = now;
+}
+
+void replay_output_waiting(struct replay_output *output, size_t count, int64_t left_ms)
+{
+    erase_bar(output);
+    terminal_print(
+        stderr, 2,
+        "oncedrop: %s: %zu message%s left, which another delivery claimed: waiting until it has ended or, if it"
+        " died, delivery.hold_off is over, for %" PRId64
+        " s at most; to do this later, interrupt it, and run it"
+        " again",
+        output->setup->command, count, count == 1 ? " is" : "s are", (left_ms + 999) / 1000);
 }
 
 void replay_output_end(struct replay_output **output_ptr, bool left, bool failed)

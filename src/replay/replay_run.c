@@ -17,6 +17,7 @@
 #define RETRY_LONGEST_MS 10000
 #define DRY_PATIENCE_MS 2000 /* a dry run waits only for its own workers, which may look at one id at once */
 #define LOOK_MS 200          /* how often to update the progress bar */
+#define SAY_WAITING_MS 5000  /* a delivery that is alive has mostly ended by then */
 #define UNHEARD_MOST 5       /* messages, before the ledger is taken for dead */
 
 static volatile sig_atomic_t stops; /* how often we were asked to stop */
@@ -46,7 +47,7 @@ struct run {
     GQueue unheard;      /* of struct item: finished without an answer from the ledger, before it has given any */
     bool heard;          /* it has given one */
     int64_t patience_ms; /* how long to retry one message */
-    bool all_begun;
+    bool all_begun, told_waiting;
     struct fault *fault;     /* of setup->next */
     GHashTable *would_store; /* copies that this dry run would have made, and would not make again */
 };
@@ -267,6 +268,21 @@ static void handle_death(struct run *run, struct item *item, int status)
     give_up(run, item, reason);
 }
 
+/* Only messages are left that wait for other deliveries, or for what may still be stored after one that died. */
+static void say_waiting(struct run *run)
+{
+    int64_t since_ms = 0;
+    if (run->told_waiting || run->setup->dry_run || !run->all_begun || workers_busy(run->workers) > 0)
+        return;
+    for (const GList *link = run->waiting.head; link != NULL; link = link->next)
+        since_ms = MAX(since_ms, ((const struct item *)link->data)->busy_since_ms);
+    int64_t waited_ms = base_now_ms() - since_ms;
+    if (since_ms == 0 || waited_ms < SAY_WAITING_MS)
+        return;
+    run->told_waiting = true;
+    replay_output_waiting(run->output, run->waiting.length, run->patience_ms - waited_ms);
+}
+
 /* Waits until an answer arrives, a pause is over, or the progress bar is due. */
 static void wait_for_answer(struct run *run)
 {
@@ -322,6 +338,7 @@ int replay_run(const struct replay_setup *setup, struct fault *fault)
     fault->text[0] = '\0';
     install_stop();
     while (give_out(&run), is_to_do(&run)) {
+        say_waiting(&run);
         wait_for_answer(&run);
         replay_output_progress(run.output, g_queue_get_length(&run.waiting));
     }

@@ -209,7 +209,7 @@ void ground_kill(size_t session)
 /* This takes no time for those who wait. */
 void ground_pass(int hours)
 {
-    database_set_clock(hours * HOUR_MS * MS);
+    database_pass(hours * HOUR_MS * MS);
 }
 
 /* Its batch consists of the hold only. */

@@ -202,6 +202,19 @@ def test_not_while_a_delivery_is_under_way(site, engine):
     assert done.exit == 0 and target.rows() == source.rows(), done
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_claim_from_the_future_is_under_way_for_one_hold_off(site, engine):
+    source, target = Place(site, engine), Place(site, POSTGRES)
+    expect.stored(source.deliver(message(), site.account()))
+    source.ledger.claim(hours=-1)
+    done = source.copy_to(target)
+    assert done.exit == 75 and "died less than" in done.err, done
+    assert source.ledger.value("SELECT attempt_at FROM oncedrop.copy") <= source.ledger.now()
+    source.ledger.age(seconds=320)
+    done = source.copy_to(target)
+    assert done.exit == 0 and target.rows() == source.rows(), done
+
+
 def test_an_operator_may_copy_and_only_the_owner_be_copied_to(site, lite):
     source = Place(site, POSTGRES)
     site.lab.postgres.admin(f"GRANT oncedrop_operator TO {lab_module.OPERATOR}")

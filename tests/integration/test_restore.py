@@ -302,6 +302,21 @@ def test_killed_after_the_server_has_stored_it(raw):
     assert contents(raw, scuba) == wire(lost)
 
 
+def test_what_a_killed_run_has_claimed_waits_for_its_hold_off(raw):
+    """The others are restored meanwhile; then it says what it waits for."""
+    scuba = raw.account()
+    backup = Backup(raw, scuba)
+    lost = delivered(raw, scuba, 3)
+    backup.put_back()
+    raw.ledger.claim(seconds=171, id=raw.value("SELECT min(id) FROM oncedrop.copy"))
+    raw.sql("UPDATE oncedrop.copy SET repeated = 1 WHERE state = 'appending'")
+    done = raw.run("restore")
+    restored(done, stored=3)
+    said = " ".join(done.err.split())
+    assert "restore: 1 message is left, which another delivery claimed: waiting until" in said, done
+    assert contents(raw, scuba) == wire(lost)
+
+
 def test_several_at_once_beside_deliveries_of_the_same(raw):
     scuba = raw.account()
     backup = Backup(raw, scuba)

@@ -31,7 +31,6 @@ FORBIDDEN = {
     "a copy of another account": "UPDATE oncedrop.copy SET account = 'x'",
     "a copy in another mailbox": "UPDATE oncedrop.copy SET mailbox = 'x', role = 'sent'",
     "a delivery to somebody else": "UPDATE oncedrop.delivery SET recipient = 'x'",
-    "a copy's beginning": "UPDATE oncedrop.copy SET first_at = now()",
     "a claim of another age": "INSERT INTO oncedrop.copy (message, account, mailbox, role, state, claim, claimed_by, host, pid,"
                               " attempt_at) VALUES (1, 'a', 'b', 'inbox', 'appending', 1, 1, 'h', 1, '2100-01-01')",
     "no message": "DELETE FROM oncedrop.message",

@@ -94,6 +94,17 @@ def test_the_account_counts(site, login, examine):
     assert server.names == [LISA]
 
 
+def test_what_was_found_in_the_future_is_looked_for_again(site):
+    """While the clock was ahead, the server was refused; since then it was repaired."""
+    server = serve(site)
+    mail = message()
+    expect.deferred(site.deliver(mail, SCUBA), r"4\.3\.5", "same INBOX")
+    server.login = "NO who?"
+    later(site, hours=-1)
+    expect.stored(site.deliver(mail, SCUBA))
+    assert honoured(site) == [True]
+
+
 def test_one_mailbox_for_all(site):
     """As with Courier and GNU Mailutils. Nothing is appended; the recorded result saves the logins; a server that was
     repaired is used again."""

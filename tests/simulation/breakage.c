@@ -52,6 +52,11 @@ const struct breakage_row breakages[BREAKAGES] = {
     [BREAK_FALLBACK_UNSOUGHT] = {"FALLBACK_UNSOUGHT",
                                  "a copy falls back to the inbox without looking for the one there"},
     [BREAK_FALLBACK_FORGOTTEN] = {"FALLBACK_FORGOTTEN", "in doubt, a folder's copy is not looked for in the inbox"},
+    [BREAK_JUMP_ON_A_HOST] = {"JUMP_ON_A_HOST", "a claim's age is not told by how long its machine has run since"},
+    [BREAK_JUMP_WHILE_OFF] = {"JUMP_WHILE_OFF", "nor by how long it has run since it was started again"},
+    [BREAK_JUMP_BETWEEN_HOSTS] = {"JUMP_BETWEEN_HOSTS", "a claim's age is not told by the hosts' clocks"},
+    [BREAK_CLAIM_FROM_THE_FUTURE] = {"CLAIM_FROM_THE_FUTURE",
+                                     "a claim that was made while the clock was ahead waits until that time"},
     [BREAK_FED_IS_RETRIED] = {"FED_IS_RETRIED", "a kept session lost behind the literal is taken for one lost before"},
 };
 

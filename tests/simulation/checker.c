@@ -85,7 +85,8 @@ static bool given_up(const struct content *content)
     const struct row *row = tables_row(key, (struct place){(uint8_t)content->sender, BOX_SENT, COPY_SENT});
     int64_t clocks = 8 * SECOND; /* maximum difference of replicas' clocks */
     return row != NULL && row->state == COPY_FAILED &&
-           (content->sent_refused || row->attempt_at - row->first_at >= world.config.delivery.sent_retry * MS - clocks);
+           (content->sent_refused || world.one_host || world.database_jumps ||
+            row->attempt_at - row->first_at >= world.config.delivery.sent_retry * MS - clocks);
 }
 
 /* Whether the Sent copy was due, and there is no known reason for its absence: it was given up, or there was a

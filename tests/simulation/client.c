@@ -121,6 +121,19 @@ void client_rollback(struct ledger *ledger)
         database_end_lease(ledger->lock, ledger->owner);
 }
 
+struct clocks client_clocks(void)
+{
+    const struct process *process = world.current;
+    unsigned host = process != NULL && process->job != NULL ? process->job->host : 0;
+    int64_t time = now + database_passed();
+    return (struct clocks){
+        .host = host,
+        .boot = world.host_boot[host] * HOSTS + host,
+        .running = time - world.host_start[host],
+        .wall = time + world.host_clock[host],
+    };
+}
+
 struct key client_key(const struct ledger_message *message)
 {
     return (struct key){key_first_bytes(message->identity),
@@ -134,7 +147,7 @@ uint64_t client_lock(const struct ledger *ledger, const struct ledger_message *m
 
 int64_t client_lease(const struct ledger *ledger)
 {
-    return ledger->config->lock.method == LOCK_METHOD_SESSION ? NEVER / 2 : ledger->config->delivery.deadline * MS;
+    return ledger->config->lock.method == LOCK_METHOD_SESSION ? NEVER / 4 : ledger->config->delivery.deadline * MS;
 }
 
 void client_set_lock(const struct ledger *ledger, struct batch *batch)

@@ -49,6 +49,9 @@ void client_close(struct ledger *ledger);
 bool client_lost_kept(const struct ledger *ledger, bool kept) OD_MUST;
 void client_rollback(struct ledger *ledger);
 
+/* LEDGER_CLOCKS */
+struct clocks client_clocks(void) OD_MUST;
+
 struct key client_key(const struct ledger_message *message) OD_MUST;
 /* key_of_lock */
 uint64_t client_lock(const struct ledger *ledger, const struct ledger_message *message) OD_MUST;

@@ -12,6 +12,7 @@ static void send_claim(struct ledger *ledger, struct ledger_claim *claim, const 
     struct batch *batch = database_batch();
     struct statements *it = &batch->statements;
     *it = (struct statements){.key = client_key(claim->message),
+                              .clocks = client_clocks(),
                               .is_claim = true,
                               .record = !found->known,
                               .received_at = found->received_at,

@@ -3,6 +3,7 @@
  * As src/ledger/ledger_look.c. */
 #include "client.h"
 
+#include "breakage.h"
 #include "scheduler.h"
 
 #define POLL_FIRST (5 * MS)
@@ -42,7 +43,8 @@ static enum ledger_result try_look(struct ledger *ledger, const struct ledger_me
         return LEDGER_TROUBLE;
     }
     struct ledger_found *found = base_alloc(sizeof(*found) + message->target_count * sizeof(found->copies[0]));
-    tables_look(message, client_key(message), ledger->config->delivery.hold_off * MS, database_clock(), found);
+    tables_look(message, client_key(message), ledger->config->delivery.hold_off * MS, database_clock(), client_clocks(),
+                found);
     if (world_tells)
         tell_found(message, found);
     if (call_pass(&call, 1) && call.fault != FAULT_ANSWER_LOST) {
@@ -53,6 +55,48 @@ static enum ledger_result try_look(struct ledger *ledger, const struct ledger_me
     client_lose(ledger);
     base_free(&found);
     return LEDGER_TROUBLE;
+}
+
+static enum ledger_result look_once(struct ledger *ledger, const struct ledger_message *message,
+                                    struct ledger_found **ret, struct fault *fault)
+{
+    bool kept = ledger->kept;
+    enum ledger_result result = try_look(ledger, message, ret, fault);
+    if (result == LEDGER_TROUBLE && client_lost_kept(ledger, kept))
+        result = try_look(ledger, message, ret, fault);
+    return result;
+}
+
+/* In a transaction of its own. */
+static bool end_ahead(struct ledger *ledger, const struct ledger_message *message, struct fault *fault)
+{
+    if (!client_connect(ledger, fault))
+        return false;
+    struct call call = call_begin(CALL_LOOKUP);
+    if (!call_pass(&call, 0))
+        return client_trouble(fault, "dead");
+    if (call.fault == FAULT_DATABASE_AWAY || !ledger->session->alive) {
+        client_lose(ledger);
+        return client_trouble(fault, "database: connection lost");
+    }
+    TELL("gives claims from the future the present as their time");
+    tables_end_ahead(client_key(message), database_clock());
+    return call_pass(&call, 1);
+}
+
+static enum ledger_result look(struct ledger *ledger, const struct ledger_message *message, struct ledger_found **ret,
+                               struct fault *fault)
+{
+    struct ledger_found *found = NULL;
+    enum ledger_result result = look_once(ledger, message, &found, fault);
+    if (result == LEDGER_OK && found->ahead && breakage != BREAK_CLAIM_FROM_THE_FUTURE) {
+        base_free(&found);
+        client_rollback(ledger);
+        result = end_ahead(ledger, message, fault) ? look_once(ledger, message, &found, fault) : LEDGER_TROUBLE;
+    }
+    if (result == LEDGER_OK)
+        *ret = found;
+    return result;
 }
 
 static bool just_claimed(const struct ledger_message *message, const struct ledger_found *found, int64_t within_ms)
@@ -76,10 +120,7 @@ enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_messag
         ledger->owner = dice_next(&world.current->dice) | 1;
     for (int64_t pause = POLL_FIRST;; pause = pause * 2 < POLL_LONGEST ? pause * 2 : POLL_LONGEST) {
         struct ledger_found *found = NULL;
-        bool kept = ledger->kept;
-        enum ledger_result result = try_look(ledger, message, &found, fault);
-        if (result == LEDGER_TROUBLE && client_lost_kept(ledger, kept))
-            result = try_look(ledger, message, &found, fault);
+        enum ledger_result result = look(ledger, message, &found, fault);
         bool again = result == LEDGER_BUSY || (result == LEDGER_OK && just_claimed(message, found, wait));
         if (client_dead() || !again || now >= until) {
             if (result == LEDGER_OK)

@@ -17,7 +17,7 @@
 static struct session sessions[SESSIONS];
 static struct batch batches[BATCHES];
 static size_t session_count, batch_count;
-static int64_t skew;
+static int64_t skew, passed;
 
 static struct session *holders[SESSIONS]; /* of locks */
 static size_t holder_count;
@@ -28,7 +28,7 @@ static size_t queue_count;
 
 static struct lease {
     uint64_t key, owner;
-    int64_t expires;
+    int64_t taken, expires;
 } leases[SESSIONS]; /* table lease */
 static size_t lease_count;
 
@@ -36,17 +36,27 @@ void database_clear(void)
 {
     lease_count = 0;
     session_count = batch_count = queue_count = holder_count = 0;
-    skew = 0;
+    skew = passed = 0;
 }
 
 int64_t database_clock(void)
 {
-    return now + skew;
+    return now + skew + passed;
 }
 
-void database_set_clock(int64_t by)
+void database_set_clock(int64_t ahead)
 {
-    skew += by;
+    skew = ahead;
+}
+
+void database_pass(int64_t us)
+{
+    passed += us;
+}
+
+int64_t database_passed(void)
+{
+    return passed;
 }
 
 struct session *database_connect(void)
@@ -95,13 +105,13 @@ static struct lease *find_lease(uint64_t key)
 bool database_take_lease(uint64_t key, uint64_t owner, int64_t us)
 {
     struct lease *lease = find_lease(key);
-    if (lease != NULL && lease->owner != owner && lease->expires > database_clock())
+    if (lease != NULL && lease->owner != owner && lease->expires > database_clock() && lease->taken <= database_clock())
         return false;
     if (lease == NULL && lease_count == SESSIONS)
         abort();
     if (lease == NULL)
         lease = &leases[lease_count++];
-    *lease = (struct lease){.key = key, .owner = owner, .expires = database_clock() + us};
+    *lease = (struct lease){.key = key, .owner = owner, .taken = database_clock(), .expires = database_clock() + us};
     return true;
 }
 
@@ -110,6 +120,7 @@ static bool renew_lease(uint64_t key, uint64_t owner, int64_t us)
     struct lease *lease = find_lease(key);
     if (lease == NULL || lease->owner != owner)
         return false;
+    lease->taken = database_clock();
     lease->expires = database_clock() + us;
     return true;
 }
@@ -359,6 +370,6 @@ void database_end_all(struct dice *dice, bool promoted)
     }
     if (dice_percent(dice, 50)) /* nobody waits for the disk to have them */
         lease_count = 0;
-    if (promoted)
+    if (promoted && !world.one_host)
         skew = dice_between(dice, -CLOCK_MOST, CLOCK_MOST);
 }

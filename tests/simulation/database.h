@@ -52,9 +52,15 @@ struct batch {
 
 void database_clear(void);
 
-/* The database's clock, and how to set only that. */
+/* The database's clock. */
 int64_t database_clock(void) OD_MUST;
-void database_set_clock(int64_t by);
+
+/* It jumps: it is ahead of the present by this much, or behind it. */
+void database_set_clock(int64_t ahead);
+
+/* Time passes by all clocks, and for nobody: how much has so far. */
+void database_pass(int64_t us);
+int64_t database_passed(void) OD_MUST;
 
 struct session *database_connect(void) OD_MUST;
 void database_end_session(struct session *session);

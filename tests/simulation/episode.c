@@ -51,6 +51,8 @@ static void make_settings(struct dice *dice)
     config->route.detail = world.folders > 0 ? DETAIL_FOLDER : DETAIL_OFF;
     world.lookups = dice_percent(dice, 20);
     world.delegates = dice_percent(dice, 10);
+    world.one_host = dice_percent(dice, 30);
+    world.database_jumps = !world.one_host && dice_percent(dice, 50);
     if (breakage == BREAK_NO_HOLD_OFF)
         config->delivery.hold_off = 0;
     if (breakage == BREAK_NEVER_OVER)
@@ -121,7 +123,7 @@ static void make_job(struct dice *dice, unsigned number, bool narrow)
     struct job *job = &world.jobs[number];
     int64_t when = dice_below(dice, 8);
     *job = (struct job){.number = number, .kind = kinds[dice_below(dice, 10)], .off = job_off[number]};
-    job->host = (unsigned)dice_below(dice, HOSTS);
+    job->host = world.one_host ? 0 : (unsigned)dice_below(dice, HOSTS);
     job->content = &world.contents[dice_below(dice, (int64_t)world.content_count)];
     job->own_login = job->kind == JOB_PIPE && dice_percent(dice, 15);
     make_recipients(dice, job, narrow);
@@ -144,6 +146,9 @@ static void make(uint64_t seed, uint64_t episode)
     world.violation.kind = NULL;
     world.calm_jobs = 0;
     memset(world.host_clock, 0, sizeof(world.host_clock));
+    memset(world.host_boot, 0, sizeof(world.host_boot));
+    for (unsigned i = 0; i < HOSTS; i++)
+        world.host_start[i] = -86400 * SECOND;
     memset(world.workers, 0, sizeof(world.workers));
     make_settings(&dice);
     bool narrow = dice_percent(&dice, 50); /* two recipients, so that most deliveries meet */

@@ -201,11 +201,23 @@ bool call_pass(struct call *call, int half)
     return process_sleep(call->time[half]);
 }
 
+/* A clock is set, or set right. Between hosts, either theirs or the database's. */
+static void jump(struct dice *dice, unsigned host)
+{
+    int64_t most = dice_percent(dice, 50) ? 3600 : 100000;
+    int64_t ahead = dice_percent(dice, 30) ? 0 : dice_between(dice, -most, most) * SECOND;
+    if (world.one_host || world.database_jumps)
+        database_set_clock(ahead);
+    if (world.one_host || !world.database_jumps)
+        world.host_clock[host] = ahead;
+    TELL("(a clock is %.0f s ahead)", (double)ahead / SECOND);
+}
+
 static void happen(void *what, uint32_t id)
 {
     struct dice dice = dice_of(world.seed, world.episode, (UINT64_C(2) << 32) + id);
     enum fault_kind fault = (enum fault_kind)dice_between(&dice, FAULT_PROMOTION, FAULT_CLOCK_JUMP);
-    unsigned host = (unsigned)dice_below(&dice, HOSTS);
+    unsigned host = world.one_host ? 0 : (unsigned)dice_below(&dice, HOSTS);
     (void)what;
     fault_struck[id] = true;
     fault_counts[fault]++;
@@ -221,9 +233,11 @@ static void happen(void *what, uint32_t id)
         imap_restart();
         break;
     case FAULT_CLOCK_JUMP:
-        world.host_clock[host] += dice_between(&dice, -100000, 100000) * SECOND;
+        jump(&dice, host);
         break;
     default:
+        world.host_boot[host]++;
+        world.host_start[host] = now;
         for (size_t i = 0; i < PROCESSES; i++)
             if (world.processes[i].coroutine != NULL && world.processes[i].job->host == host &&
                 !world.processes[i].dead)

@@ -32,7 +32,7 @@ enum fault_kind {
     FAULT_DATABASE_RESTART,
     FAULT_IMAP_RESTART,
     FAULT_HOST_CRASH, /* its processes die; the database notices late */
-    FAULT_CLOCK_JUMP, /* a host's wall clock */
+    FAULT_CLOCK_JUMP, /* a host's wall clock, or the database's */
     FAULT_KINDS,
 };
 

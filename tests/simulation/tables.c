@@ -81,29 +81,60 @@ static struct place place_of(const struct ledger_target *target)
                           (uint8_t)target->role};
 }
 
-/* add_variant_query */
-static void look_variants(struct key key, struct place place, int64_t hold_off, int64_t at,
-                          struct ledger_found_copy *found)
+/* Word present: the earliest that it may be. */
+static int64_t present(const struct row *row, int64_t at, const struct clocks *clocks)
+{
+    int64_t least = at, running = row->boot_ahead + clocks->running, wall = row->host_ahead + clocks->wall;
+    if (row->boot != clocks->boot)
+        running = row->host == clocks->host && breakage != BREAK_JUMP_WHILE_OFF ? row->attempt_at + clocks->running
+                                                                                : at;
+    if (running >= row->attempt_at && running < least && breakage != BREAK_JUMP_ON_A_HOST)
+        least = running;
+    if (wall >= row->attempt_at && wall < least && breakage != BREAK_JUMP_BETWEEN_HOSTS)
+        least = wall;
+    return least;
+}
+
+static bool is_ahead(const struct row *row, int64_t at)
+{
+    return row->state != COPY_STORED && (row->attempt_at - at >= MS || row->first_at - at >= MS);
+}
+
+/* The age of a claim, in milliseconds. */
+static int64_t claim_age(const struct row *row, int64_t at, const struct clocks *clocks)
+{
+    int64_t age = (present(row, at, clocks) - row->attempt_at) / MS;
+    return age > 0 || breakage == BREAK_CLAIM_FROM_THE_FUTURE ? age : 0;
+}
+
+/* Step look_variants. */
+static void look_variants(struct key key, struct place place, int64_t hold_off, int64_t at, const struct clocks *clocks,
+                          struct ledger_found_copy *found, bool *ret_ahead)
 {
     for (size_t i = 0; i < copy_count && breakage != BREAK_VARIANTS_UNSEEN; i++) {
         const struct row *row = &copies[i];
         const struct key *other = &messages[row->message].key;
         bool under_way = (row->state == COPY_APPENDING || (row->state == COPY_FAILED && row->doubt)) &&
-                         row->attempt_at > at - hold_off;
+                         claim_age(row, at, clocks) * MS < hold_off;
         if (other->identity != key.identity || other->digest == key.digest || row->place.account != place.account ||
-            row->place.box != place.box || row->place.role != COPY_SENT)
+            row->place.box != place.box || row->place.role != COPY_SENT || (row->state != COPY_STORED && !under_way))
             continue;
-        found->elsewhere |= row->state == COPY_STORED || under_way;
+        bool waits = under_way && row->attempt_at <= at - hold_off;
+        *ret_ahead |= is_ahead(row, at);
+        found->elsewhere |= !waits;
+        found->variant_waits |= waits;
         found->elsewhere_under_way |= under_way;
     }
 }
 
 /* ledger_look.c, take_beside */
-static void look_beside(uint16_t message, struct place place, int64_t at, struct ledger_found_copy *found)
+static void look_beside(uint16_t message, struct place place, int64_t at, const struct clocks *clocks,
+                        struct ledger_found_copy *found)
 {
     for (size_t i = 0; i < copy_count && place.role == COPY_INBOX; i++) {
         const struct place *other = &copies[i].place;
-        int64_t age = (at - copies[i].attempt_at) / MS > 0 ? (at - copies[i].attempt_at) / MS : 1;
+        int64_t age = claim_age(&copies[i], at, clocks);
+        age = age > 0 ? age : 1;
         if (copies[i].message != message || other->account != place.account || other->role != COPY_INBOX ||
             other->box == place.box)
             continue;
@@ -114,15 +145,15 @@ static void look_beside(uint16_t message, struct place place, int64_t at, struct
 }
 
 static void take_copy(const struct ledger_message *message, const struct row *row, int64_t at,
-                      struct ledger_found_copy *found)
+                      const struct clocks *clocks, struct ledger_found_copy *found)
 {
     const struct delivery_row *delivery = find_delivery(row->message, row->claimed_by);
     *found = (struct ledger_found_copy){
         .state = (enum copy_state)row->state,
         .doubt = row->doubt,
         .attempt = row->attempt,
-        .attempt_age_ms = (at - row->attempt_at) / MS,
-        .first_age_ms = (at - row->first_at) / MS,
+        .attempt_age_ms = claim_age(row, at, clocks),
+        .first_age_ms = at > row->first_at ? (at - row->first_at) / MS : 0,
         .owner = recipient_place(message, row->claimed_by),
         .owner_finished = delivery->finished,
         .uidvalidity = row->uidvalidity,
@@ -131,10 +162,12 @@ static void take_copy(const struct ledger_message *message, const struct row *ro
 }
 
 void tables_look(const struct ledger_message *message, struct key key, int64_t hold_off, int64_t at,
-                 struct ledger_found *found)
+                 struct clocks clocks, struct ledger_found *found)
 {
     const struct message_row *known = find_message(key);
     found->known = known != NULL;
+    for (size_t i = 0; i < copy_count && known != NULL; i++)
+        found->ahead |= copies[i].message == number(known) && is_ahead(&copies[i], at);
     found->received_at = known != NULL && breakage != BREAK_DATE_OF_THIS_TRY ? known->received_at
                                                                              : message->received_at;
     for (size_t i = 0; i < message->target_count; i++) {
@@ -142,11 +175,25 @@ void tables_look(const struct ledger_message *message, struct key key, int64_t h
         const struct row *row = known != NULL ? find_copy(number(known), place) : NULL;
         found->copies[i] = (struct ledger_found_copy){.owner = LEDGER_OTHER};
         if (row != NULL)
-            take_copy(message, row, at, &found->copies[i]);
+            take_copy(message, row, at, &clocks, &found->copies[i]);
         if (known != NULL)
-            look_beside(number(known), place, at, &found->copies[i]);
+            look_beside(number(known), place, at, &clocks, &found->copies[i]);
         if (place.role == COPY_SENT)
-            look_variants(key, place, hold_off, at, &found->copies[i]);
+            look_variants(key, place, hold_off, at, &clocks, &found->copies[i], &found->ahead);
+    }
+}
+
+void tables_end_ahead(struct key key, int64_t at)
+{
+    for (size_t i = 0; i < copy_count; i++) {
+        struct row *row = &copies[i];
+        if (messages[row->message].key.identity != key.identity || row->state == COPY_STORED)
+            continue;
+        int64_t ahead = row->attempt_at > at ? row->attempt_at - at : 0;
+        row->attempt_at -= ahead;
+        row->boot_ahead -= ahead;
+        row->host_ahead -= ahead;
+        row->first_at = row->first_at < at ? row->first_at : at;
     }
 }
 
@@ -172,7 +219,7 @@ static void claim_answer(uint16_t message, const struct told *told)
 }
 
 /* ledger_claim.c, add_copy: without the recipient's row nothing is inserted. */
-static void claim_copy(uint16_t message, const struct wanted *wanted, int64_t token, int64_t at)
+static void claim_copy(uint16_t message, const struct wanted *wanted, const struct statements *it, int64_t at)
 {
     struct row *row = find_copy(message, wanted->place);
     if (find_delivery(message, wanted->address) == NULL)
@@ -190,7 +237,11 @@ static void claim_copy(uint16_t message, const struct wanted *wanted, int64_t to
     row->error = false;
     row->attempt++;
     row->attempt_at = at;
-    row->token = token;
+    row->host = it->clocks.host;
+    row->boot = it->clocks.boot;
+    row->boot_ahead = at - it->clocks.running;
+    row->host_ahead = at - it->clocks.wall;
+    row->token = it->token;
     row->claimed_by = wanted->address;
 }
 
@@ -251,7 +302,7 @@ static void execute_claim(const struct statements *it, int64_t at)
     for (size_t i = 0; i < it->told_count; i++)
         claim_answer(number(message), &it->told[i]);
     for (size_t i = 0; i < it->wanted_count; i++)
-        claim_copy(number(message), &it->wanted[i], it->token, at);
+        claim_copy(number(message), &it->wanted[i], it, at);
 }
 
 void tables_execute(const struct statements *it, int64_t at, bool *ret_taken)

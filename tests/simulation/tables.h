@@ -42,9 +42,16 @@ struct settled {
     uint32_t uidvalidity, uid;
 };
 
+/* LEDGER_CLOCKS: the host of a process, and its clocks. */
+struct clocks {
+    unsigned host;
+    int64_t boot, running, wall;
+};
+
 /* The batch of a claim or of a settling. */
 struct statements {
     struct key key;
+    struct clocks clocks;
     bool is_claim;
     bool record; /* the message is new */
     int64_t received_at, token;
@@ -77,14 +84,19 @@ struct row {
     bool doubt, error;
     int32_t attempt, repeated;
     int64_t attempt_at, first_at, token;
+    int64_t boot, boot_ahead, host_ahead;
+    unsigned host;
     uint32_t uidvalidity, uid;
 };
 
 void tables_clear(void);
 
-/* The three queries after the lock. `at` is the database's clock. */
+/* The three queries after the lock. `at` is the database's clock, clocks are those of the host that asks. */
 void tables_look(const struct ledger_message *message, struct key key, int64_t hold_off, int64_t at,
-                 struct ledger_found *found);
+                 struct clocks clocks, struct ledger_found *found);
+
+/* Step end_ahead. */
+void tables_end_ahead(struct key key, int64_t at);
 
 /* Executes a batch, up to its COMMIT. ret_taken: for each settled copy, whether its UPDATE matched no row. */
 void tables_execute(const struct statements *statements, int64_t at, bool *ret_taken);

@@ -129,8 +129,12 @@ struct world {
     size_t content_count;
     struct job jobs[JOBS];
     size_t job_count, open_jobs;
-    size_t calm_jobs; /* when all are, nothing goes wrong any more */
-    int64_t host_clock[HOSTS];
+    size_t calm_jobs;          /* when all are, nothing goes wrong any more */
+    int64_t host_clock[HOSTS]; /* by how much a host's wall clock is ahead */
+    int64_t host_boot[HOSTS];  /* how often a host was started again, ... */
+    int64_t host_start[HOSTS]; /* ... and when */
+    bool one_host;             /* the database is on it, too, and has its clock */
+    bool database_jumps;       /* with several hosts: its clock is set, and theirs are not */
     struct worker workers[HOSTS][2];
     struct process processes[PROCESSES]; /* each job has one at a time */
     struct process *current;

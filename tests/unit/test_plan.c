@@ -255,6 +255,7 @@ static void test_sent(void **state)
         /* clang-format off */
         {{.state = COPY_NONE, .owner = LEDGER_OTHER}, AGAIN_NO, PLAN_APPEND, WHY_NEW_MAILBOX, false, false, SCUBA},
         {{.state = COPY_NONE, .owner = LEDGER_OTHER, .elsewhere = true}, AGAIN_NO, PLAN_ELSEWHERE, WHY_VARIANT, false, false, SCUBA},
+        {{.state = COPY_NONE, .owner = LEDGER_OTHER, .variant_waits = true}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, SCUBA},
         {{.state = COPY_PENDING, .owner = DOUG}, AGAIN_NO, PLAN_APPEND, WHY_PENDING, false, false, SCUBA},
         {{.state = COPY_PENDING, .doubt = true, .owner = DOUG}, AGAIN_NO, PLAN_SEARCH, WHY_DOUBT, true, false, SCUBA},
         {{.state = COPY_PENDING, .owner = DOUG, .elsewhere = true}, AGAIN_NO, PLAN_ELSEWHERE, WHY_VARIANT, false, false, SCUBA},

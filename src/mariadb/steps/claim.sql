@@ -29,13 +29,16 @@ queue_id = coalesce(:queue_id, queue_id), host = :host, outcome = :outcome, reas
 last_at = @now@, whole = whole OR :is_whole WHERE id = @delivery AND tries > 1 -- if known
 
 -- claim_copy: claims a copy, if nobody claimed it since it was looked at
--- takes: identity digest account mailbox role doubt claim host pid recipient attempt_before again
-INSERT INTO copy (message, account, mailbox, role, state, doubt, claim, claimed_by, host, pid, first_at, attempt_at)
-SELECT @message, :account, :mailbox, :role, 'appending', :doubt, :claim, @delivery, :host, :pid, @now@, @now@
+-- takes: identity digest account mailbox role doubt claim host pid recipient attempt_before again boot running_us wall_us
+INSERT INTO copy (message, account, mailbox, role, state, doubt, claim, claimed_by, host, pid, first_at, attempt_at,
+boot, boot_us, host_us)
+SELECT @message, :account, :mailbox, :role, 'appending', :doubt, :claim, @delivery, :host, :pid, @now@, @now@,
+:boot, @us(@now@)@ - :running_us, @us(@now@)@ - :wall_us
 FROM DUAL WHERE @delivery IS NOT NULL ON DUPLICATE KEY UPDATE message = copy.message
 -- then
 UPDATE copy SET repeated = repeated + :again, state = 'appending', doubt = :doubt, attempt = attempt + 1, -- if attempt_before
-attempt_at = @now@, claim = :claim, claimed_by = @delivery, host = :host, pid = :pid, error = NULL -- if attempt_before
+attempt_at = @now@, boot = :boot, boot_us = @us(@now@)@ - :running_us, host_us = @us(@now@)@ - :wall_us, -- if attempt_before
+claim = :claim, claimed_by = @delivery, host = :host, pid = :pid, error = NULL -- if attempt_before
 WHERE message = @message AND account = :account AND mailbox = :mailbox AND attempt = :attempt_before -- if attempt_before
 AND (state = 'stored') = :again AND @delivery IS NOT NULL -- if attempt_before
 

@@ -54,14 +54,15 @@ SELECT TRUE FROM slot WHERE slot = :key FOR UPDATE
 -- gives: session user process ours:truth
 SELECT '', '', 0, FALSE FROM DUAL WHERE FALSE
 
--- try_lease: takes the lease if it is free, has expired, or is this owner's. Columns are assigned from left to right: the
--- first decides, and the others follow it. Whoever takes or ends it just now commits at once
+-- try_lease: takes the lease if it is free, has expired, or is this owner's; or if it is from the future, made while the
+-- clock was ahead. Columns are assigned from left to right: the first decides, and the others follow it. Whoever takes or ends it just now commits at once
 -- takes: key owner lasts_ms host pid session wait_ms
 -- gives: granted:truth
 SET STATEMENT innodb_lock_wait_timeout = 1 FOR
 INSERT INTO lease ("key", owner, taken_at, expires_at, host, pid, session, "user")
 VALUES (:key, :owner, @now@, @expiry@, :host, :pid, :session, substring_index(SESSION_USER(), '@', 1))
-ON DUPLICATE KEY UPDATE owner = CASE WHEN lease.expires_at <= VALUES(taken_at) THEN VALUES(owner) ELSE lease.owner END,
+ON DUPLICATE KEY UPDATE owner = CASE
+WHEN lease.expires_at <= VALUES(taken_at) OR lease.taken_at > VALUES(taken_at) THEN VALUES(owner) ELSE lease.owner END,
 taken_at = CASE WHEN owner = VALUES(owner) THEN VALUES(taken_at) ELSE lease.taken_at END,
 host = CASE WHEN owner = VALUES(owner) THEN VALUES(host) ELSE lease.host END,
 pid = CASE WHEN owner = VALUES(owner) THEN VALUES(pid) ELSE lease.pid END,
@@ -75,7 +76,7 @@ SELECT owner = :owner FROM lease WHERE "key" = :key
 -- takes: key owner lasts_ms host pid session wait_ms
 -- gives: granted:truth
 SET STATEMENT innodb_lock_wait_timeout = 1 FOR
-UPDATE lease SET expires_at = @expiry@ WHERE "key" = :key AND owner = :owner
+UPDATE lease SET taken_at = @now@, expires_at = @expiry@ WHERE "key" = :key AND owner = :owner
 -- then
 SELECT TRUE FROM lease WHERE "key" = :key AND owner = :owner
 

@@ -4,24 +4,38 @@
 SELECT lock_method, (SELECT @us(received_at)@ DIV 1000000 FROM message WHERE identity = :identity AND digest = :digest)
 FROM agreed WHERE one = 1
 
--- look_variants: a row if other content with this identity has a Sent copy in this mailbox, or one that may still be
--- stored; one that may comes first. That includes one that was given up while its APPEND was in doubt
--- takes: identity digest account mailbox hold_off_ms
--- gives: under_way:truth
-SELECT c.state <> 'stored' FROM message m CROSS JOIN copy c ON c.message = m.id
+-- look_variants: a row of each kind if other content with this identity has a Sent copy in this mailbox, or one that may still be
+-- stored. That includes one that was given up while its APPEND was in doubt. waits: but by the database's clock its hold-off
+-- is over, so that whoever claimed it may have left it to others: nobody will make sure of it
+-- takes: identity digest account mailbox hold_off_ms host boot running_us wall_us
+-- gives: under_way:truth ahead:truth waits:truth
+SELECT DISTINCT c.state <> 'stored', c.state <> 'stored' AND c.attempt_at > @now@,
+c.state <> 'stored' AND c.attempt_at <= @ago(:hold_off_ms)@
+FROM message m CROSS JOIN copy c ON c.message = m.id
 WHERE m.identity = :identity AND m.digest <> :digest AND c.account = :account AND c.mailbox = :mailbox AND c.role = 'sent'
 AND (c.state = 'stored' OR (c.state = 'appending' OR c.state = 'failed' AND c.doubt)
-AND c.attempt_at > @ago(:hold_off_ms)@) ORDER BY c.state = 'stored' LIMIT 1
+AND @claim_age_ms@ < :hold_off_ms)
 
 -- look_copies: the message's copies in all mailboxes of these accounts. told: the record says of the owner, too, that the copy
 -- is there and that the message was whole (resume needs that), and is less than a day old, so that one more try would keep it
 -- from purge for no longer than that
--- takes: identity digest accounts
+-- takes: identity digest accounts host boot running_us wall_us
 -- gives: account mailbox state doubt:truth attempt attempt_age_ms first_age_ms owner owner_finished:truth uidvalidity uid role
 -- gives: told:truth
-SELECT c.account, c.mailbox, c.state, c.doubt, c.attempt, @age_ms(c.attempt_at)@, @age_ms(c.first_at)@,
+SELECT c.account, c.mailbox, c.state, c.doubt, c.attempt, @claim_age_ms@, @age_ms(c.first_at)@,
 d.recipient, d.finished_at IS NOT NULL, c.uidvalidity, c.uid, c.role,
 d.whole AND d.finished_at > @ago(86400000)@ AND d.outcome IN ('stored', 'duplicate')
 AND d.account = c.account AND d.mailbox = c.mailbox
 FROM message m CROSS JOIN copy c ON c.message = m.id CROSS JOIN delivery d ON d.id = c.claimed_by
 WHERE m.identity = :identity AND m.digest = :digest AND c.account IN (:accounts)
+
+-- word ahead_us: by how many microseconds a moment is in the future
+greatest(@us({})@ - @us(@now@)@, 0)
+
+-- end_ahead: gives the claims from the future, of a message and its variants or of all, the present as their time, so that
+-- their hold-off ends one hold-off from now. By the other clocks they are as old as before
+-- takes: identity
+UPDATE copy c SET c.boot_us = c.boot_us - @ahead_us(c.attempt_at)@, c.host_us = c.host_us - @ahead_us(c.attempt_at)@,
+c.attempt_at = least(c.attempt_at, @now@), c.first_at = least(c.first_at, @now@)
+WHERE c.state <> 'stored' AND (c.attempt_at > @now@ OR c.first_at > @now@)
+AND c.message IN (SELECT m.id FROM message m WHERE m.identity = :identity) -- if identity

@@ -27,13 +27,16 @@ pg_catalog.convert_to(:recipient::text, 'UTF8')) FROM 1 FOR 8) END
 FROM tried ON CONFLICT DO NOTHING
 
 -- claim_copy: claims a copy, if nobody claimed it since it was looked at
--- takes: identity digest account mailbox role doubt claim host pid recipient attempt_before again
-INSERT INTO @schema@.copy AS c (message, account, mailbox, role, state, doubt, claim, claimed_by, host, pid)
+-- takes: identity digest account mailbox role doubt claim host pid recipient attempt_before again boot running_us wall_us
+INSERT INTO @schema@.copy AS c (message, account, mailbox, role, state, doubt, claim, claimed_by, host, pid,
+boot, boot_us, host_us)
 SELECT m.id, :account::text, :mailbox::text, :role::text, 'appending', :doubt::boolean, :claim::bigint, d.id,
-:host::text, :pid::integer FROM @schema@.message m JOIN @schema@.delivery d ON d.message = m.id
+:host::text, :pid::integer, :boot::bigint, @us(@now@)@ - :running_us::bigint, @us(@now@)@ - :wall_us::bigint
+FROM @schema@.message m JOIN @schema@.delivery d ON d.message = m.id
 AND d.recipient = :recipient WHERE m.identity = :identity AND m.digest = :digest
 ON CONFLICT (message, account, mailbox) DO UPDATE SET state = 'appending',
 doubt = EXCLUDED.doubt, attempt = c.attempt + 1, attempt_at = EXCLUDED.attempt_at,
+boot = EXCLUDED.boot, boot_us = EXCLUDED.boot_us, host_us = EXCLUDED.host_us,
 claim = EXCLUDED.claim, claimed_by = EXCLUDED.claimed_by, host = EXCLUDED.host,
 pid = EXCLUDED.pid, error = NULL, repeated = c.repeated + :again::boolean::integer
 WHERE c.attempt = :attempt_before::integer AND (c.state = 'stored') = :again::boolean

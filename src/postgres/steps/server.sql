@@ -1,14 +1,14 @@
 -- server_read: what is known about an IMAP server, and whether it is time to look again. What was found good is valid for
--- honoured_ms, what was not for refused_ms
+-- honoured_ms, what was not for refused_ms; what was found in the future, when a clock was ahead, is not
 -- takes: server honoured_ms refused_ms
 -- gives: honoured:truth look:truth
 SELECT honoured,
-(honoured AND checked_at < @ago(:honoured_ms)@ OR NOT honoured AND checked_at < @ago(:refused_ms)@) AND
-tried_at < @ago(:refused_ms)@ FROM @schema@.server WHERE server = :server
+(honoured AND checked_at NOT BETWEEN @ago(:honoured_ms)@ AND @now@ OR NOT honoured AND checked_at NOT BETWEEN @ago(:refused_ms)@ AND @now@)
+AND tried_at NOT BETWEEN @ago(:refused_ms)@ AND @now@ FROM @schema@.server WHERE server = :server
 
 -- server_set_out: claims that look; a row, if nobody else did first
 -- takes: server refused_ms
-UPDATE @schema@.server SET tried_at = @now@ WHERE server = :server AND tried_at < @ago(:refused_ms)@ RETURNING 1
+UPDATE @schema@.server SET tried_at = @now@ WHERE server = :server AND tried_at NOT BETWEEN @ago(:refused_ms)@ AND @now@ RETURNING 1
 
 -- server_record: what was found
 -- takes: server honoured

@@ -95,20 +95,22 @@ VALUES (:delivery, :claim, @moment(:started_at)@, @moment(:ended_at)@, :queue_id
 -- takes: id most
 -- gives: id:number message:number account mailbox role state doubt:truth attempt:number attempt_at:number
 -- gives: claim:number claimed_by:number host pid:number first_at:number stored_at:number uidvalidity:number
--- gives: uid:number error repeated:number
+-- gives: uid:number error repeated:number boot:number boot_us:number host_us:number
 SELECT id, message, account, mailbox, role, state, doubt, attempt, @us(attempt_at)@, claim, claimed_by, host, pid,
-@us(first_at)@, @us(stored_at)@, uidvalidity, uid, error, repeated
+@us(first_at)@, @us(stored_at)@, uidvalidity, uid, error, repeated, boot, boot_us, host_us
 FROM @schema@.copy WHERE id > :id::bigint
 ORDER BY id LIMIT :most::bigint
 
 -- load_copy: one of them
 -- takes: id message account mailbox role state doubt attempt attempt_at claim claimed_by host pid first_at stored_at
--- takes: uidvalidity uid error repeated
+-- takes: uidvalidity uid error repeated boot boot_us host_us
 INSERT INTO @schema@.copy (id, message, account, mailbox, role, state, doubt, attempt, attempt_at, claim, claimed_by,
-host, pid, first_at, stored_at, uidvalidity, uid, error, repeated)
+host, pid, first_at, stored_at, uidvalidity, uid, error, repeated,
+boot, boot_us, host_us)
 OVERRIDING SYSTEM VALUE
 VALUES (:id, :message, :account, :mailbox, :role, :state, :doubt, :attempt, @moment(:attempt_at)@, :claim,
-:claimed_by, :host, :pid, @moment(:first_at)@, @moment(:stored_at)@, :uidvalidity, :uid, :error, :repeated)
+:claimed_by, :host, :pid, @moment(:first_at)@, @moment(:stored_at)@, :uidvalidity, :uid, :error, :repeated,
+:boot, :boot_us, :host_us)
 
 -- dump_event: the next events
 -- takes: id most

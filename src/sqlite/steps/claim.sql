@@ -26,14 +26,16 @@ FROM @schema@.message m CROSS JOIN @schema@.delivery d ON d.message = m.id AND d
 WHERE m.identity = :identity AND m.digest = :digest ON CONFLICT DO NOTHING
 
 -- claim_copy: claims a copy, if nobody claimed it since it was looked at
--- takes: identity digest account mailbox role doubt claim host pid recipient attempt_before again
+-- takes: identity digest account mailbox role doubt claim host pid recipient attempt_before again boot running_us wall_us
 INSERT INTO @schema@.copy AS c (message, account, mailbox, role, state, doubt, claim, claimed_by, host, pid, first_at,
-attempt_at)
-SELECT m.id, :account, :mailbox, :role, 'appending', :doubt, :claim, d.id, :host, :pid, @now@, @now@
+attempt_at, boot, boot_us, host_us)
+SELECT m.id, :account, :mailbox, :role, 'appending', :doubt, :claim, d.id, :host, :pid, @now@, @now@,
+:boot, @now@ - :running_us, @now@ - :wall_us
 FROM @schema@.message m CROSS JOIN @schema@.delivery d ON d.message = m.id AND d.recipient = :recipient
 WHERE m.identity = :identity AND m.digest = :digest
 ON CONFLICT (message, account, mailbox) DO UPDATE SET state = 'appending',
 doubt = excluded.doubt, attempt = c.attempt + 1, attempt_at = excluded.attempt_at,
+boot = excluded.boot, boot_us = excluded.boot_us, host_us = excluded.host_us,
 claim = excluded.claim, claimed_by = excluded.claimed_by, host = excluded.host,
 pid = excluded.pid, error = NULL, repeated = c.repeated + :again
 WHERE c.attempt = :attempt_before AND (c.state = 'stored') = :again

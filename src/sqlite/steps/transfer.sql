@@ -90,19 +90,20 @@ VALUES (:delivery, :claim, :started_at, :ended_at, :queue_id, :queued_at, :host,
 -- takes: id most
 -- gives: id:number message:number account mailbox role state doubt:truth attempt:number attempt_at:number
 -- gives: claim:number claimed_by:number host pid:number first_at:number stored_at:number uidvalidity:number
--- gives: uid:number error repeated:number
+-- gives: uid:number error repeated:number boot:number boot_us:number host_us:number
 SELECT id, message, account, mailbox, role, state, doubt, attempt, @us(attempt_at)@, claim, claimed_by, host, pid,
-@us(first_at)@, @us(stored_at)@, uidvalidity, uid, error, repeated
+@us(first_at)@, @us(stored_at)@, uidvalidity, uid, error, repeated, boot, boot_us, host_us
 FROM @schema@.copy WHERE id > :id
 ORDER BY id LIMIT :most
 
 -- load_copy: one of them
 -- takes: id message account mailbox role state doubt attempt attempt_at claim claimed_by host pid first_at stored_at
--- takes: uidvalidity uid error repeated
+-- takes: uidvalidity uid error repeated boot boot_us host_us
 INSERT INTO @schema@.copy (id, message, account, mailbox, role, state, doubt, attempt, attempt_at, claim, claimed_by,
-host, pid, first_at, stored_at, uidvalidity, uid, error, repeated)
+host, pid, first_at, stored_at, uidvalidity, uid, error, repeated, boot,
+boot_us, host_us)
 VALUES (:id, :message, :account, :mailbox, :role, :state, :doubt, :attempt, :attempt_at, :claim, :claimed_by, :host,
-:pid, :first_at, :stored_at, :uidvalidity, :uid, :error, :repeated)
+:pid, :first_at, :stored_at, :uidvalidity, :uid, :error, :repeated, :boot, :boot_us, :host_us)
 
 -- dump_event: the next events
 -- takes: id most
