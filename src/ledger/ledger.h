@@ -96,21 +96,21 @@ struct ledger_refusal {
 
 /* What the ledger knows about a target. */
 struct ledger_found_copy {
-    enum copy_state state;  /* COPY_NONE: not in the ledger */
-    bool doubt;             /* an earlier attempt may have stored it */
-    int64_t attempt;        /* number of the last attempt; 0: none */
-    int64_t attempt_age_ms; /* since the last attempt began, at least; not negative */
-    int64_t first_age_ms;   /* since the first attempt began, by the database's clock; not negative */
-    size_t owner;           /* the recipient it was claimed for, or LEDGER_OTHER: one of another delivery */
-    bool owner_finished;    /* Postfix will not retry that recipient */
-    bool told;              /* that recipient's delivery of all of it ended well, here, and less than a day ago */
-    bool beside;            /* another mailbox of the account has a copy; Sent does not count, except for an alias */
-    int64_t beside_age_ms;  /* since the last attempt at such a copy without a result began, at least 1; 0: none */
-    bool alias;             /* one has, Sent included, whose name may be another one of this mailbox (alias.h) */
-    bool elsewhere;         /* Sent only: another content with this Message-ID has the copy, or may still get it */
+    enum copy_state state;    /* COPY_NONE: not in the ledger */
+    bool doubt;               /* an earlier attempt may have stored it */
+    int64_t attempt;          /* number of the last attempt; 0: none */
+    int64_t attempt_age_ms;   /* since the last attempt began, at least; not negative */
+    int64_t first_age_ms;     /* since the first attempt began, by the database's clock; not negative */
+    size_t owner;             /* the recipient it was claimed for, or LEDGER_OTHER: one of another delivery */
+    bool owner_finished;      /* Postfix will not retry that recipient */
+    bool told;                /* that recipient's delivery of all of it ended well, here, and less than a day ago */
+    bool beside;              /* another mailbox of the account has a copy; Sent does not count, except for an alias */
+    int64_t beside_age_ms;    /* since the last attempt at such a copy without a result began, at least 1; 0: none */
+    bool alias;               /* one has, Sent included, whose name may be another one of this mailbox (alias.h) */
+    bool elsewhere;           /* Sent only: another content with this Message-ID has the copy, or may still get it */
     bool elsewhere_under_way; /* Sent only: another content's may still be stored */
     bool variant_waits; /* Sent only: another content's may still be stored, but nobody will make sure of that one */
-    int64_t uidvalidity, uid; /* 0: unknown */
+    int64_t uidvalidity, uid;      /* 0: unknown */
     struct ledger_refusal refusal; /* if the target asks for it */
 };
 

@@ -131,7 +131,8 @@ bool lite_files_recorded(const char *path, int lock_file, struct lite_files *ret
 }
 
 /* Always false. Whoever opens the files next makes the index anew. */
-static bool give_up(struct sql_session *lite, int lock_file, const char *end, const char *what, struct fault *fault)
+static bool declare_lost(struct sql_session *lite, int lock_file, const char *end, const char *what,
+                         struct fault *fault)
 {
     struct lite_files record;
     lite->lost = true;
@@ -151,9 +152,9 @@ bool lite_files_in_place(struct sql_session *lite, int lock_file, struct fault *
     if (changed == LITE_FILES && known)
         changed = first_changed(&record, &now);
     if (changed < LITE_FILES)
-        return give_up(lite, lock_file, ends[changed], "was moved, replaced, cut or removed", fault);
+        return declare_lost(lite, lock_file, ends[changed], "was moved, replaced, cut or removed", fault);
     if (known && is_written(&record, &now))
-        return give_up(lite, lock_file, "", "was replaced, or written by another program,", fault);
+        return declare_lost(lite, lock_file, "", "was replaced, or written by another program,", fault);
     if (!known)
         (void)write_record(lock_file, &now); /* a checkpoint was broken off */
     lite->files = now;
