@@ -84,7 +84,10 @@ def test_postfix_is_set_up_with_the_pieces(way, names):
 def test_every_piece_is_shown():
     names = {name.partition(".cf.")[2] for name in os.listdir(os.path.join(lab_module.REPOSITORY, "conf", "postfix"))
              if ".cf." in name}
-    assert names == {name for pieces in PIECES.values() for name in pieces}
+    assert names == {"verify", *(name for pieces in PIECES.values() for name in pieces)}
+    text = re.sub(r"\s+", " ", file("man", "oncedrop-postfix.7"))
+    for key, value in settings(piece("main", "verify")).items():      # not for every site
+        assert f"{key} = {value}" in text, key
 
 
 def test_blocks_can_be_pasted():

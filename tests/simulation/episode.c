@@ -35,6 +35,7 @@ static void make_settings(struct dice *dice)
     config->delivery.sent_retry = dice_percent(dice, 20) ? 300000 : 3600000;
     config->delivery.reject_after = config->delivery.sent_retry;
     config->delivery.overquota = dice_percent(dice, 20) ? OVERQUOTA_BOUNCE : OVERQUOTA_DEFER;
+    config->imap.user = config->imap.command = config->imap.password_command = empty;
     config->imap.timeout = 30000;
     config->imap.sessions = dice_percent(dice, 50) ? dice_between(dice, 1, 3) : 100;
     config->imap.idle = dice_percent(dice, 50) ? 30000 : 1000000;
