@@ -133,7 +133,7 @@ static size_t word_length(const char *text, bool *ret_at)
 }
 
 /* An address needs something before its domain. */
-static bool is_usable_address(const char *text)
+static bool is_address_spec(const char *text)
 {
     return *text != '@' && text[strspn(text, ".\"")] != '\0';
 }
@@ -149,7 +149,7 @@ static void find_in_words(const char *text, const char *comment, decode_mailbox_
         size_t length = word_length(at, &has_at);
         bool alone = at == text && at[length] == '\0';
 
-        if ((has_at || alone) && is_usable_address(at)) {
+        if ((has_at || alone) && is_address_spec(at)) {
             char *phrase OD_CLEANUP(base_free) = base_strndup(name, (size_t)(at - name));
             char *address OD_CLEANUP(base_free) = base_strndup(at, length);
             found(context, *phrase != '\0' ? phrase : comment, address);
@@ -174,7 +174,7 @@ void decode_mailbox_find(const char *text, decode_mailbox_found found, void *con
     bool named = piece.has_bracket && !is_white(piece.words->str);
     if (!piece.has_bracket && !is_directory_name(address->str))
         find_in_words(address->str, piece.comment->str, found, context);
-    else if (is_usable_address(address->str))
+    else if (is_address_spec(address->str))
         found(context, named ? piece.words->str : piece.comment->str, address->str);
     g_string_free(address, TRUE);
     g_string_free(piece.words, TRUE);

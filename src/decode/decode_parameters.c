@@ -19,7 +19,7 @@ static size_t parameter_length(const char *text)
 
 /* Adds "name=value", and nothing if there is no name. Closes quotes. A value that RFC 2231, 4, calls extended has two
  * apostrophes; with one it is taken as it stands. */
-static void take_parameter(GString *out, const char *text)
+static void append_parameter(GString *out, const char *text)
 {
     const char *equals = strchr(text, '=');
     size_t name = equals != NULL ? (size_t)(equals - text) : 0;
@@ -68,7 +68,7 @@ static char *first_name(char *head)
 
 /* A new string: the type alone. A media type without a subtype is text (RFC 2045, 5.2); one with an empty part may be
  * anything. */
-static char *media_type_of(const char *head, size_t length, bool media_type)
+static char *valid_type(const char *head, size_t length, bool media_type)
 {
     char *type = g_strstrip(g_strdelimit(base_strndup(head, length), "\",", ' '));
     const char *slash = strchr(type, '/');
@@ -84,16 +84,16 @@ char *decode_repair(const char *value, bool media_type)
     size_t length = parameter_length(value);
     char *head OD_CLEANUP(base_free) = head_of(value, length);
     char *name = first_name(head);
-    char *type OD_CLEANUP(base_free) = media_type_of(head, (size_t)(name - head), media_type);
+    char *type OD_CLEANUP(base_free) = valid_type(head, (size_t)(name - head), media_type);
     GString *out = g_string_new(type);
 
-    take_parameter(out, name);
+    append_parameter(out, name);
     while (value[length] != '\0') {
         value += length + 1;
         value += strspn(value, " \t\r\n");
         length = parameter_length(value);
         char *parameter OD_CLEANUP(base_free) = g_strchomp(base_strndup(value, length));
-        take_parameter(out, parameter);
+        append_parameter(out, parameter);
     }
     return g_string_free(out, FALSE);
 }

@@ -75,32 +75,41 @@ def test_which_id_counts(site, name, id):
     assert row.lock_key == int.from_bytes(key, "big", signed=True)
 
 
-FOLDED_ANEW = [(b"Message-ID: <", b"Message-ID:\n <"), (b"Message-ID: <", b"Message-ID: \n\t<"), (b"subject that", b"subject\n that"),
-               (b"subject that", b"subject\n\tthat"), (b"subject that", b"subject \n        that"), (b"longer subject", b"longer\n \n subject")]
+FOLDED_ANEW = [
+    (b"Message-ID: <", b"Message-ID:\n <"),
+    (b"Message-ID: <", b"Message-ID: \n\t<"),
+    (b"subject that", b"subject\n that"),
+    (b"subject that", b"subject\n\tthat"),
+    (b"subject that", b"subject \n        that"),
+    (b"longer subject", b"longer\n \n subject"),
+]
 
 
 @pytest.mark.parametrize("id", [b"Message-ID: <1@again>\n", b""], ids=["id", "no id"])
 def test_a_message_that_a_relay_has_folded_anew_is_the_same(site, id):
     """Promised by RFC 5322, 2.2.3; white space elsewhere, and in the body, is content."""
     scuba = site.account()
-    mail = START.replace(b"Subject: x", b"Subject: a longer subject that is folded somewhere") + id + b"\na longer subject that is text\n"
+    start = START.replace(b"Subject: x", b"Subject: a longer subject that is folded somewhere")
+    mail = start + id + b"\na longer subject that is text\n"
     expect.stored(site.deliver(mail, scuba))
     for old, new in FOLDED_ANEW:
         if id or b"Message" not in old:
             expect.duplicate(site.deliver(mail.replace(old, new, 1), scuba))
-    for other in (mail.replace(b"longer subject", b"longer  subject", 1), mail.replace(b"longer subject", b"longer\tsubject", 1),
-                  mail.replace(b"longer subject", b"longersubject", 1), mail.replace(b"subject that is text", b"subject\n that is text")):
-        expect.stored(site.deliver(other, scuba))
+    for blanks in (b"  ", b"\t", b""):
+        expect.stored(site.deliver(mail.replace(b"longer subject", b"longer" + blanks + b"subject", 1), scuba))
+    expect.stored(site.deliver(mail.replace(b"subject that is text", b"subject\n that is text"), scuba))
     assert site.count(scuba) == 5
 
 
 GATEWAYS = [
-    "X-Received: by 2002:a17::1 with SMTP id x", "X-Gm-Message-State: AOJu0Y", "X-Forwarded-Encrypted: i=1; AJvY", "X-Google-Smtp-Source: AGHT",
-    "X-Proofpoint-Spam-Details: rule=notspam\n score=0", "X-Barracuda-Start-Time: 1795", "X-ASG-Debug-ID: 1", "X-BESS-ID: 1",
-    'X-IronPort-AV: E=Sophos;i="5"', "IronPort-PHdr: A9a23", "X-Amp-Result: SKIPPED", "X-Mimecast-MFC-PROC-ID: x", "X-MC-Unique: x",
-    "X-TM-AS-Result: No--1", "X-TMASE-Result: 10", "X-Halon-ID: 1", "X-FE-Policy-ID: 1", "X-FEAS-DEEPHEADER: 1", "X-SES-Outgoing: 2026",
-    "X-Microsoft-Antispam: BCL:0", "X-Forefront-Antispam-Report: CIP:1", "X-MS-Exchange-AntiSpam-MessageData-0: x", "X-Stalwart-Spam-Status: No",
-    "X-Brightmail-Tracker: H4sI", "X-KSMG-Rule-ID: 1", "X-Mailprotector-ID: 1"]
+    "X-Received: by 2002:a17::1 with SMTP id x", "X-Gm-Message-State: AOJu0Y", "X-Forwarded-Encrypted: i=1; AJvY",
+    "X-Google-Smtp-Source: AGHT", "X-Proofpoint-Spam-Details: rule=notspam\n score=0", "X-Barracuda-Start-Time: 1795",
+    "X-ASG-Debug-ID: 1", "X-BESS-ID: 1", 'X-IronPort-AV: E=Sophos;i="5"', "IronPort-PHdr: A9a23", "X-Amp-Result: SKIPPED",
+    "X-Mimecast-MFC-PROC-ID: x", "X-MC-Unique: x", "X-TM-AS-Result: No--1", "X-TMASE-Result: 10", "X-Halon-ID: 1",
+    "X-FE-Policy-ID: 1", "X-FEAS-DEEPHEADER: 1", "X-SES-Outgoing: 2026", "X-Microsoft-Antispam: BCL:0",
+    "X-Forefront-Antispam-Report: CIP:1", "X-MS-Exchange-AntiSpam-MessageData-0: x", "X-Stalwart-Spam-Status: No",
+    "X-Brightmail-Tracker: H4sI", "X-KSMG-Rule-ID: 1", "X-Mailprotector-ID: 1",
+]
 
 
 def test_a_message_that_a_gateway_has_scanned_again_is_the_same(site):
