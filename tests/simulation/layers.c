@@ -8,6 +8,7 @@
 
 #include "base/counter.h"
 #include "base/deadline.h"
+#include "base/debug.h"
 #include "base/log.h"
 #include "base/output.h"
 #include "breakage.h"
@@ -269,6 +270,20 @@ void log_warning(const char *format, ...)
 void log_info(const char *format, ...)
 {
     (void)format;
+}
+
+void debug_begin(const char *queue_id)
+{
+    (void)queue_id;
+}
+
+void debug_concerns(const char *address, const char *account)
+{
+    (void)address, (void)account;
+}
+
+void debug_end(void)
+{
 }
 
 void log_fields(const struct log_line *line, const char *text)
