@@ -11,7 +11,6 @@ import expect
 import pytest
 from lab import certificates, lab as lab_module
 from lab.fake_imap import FakeImap
-from lab.ledger import engine
 from lab.messages import message, on_the_wire
 from lab.process import free_port, wait_until
 from lab.proxy import CLIENT, SERVER
@@ -514,16 +513,3 @@ def test_a_reader_that_is_gone_stops_the_delivery(site):
     assert process.wait(120) == 75
     assert site.count(scuba) == 0
     expect.stored(site.deliver(mail, scuba))
-
-
-def test_without_its_engine(site, monkeypatch):
-    """As in the middle of an upgrade, or without the engine's package."""
-    account, program = site.account(), lab_module.copy_program(site.lab.new_directory("program"))
-    os.unlink(f"{program}-{engine()}.so")
-    with monkeypatch.context() as patch:
-        patch.setenv("ONCEDROP", program)
-        done = site.deliver(message(), account)
-        expect.deferred(done, r"4\.3\.0", "cannot load the engine")
-        done = site.run("list")
-        assert done.exit == 69 and f"Debian's package oncedrop-{engine()}" in done.err, done
-    assert site.count(account) == 0
