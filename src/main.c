@@ -36,7 +36,8 @@ static void end_by_bus(int signal)
 {
     static const char text[] = "oncedrop: " DEADLINE_BUS "\n";
     (void)signal;
-    _exit(write(STDERR_FILENO, text, sizeof(text) - 1) > 0 ? EX_TEMPFAIL : EX_IOERR);
+    (void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+    _exit(EX_TEMPFAIL);
 }
 
 /* What whoever started us ignores or blocks is inherited. With SIGCHLD ignored no child could be waited for. A delivery

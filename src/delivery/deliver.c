@@ -274,7 +274,8 @@ void delivery_run(struct delivery *delivery)
     if (ready && delivery->decoding != NULL) {
         deliver(&work);
         if (!ledger_is_lost(delivery->ledger) && !request->dry_run)
-            refusals_record(sessions_refusals(request->sessions), delivery->ledger);
+            refusals_record(sessions_refusals(request->sessions), delivery->ledger,
+                            request->config->delivery.deadline / 2);
         delivery->recorded = work.claim != NULL && ledger_may_have(work.claim);
         delivery_spent(delivery, work.plan != NULL ? PHASE_SETTLE : PHASE_DATABASE);
     } else {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/deadline.h"
 #include "base/log.h"
 #include "decode/decode.h"
 #include "ledger/ledger_refusal.h"
@@ -58,7 +59,7 @@ char *refusals_server(const struct config *config)
         return server;
     char *salted OD_CLEANUP(base_free_secret) = base_printf("%s\n%s", server, config->imap.password->text);
     g_autofree char *hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, salted, -1);
-    char *named = base_printf("%s, password %.4s", server, hash);
+    char *named = base_printf("%s, password %.1s", server, hash);
     base_free(&server);
     return named;
 }
@@ -103,7 +104,7 @@ bool refusals_hold(const struct refusals *refusals, const struct config *config,
     int64_t left = it != NULL && it->refusals > 0 ? it->wait_ms - age_of(it) : 0;
     if (left <= 0)
         return false;
-    fault_set(fault, "account %s: its login was refused %lld s ago and is tried again in %lld s: %s", account,
+    fault_set(fault, "account %s could not be opened %lld s ago, and is tried again in %lld s: %s", account,
               (long long)age_of(it) / 1000, (long long)(left + 999) / 1000, it->reason);
     return true;
 }
@@ -130,12 +131,14 @@ void refusals_failed(struct refusals *refusals, const struct config *config, con
 {
     bool refused = strcmp(why->code, MAILBOX_REFUSED) == 0;
     bool certain = refused && *config->imap.password_command == '\0';
-    if (config_is_shared(config) || (!refused && strcmp(why->code, MAILBOX_CROWDED) != 0))
+    if (config_is_shared(config) || *config->imap.command != '\0' ||
+        (!refused && strcmp(why->code, MAILBOX_CROWDED) != 0))
         return;
     struct account *it = find_or_add(refusals, config, account);
     bool counts = it->refusals > 0 && age_of(it) < LEDGER_REFUSAL_DAY_MS;
-    bool is_another = !counts || age_of(it) >= MAX(it->wait_ms, APART_MS);
-    it->refusals = counts ? it->refusals + is_another : 1;
+    if (counts && age_of(it) < MAX(it->wait_ms, APART_MS))
+        return;
+    it->refusals = counts ? it->refusals + 1 : 1;
     it->at_ms = base_now_ms();
     it->wait_ms = wait_after(it->refusals, certain, others_open);
     base_free(&it->reason);
@@ -170,7 +173,7 @@ static bool record_one(struct ledger *ledger, const char *id, const struct accou
     return ledger_refusal_record(ledger, it->server, it->name, &refusal, fault);
 }
 
-void refusals_record(struct refusals *refusals, struct ledger *ledger)
+void refusals_record(struct refusals *refusals, struct ledger *ledger, int64_t least_left_ms)
 {
     GHashTableIter at;
     gpointer id, item;
@@ -181,9 +184,11 @@ void refusals_record(struct refusals *refusals, struct ledger *ledger)
         struct account *it = item;
         if (!it->changed)
             continue;
+        if (deadline_left_ms() < least_left_ms)
+            return; /* the answers must not be late for this; the next delivery records it */
         it->changed = false;
         if (!record_one(ledger, id, it, &fault)) {
-            log_warning("that the login of an account was refused could not be recorded: %s",
+            log_warning("the result of an account's login could not be recorded: %s",
                         log_escape_text(fault.text, text, sizeof(text)));
             return;
         }

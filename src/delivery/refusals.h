@@ -10,8 +10,8 @@
  *
  * - Up to REFUSALS_DOUBT_MS only, unless another login with this server succeeded within that time in this process. Else
  *   what is wrong may be the password that opens all accounts; they are to be tried soon after it is mended.
- * - It ends when imap.password_file has another password. 16 bits of a hash of that are in the record's name: too few to
- *   guess it by.
+ * - It ends when imap.password_file has another password. Four bits of a hash of that are in the record's name: too few to
+ *   guess it by; one change in sixteen goes unnoticed.
  * - An uncertain refusal counts from the second on, and up to REFUSALS_DOUBT_MS. It may be trouble of the server's
  *   (MAILBOX_CROWDED: the connection was closed, or [UNAVAILABLE], which Dovecot also says of accounts that do not exist),
  *   or imap.password_command may have another password or token by then.
@@ -54,7 +54,9 @@ void refusals_failed(struct refusals *refusals, const struct config *config, con
 void refusals_learn(struct refusals *refusals, const struct config *config, const char *account,
                     const struct ledger_refusal *known);
 
-/* Writes to the ledger what was seen since the last call; the ledger must not be in a transaction. Failures are logged. */
-void refusals_record(struct refusals *refusals, struct ledger *ledger);
+/* Writes to the ledger what was seen since the last call; the ledger must not be in a transaction. Failures are logged.
+ *
+ * least_left_ms  stops if the process has less time than this until its deadline; the next call goes on */
+void refusals_record(struct refusals *refusals, struct ledger *ledger, int64_t least_left_ms);
 
 #endif

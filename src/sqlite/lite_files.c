@@ -4,6 +4,7 @@
  * what the other commits, and both write it to the same place. So the file of locks has a record of the files in use: who
  * opens others makes them known in it, with the writer's lock, and who has others does not write any more. */
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "sqlite/lite.h"
 
 #define BOOT 36         /* characters of a boot's id */
+#define MAKING_MS 50    /* how long that may take a process that was scheduled away */
 #define INDEX_MIN 32768 /* bytes; SQLite never has a smaller one in use (sqlite.org/walformat.html) */
 
 static const char *const ends[LITE_FILES] = {[LITE_LEDGER] = "", [LITE_LOG] = "-wal", [LITE_INDEX] = "-shm"};
@@ -130,13 +132,15 @@ bool lite_files_recorded(const char *path, int lock_file, struct lite_files *ret
     return same;
 }
 
-/* Always false. Whoever opens the files next makes the index anew. */
-static bool declare_lost(struct sql_session *lite, int lock_file, const char *end, const char *what,
-                         struct fault *fault)
+/* Always false. The next session to open the files makes the index anew, unless other sessions have done so: then the record is of
+ * the files that are there, with another index than this session's. */
+static bool declare_lost(struct sql_session *lite, int lock_file, const struct lite_files *now, const char *end,
+                         const char *what, struct fault *fault)
 {
     struct lite_files record;
     lite->lost = true;
-    if (recorded_files(lock_file, &record)) {
+    if (recorded_files(lock_file, &record) && (!lite_files_same(&record, now) || is_written(&record, now) ||
+                                               lite->files.file[LITE_INDEX].node == now->file[LITE_INDEX].node)) {
         record.file[LITE_INDEX].node = 0;
         (void)write_record(lock_file, &record);
     }
@@ -152,9 +156,9 @@ bool lite_files_in_place(struct sql_session *lite, int lock_file, struct fault *
     if (changed == LITE_FILES && known)
         changed = first_changed(&record, &now);
     if (changed < LITE_FILES)
-        return declare_lost(lite, lock_file, ends[changed], "was moved, replaced, cut or removed", fault);
+        return declare_lost(lite, lock_file, &now, ends[changed], "was moved, replaced, cut or removed", fault);
     if (known && is_written(&record, &now))
-        return declare_lost(lite, lock_file, "", "was replaced, or written by another program,", fault);
+        return declare_lost(lite, lock_file, &now, "", "was replaced, or written by another program,", fault);
     if (!known)
         (void)write_record(lock_file, &now); /* a checkpoint was broken off */
     lite->files = now;
@@ -168,11 +172,21 @@ static bool remove_index(const char *path, struct fault *fault)
     return unlink(name) == 0 || fault_set(fault, "database: %s: %m", name);
 }
 
+/* The same as lite_files_see, once a process that opens the index first has made it as large as it must be. */
+static void see_made(const char *path, struct lite_files *ret)
+{
+    lite_files_see(path, ret);
+    for (int i = 0; i < MAKING_MS && ret->file[LITE_INDEX].node != 0 && ret->file[LITE_INDEX].size < INDEX_MIN; i++) {
+        (void)poll(NULL, 0, 1);
+        lite_files_see(path, ret);
+    }
+}
+
 bool lite_files_prepare(struct sql_session *lite, int lock_file, struct fault *fault)
 {
     struct lite_files now, record;
     bool known = recorded_files(lock_file, &record);
-    lite_files_see(lite->path, &now);
+    see_made(lite->path, &now);
     bool has_log = now.file[LITE_LOG].size > 0, has_index = now.file[LITE_INDEX].node != 0;
     if (sessions > 0 && !lite_files_same(&ours, &now))
         return fault_set(fault, "database: files of %s were moved, replaced, cut or removed while they were in use",

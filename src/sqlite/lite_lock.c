@@ -34,7 +34,8 @@ static void forget_replaced(void)
     if (lock_path == NULL || writer != NULL || g_hash_table_size(held) > 0 || !lock_file_replaced())
         return;
     (void)close(lock_file);
-    g_hash_table_destroy(held);
+    lock_file = -1;
+    g_clear_pointer(&held, g_hash_table_destroy);
     base_free(&lock_path);
 }
 

@@ -35,8 +35,8 @@ static char *remedy_of(const struct config *config, const struct fault *fault)
     if (unmade && has_no_bytes(path))
         return base_strdup("the file is empty; if a ledger was in it, see DAMAGE in oncedrop-ledger(7)");
     if (unmade)
-        return base_strdup("run: oncedrop schema install");
-    if (strstr(fault->text, "no such column") != NULL)
+        return base_strdup("run: oncedrop schema install, or after an update: oncedrop schema upgrade");
+    if (strstr(fault->text, "no such column") != NULL || strstr(fault->text, "has no column named") != NULL)
         return base_strdup("run: oncedrop schema upgrade");
     if (strcmp(code, "FULL") == 0 || strstr(fault->text, strerror(ENOSPC)) != NULL)
         return base_strdup("make room on its disk");

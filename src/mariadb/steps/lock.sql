@@ -62,7 +62,7 @@ SET STATEMENT innodb_lock_wait_timeout = 1 FOR
 INSERT INTO lease ("key", owner, taken_at, expires_at, host, pid, session, "user")
 VALUES (:key, :owner, @now@, @expiry@, :host, :pid, :session, substring_index(SESSION_USER(), '@', 1))
 ON DUPLICATE KEY UPDATE owner = CASE
-WHEN lease.expires_at <= VALUES(taken_at) OR lease.taken_at > VALUES(taken_at) THEN VALUES(owner) ELSE lease.owner END,
+WHEN lease.expires_at <= VALUES(taken_at) OR lease.taken_at > VALUES(expires_at) THEN VALUES(owner) ELSE lease.owner END,
 taken_at = CASE WHEN owner = VALUES(owner) THEN VALUES(taken_at) ELSE lease.taken_at END,
 host = CASE WHEN owner = VALUES(owner) THEN VALUES(host) ELSE lease.host END,
 pid = CASE WHEN owner = VALUES(owner) THEN VALUES(pid) ELSE lease.pid END,

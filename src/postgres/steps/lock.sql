@@ -44,8 +44,8 @@ SELECT true FROM @schema@.slot WHERE slot = :key FOR UPDATE
 -- gives: session user process ours:truth
 @holder(l.locktype = 'transactionid' AND l.transactionid = (SELECT xmax FROM @schema@.slot WHERE slot = :key))@
 
--- try_lease: takes the lease if it is free, has expired, or is this owner's; or if it is from the future, made while the
--- clock was ahead
+-- try_lease: takes the lease if it is free, has expired, or is this owner's; or if it was made while the clock was ahead by
+-- more than a lease. Clocks of hosts, and the starts of two statements, differ by less
 -- takes: key owner lasts_ms host pid session wait_ms
 -- gives: granted:truth
 INSERT INTO @schema@.lease AS l (key, owner, expires_at, host, pid, session)
@@ -53,7 +53,7 @@ SELECT :key::bigint, :owner::bigint, @expiry@, :host::text, :pid::integer, :sess
 ON CONFLICT (key) DO UPDATE SET owner = EXCLUDED.owner, taken_at = EXCLUDED.taken_at,
 expires_at = EXCLUDED.expires_at, host = EXCLUDED.host, pid = EXCLUDED.pid,
 session = EXCLUDED.session, "user" = EXCLUDED."user"
-WHERE l.expires_at <= @now@ OR l.taken_at > @now@ OR l.owner = EXCLUDED.owner RETURNING true
+WHERE l.expires_at <= @now@ OR l.taken_at > EXCLUDED.expires_at OR l.owner = EXCLUDED.owner RETURNING true
 
 -- again_lease: prolongs it, if nobody else has had it since
 -- takes: key owner lasts_ms host pid session wait_ms
