@@ -44,8 +44,7 @@ SELECT true FROM @schema@.slot WHERE slot = :key FOR UPDATE
 -- gives: session user process ours:truth
 @holder(l.locktype = 'transactionid' AND l.transactionid = (SELECT xmax FROM @schema@.slot WHERE slot = :key))@
 
--- try_lease: takes the lease if it is free, has expired, or is this owner's; or if it is from the future, made while the
--- clock was ahead
+-- try_lease: takes the lease if it is free, has expired, is this owner's, or was taken in the future, while the clock was ahead
 -- takes: key owner lasts_ms host pid session wait_ms
 -- gives: granted:truth
 INSERT INTO @schema@.lease AS l (key, owner, expires_at, host, pid, session)
