@@ -31,7 +31,7 @@ static void fill_standard_descriptors(void)
         close(fd);
 }
 
-/* For commands that do not say it in a way of their own. */
+/* Handles SIGBUS for commands without a handler of their own. */
 static void end_by_bus(int signal)
 {
     static const char text[] = "oncedrop: " DEADLINE_BUS "\n";

@@ -160,8 +160,8 @@ bool fault_prefix(struct fault *fault, const char *format, ...)
 }
 
 #ifdef __SANITIZE_ADDRESS__
-/* AddressSanitizer calls this. It keeps aside what is freed, by default as much as a delivery may use (delivery.memory): then a
- * process that has taken some hundred messages could map no more ("Failed to mmap"). */
+/* AddressSanitizer calls this. By default it keeps as much freed memory aside as a delivery may use (delivery.memory): after some
+ * hundred messages a process could map no more ("Failed to mmap"). */
 const char *__asan_default_options(void);
 
 const char *__asan_default_options(void)

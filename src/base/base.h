@@ -62,8 +62,7 @@ int64_t base_now_ms(void) OD_MUST;
 /* The wall clock of this host, in microseconds since 1970. */
 int64_t base_wall_us(void) OD_MUST;
 
-/* A number of this run of this machine: another one after each start, and on each other machine (half of its boot_id).
- * 0: unknown, since there is no /proc. */
+/* Identifies this boot of this machine: half of its boot_id (random(4)). 0: unknown, since /proc cannot be read. */
 int64_t base_boot(void) OD_MUST;
 
 /* A random number from the kernel; false with the fault set if it gives none. */

@@ -118,9 +118,8 @@ struct config {
         enum log_to to;
         enum log_format format; /* on stderr */
         enum log_level level;
-        char *
-            debug_accounts; /* accounts and addresses whose deliveries are logged as at level debug (debug.h); "": none */
-        char *unrecorded;   /* path of the counter (counter.h) of deferrals that the ledger does not have; "": none */
+        char *debug_accounts; /* accounts and addresses whose deliveries are logged in full (debug.h); "": none */
+        char *unrecorded;     /* path of the counter (counter.h) of deferrals that the ledger does not have; "": none */
     } log;
     /* Not settings themselves: */
     char *server; /* the NAME of the group [imap NAME] that is in force instead of [imap]; "": none */

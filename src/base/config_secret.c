@@ -10,21 +10,22 @@
 
 #include "base/private.h"
 
-/* A credential is a copy of one file, so it takes the place of one. False with the fault set: it would be that of another,
- * too, and a server would be told the password for another one. */
+/* Records that this credential replaces this file. False with the fault set if it replaces another file already: then a server
+ * would be sent another server's password. */
 static bool note_credential(const struct config_loading *it, const char *credential, const char *file)
 {
     const char *other = g_hash_table_lookup(it->credentials, credential);
     if (other != NULL && strcmp(other, file) != 0)
-        return fault_set(it->fault,
-                         "%s and %s have one name, and systemd's credential %s cannot be a copy of both; rename one",
-                         other, file, credential);
+        return fault_set(
+            it->fault, "%s and %s have the same name, so systemd's credential %s cannot be a copy of both; rename one",
+            other, file, credential);
     g_hash_table_insert(it->credentials, g_strdup(credential), g_strdup(file));
     return true;
 }
 
-/* Under systemd a unit's LoadCredential= gives a service its own copy of the file, whoever may read the original: it has
- * the file's name, in this directory. A server may have it from [imap], where it was replaced already. */
+/* Under systemd, replaces password_file by the unit's copy of it, if there is one (LoadCredential=): a file with the same name in
+ * this directory, which the service can read even if it cannot read the original. A named server may have inherited the copy
+ * from [imap]. */
 static bool prefer_credential(const struct config_loading *it)
 {
     char **file = &it->config->imap.password_file;

@@ -67,7 +67,7 @@ struct config_loading {
     const char *file;
     const char **set_by;         /* [row of config_table]: the file, "-o", or NULL for a default */
     struct config_named **named; /* what was set for IMAP servers with a name (config_server.c) */
-    GHashTable *credentials;     /* systemd's credential: the password_file that it replaces (config_secret.c) */
+    GHashTable *credentials;     /* from systemd's credential to the password_file that it replaces (config_secret.c) */
     struct fault *fault;
 };
 

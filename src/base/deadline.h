@@ -8,19 +8,18 @@
 
 #include "base/base.h"
 
-/* Installs the handler for SIGALRM (the deadline), SIGTERM, SIGINT, SIGHUP, SIGXCPU, and SIGBUS, which the kernel sends when
- * a file was cut that is mapped, as the ledger's index is, or cannot be read; and unblocks these signals, whatever mask was
- * inherited. The handler gets the signal number, may call only async-signal-safe functions
- * (signal-safety(7)), and must not return; the other signals are blocked while it runs. SIGHUP and SIGINT stay ignored
+/* Installs the handler for SIGALRM (the deadline), SIGTERM, SIGINT, SIGHUP, SIGXCPU and SIGBUS, and unblocks these signals,
+ * whatever mask was inherited. The kernel sends SIGBUS if a mapped file, such as the ledger's index, was cut or cannot be read.
+ * The handler gets the signal number, may call only async-signal-safe functions (signal-safety(7)), and must not return; the other signals are blocked while it runs. SIGHUP and SIGINT stay ignored
  * if they were (nohup(1)). SIGPIPE is ignored. */
 void deadline_install(void (*end)(int signal));
 
-/* What to say of SIGBUS. */
+/* The text that reports SIGBUS. */
 #define DEADLINE_BUS "a file was cut, or could not be read, while it was in use (SIGBUS)"
 
-/* Before the handler is called, this process group is killed by SIGKILL: a child and what it has started, which must not outlive
- * this process. 0: none any more, to be said when the child was waited for. To be called with signals blocked from before the
- * child is started. */
+/* Sets a process group that is killed (SIGKILL) before the handler is called: a child and its descendants, which must not
+ * outlive this process. 0: none; set it after waiting for the child. Keep signals blocked from before the child is started until
+ * this returns. */
 void deadline_set_group(pid_t processes);
 
 /* (Re)starts the clock: the process ends in `ms` milliseconds by CLOCK_BOOTTIME. There is no fallback: if the timer

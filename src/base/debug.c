@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What is logged is decided by names of accounts, which are compared without regard to case. */
+ * The names in log.debug_accounts are compared without regard to case. */
 #include "base/debug.h"
 
 #include <glib.h>

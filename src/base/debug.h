@@ -3,7 +3,7 @@
  * The debug log: the dialogue with the IMAP server, and the SQL steps. All of them at log.level = debug; otherwise those that
  * concern the accounts in log.debug_accounts. Lines are logged as level debug, whatever log.level is.
  *
- * Callers test debug_imap or debug_sql first, so that nothing else is done when the debug log is off. */
+ * Callers test debug_imap or debug_sql first, so that the debug log costs nothing else when it is off. */
 #ifndef ONCEDROP_DEBUG_H
 #define ONCEDROP_DEBUG_H
 
@@ -23,7 +23,7 @@ static inline bool debug_sql(void)
     return __builtin_expect(debug_sql_on, false);
 }
 
-/* After log_open, whose level decides whether everything is logged.
+/* To be called after log_open: at level debug everything is logged.
  *
  * accounts  log.debug_accounts: accounts and addresses, separated by commas or blanks */
 void debug_open(const char *accounts);

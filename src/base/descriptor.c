@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * By trying: each new descriptor has the lowest number that is free. */
+ * Opens descriptors to see whether it can: a new one has the lowest number that is free. */
 #include "base/descriptor.h"
 
 #include <errno.h>

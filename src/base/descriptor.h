@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 
-/* What something has open at the same time. */
+/* The descriptors that something needs at the same time. */
 struct descriptors {
     size_t count; /* at most DESCRIPTORS_MOST */
     int below;    /* their numbers must be less than this */
@@ -14,8 +14,8 @@ struct descriptors {
 
 #define DESCRIPTORS_MOST 16
 
-/* Whether that many can be opened now: for libraries that do not report the lack of them, or cannot use every number. False with
- * the fault set, which names the limit. */
+/* Returns whether that many can be opened now. Ask before calling a library that does not report a lack of descriptors, or cannot
+ * use high numbers. False with the fault set, which names the limit. */
 bool descriptors_available(struct descriptors wanted, struct fault *fault) OD_MUST;
 
 #endif

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 /* Opens the file and compares its size with its own headers. Returns true if it is an ELF file (elf(5)) of this machine's word
- * size, and holds all that is mapped of it. False with errno set: ENOEXEC if it is not, else why it cannot be read. Allocates
- * nothing. */
+ * size, and is long enough for all that is mapped of it. False with errno set: ENOEXEC if it is not, else why it cannot be read.
+ * Allocates nothing. */
 bool elf_file_is_complete(const char *path);
 
 #endif

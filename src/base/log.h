@@ -21,7 +21,7 @@ void log_error(const char *format, ...) OD_PRINTF(1, 2);
 void log_warning(const char *format, ...) OD_PRINTF(1, 2);
 void log_info(const char *format, ...) OD_PRINTF(1, 2);
 
-/* Whatever the level is: base/debug.h decides. */
+/* Logs at any level: base/debug.h decides what is logged. */
 void log_debug(const char *format, ...) OD_PRINTF(1, 2);
 
 /* Whether the level is debug. */

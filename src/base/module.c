@@ -30,14 +30,14 @@ char *module_path(const char *file)
 {
     char *directory OD_CLEANUP(base_free) = own_directory();
     char *beside = directory != NULL ? base_printf("%s%s", directory, file) : NULL;
-    /* in place of one that it may not see, no other */
+    /* if this process may not see it, that is an error: no other one replaces it */
     if (beside != NULL && (access(beside, F_OK) == 0 || errno == EACCES))
         return beside;
     base_free(&beside);
     return base_printf("%s/%s", INSTALLED, file);
 }
 
-/* The file is to be loaded, and cannot be: says which, why, and what to do. Always NULL. */
+/* Sets the fault: which file cannot be loaded, why (errno), and what to do. Returns NULL. */
 static const void *refuse(const struct module *module, const char *path, struct fault *fault)
 {
     int error = errno;
@@ -45,7 +45,8 @@ static const void *refuse(const struct module *module, const char *path, struct 
         fault_set(fault, "cannot load %s: there is no %s; it comes with `make install' or Debian's package %s",
                   module->what, path, module->package);
     else if (error == ENOEXEC)
-        fault_set(fault, "cannot load %s: %s is cut short, or is no module" AGAIN, module->what, path, module->package);
+        fault_set(fault, "cannot load %s: %s is cut short, or is not a module" AGAIN, module->what, path,
+                  module->package);
     else if (error == EACCES)
         fault_set(fault, "cannot load %s: %s: %s; let user %d read it, and search the folders above it", module->what,
                   path, strerror(error), (int)geteuid());

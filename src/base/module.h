@@ -14,8 +14,8 @@ struct module {
     const char *package; /* of Debian, that has it: "oncedrop" */
 };
 
-/* Loads it: from the program's own directory, or from the one that `make install` puts it into. Refused is a module of
- * another build, one that was cut short, and one that others than its owner and group may write.
+/* Loads it: from the program's own directory, or from the one that `make install` puts it into. Refuses a
+ * module of another build, one that was cut short, and one that everybody may write.
  *
  * Once it is loaded, children have it as well: to be called by a process that gives up the right to read the file, or
  * outlives an upgrade.

@@ -54,12 +54,12 @@ bool privilege_become(const char *user, bool reads_all, struct fault *fault)
     const struct passwd *found = other_user(user);
     if (found == NULL)
         return true;
-    int ends = 0; /* the signal for the death of our parent, which a change of user clears */
+    int ends = 0; /* the parent-death signal, which a change of user clears */
     pid_t parent = getppid();
     bool asked = prctl(PR_GET_PDEATHSIG, &ends) == 0 && ends != 0;
     if (!become(found, reads_all) || (asked && prctl(PR_SET_PDEATHSIG, ends) != 0))
         return fault_set(fault, "root cannot become user %s (service.user): %m", user);
-    if (asked && getppid() != parent) /* in between */
+    if (asked && getppid() != parent) /* it died meanwhile */
         (void)raise(ends);
     setenv("HOME", found->pw_dir, 1); /* where libpq looks for passwords */
     return true;

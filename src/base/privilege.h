@@ -11,7 +11,7 @@
  *
  * reads_all  keep the right to read any file: `replay` reads backups, and decides itself which files it may read
  *
- * The signal for the death of our parent (PR_SET_PDEATHSIG of prctl(2)), if somebody asked for one, is kept.
+ * Keeps the parent-death signal, if one is set (PR_SET_PDEATHSIG, prctl(2)).
  *
  * False with the fault set if the kernel refuses. The change may then be incomplete, so the process must end. */
 bool privilege_become(const char *user, bool reads_all, struct fault *fault) OD_MUST;

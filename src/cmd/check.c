@@ -32,14 +32,14 @@ static void check_configuration(const struct cmd *cmd)
                       user);
 }
 
-/* Whether a delivery can report that this server is silent; its name is "" for [imap]. */
+/* Returns whether a delivery has time to report that this server does not respond; else warns. */
 static bool check_timeout(const struct config *config, const struct config *server)
 {
     if (config->lock.wait + server->imap.timeout < config->delivery.deadline)
         return true;
     check_warning("times",
-                  "lock.wait and imap.timeout%s%s together are not below delivery.deadline: with a silent IMAP"
-                  " server the deadline ends the delivery before it can report that; shorten imap.timeout",
+                  "lock.wait and imap.timeout%s%s together are not below delivery.deadline: if the IMAP server"
+                  " does not respond, the deadline ends the delivery before it can report that; shorten imap.timeout",
                   *server->server != '\0' ? " of server " : "", server->server);
     return false;
 }

@@ -14,7 +14,7 @@
 
 #define ANSWER_MS 8000   /* a delivery waits longer */
 #define ANSWERS_MS 12000 /* of all other servers */
-#define PENALTY_MS 30000 /* as long as a login may take for refused ones before it */
+#define PENALTY_MS 30000 /* for a login that is delayed by refused ones before it */
 #define SLOWER_MS 1000
 #define DAY INT64_C(86400)
 #define RENEW_DAYS 14
@@ -221,7 +221,7 @@ static void check_identity(const struct config *config, const char *account, boo
         check_warning("identity", "the result could not be recorded: %s", minor.text);
 }
 
-/* Whether mail for accounts that the server refuses makes the mail of all others wait. */
+/* Reports whether mail for accounts that the server refuses delays all other mail. */
 static void check_penalty(const struct config *config, const char *account)
 {
     struct config patient = *config;
@@ -235,12 +235,12 @@ static void check_penalty(const struct config *config, const char *account)
         check_warning(
             "refusals",
             "after one refused login, a good one takes %lld.%lld s longer, and more after each: mail for accounts"
-            " that the server refuses delays everybody's. Dovecot: nodelay=y in the line of master-users, or"
+            " that the server refuses delays all other mail. Dovecot: nodelay=y in the line of master-users, or"
             " service anvil { unix_listener anvil-auth-penalty { mode = 0 } }, see oncedrop-imap(7)",
             (long long)ms / 1000, (long long)ms % 1000 / 100);
 }
 
-/* A login that succeeded counts for deliveries: an account that was refused is tried again at once. */
+/* Records that the login succeeded, so that deliveries try an account that was refused again at once. */
 static void forget_refusal(const struct config *config, const struct check *check)
 {
     struct fault minor;
@@ -249,7 +249,7 @@ static void forget_refusal(const struct config *config, const struct check *chec
     char *id OD_CLEANUP(base_free) = refusals_id(config, check->account);
     struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(config, NULL, &minor);
     if (ledger == NULL || !ledger_refusal_forget(ledger, id, &minor))
-        check_warning("imap", "that the login succeeded could not be recorded: %s", minor.text);
+        check_warning("imap", "could not record that the login succeeded: %s", minor.text);
 }
 
 const struct config *check_server_of(const struct check *check)

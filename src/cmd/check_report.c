@@ -103,7 +103,7 @@ OD_PRINTF(3, 0) static void add(enum status status, const char *name, const char
         return;
     if (report->count == ITEMS_MAX)
         return;
-    bool last = report->count == ITEMS_MAX - 1; /* where there are very many IMAP servers */
+    bool last = report->count == ITEMS_MAX - 1; /* if there are very many IMAP servers */
     struct item *item = &report->items[report->count];
     item->status = last ? STATUS_FAILED : status;
     snprintf(item->name, sizeof(item->name), "%s", last ? "check" : name);

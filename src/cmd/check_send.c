@@ -167,7 +167,7 @@ static enum candidate judge_id(void *context)
     return message_comparison_end(context) == MESSAGE_SAME ? CANDIDATE_SAME : CANDIDATE_OTHER;
 }
 
-/* Its UID in the account's inbox. */
+/* The message that was sent, and its UID in the account's inbox. */
 struct finding {
     const struct sending *sending;
     uint32_t uid;

@@ -181,8 +181,8 @@ int cmd_open(struct cmd *cmd)
     return cmd->config != NULL ? 0 : cmd_fault(EX_CONFIG, cmd);
 }
 
-/* What the process may not be able to read any more when it has given up root's rights. Without the engine it can do nothing;
- * what lacks the decoder or TLS says so itself. */
+/* Loads what service.user may not be able to read. False with the fault set only if the engine cannot be loaded: what needs the
+ * decoder or TLS reports that itself. */
 static bool load_modules(const struct config *config, struct fault *fault)
 {
     struct fault ignored;

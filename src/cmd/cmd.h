@@ -99,8 +99,8 @@ struct config *cmd_config_load(const struct cmd *cmd, int log_fd, struct fault *
 int cmd_open(struct cmd *cmd) OD_MUST;
 int cmd_connect(struct cmd *cmd) OD_MUST;
 
-/* Root becomes service.user for good, unless conninfo names another database user; before, it loads the modules, which only
- * root may be able to read. reads_all: keep root's right to read any file. Returns 0; else an exit status, with the fault set. */
+/* Loads the modules, which perhaps only root can read. Then root becomes service.user for good, unless conninfo names another
+ * database user. reads_all: keep root's right to read any file. Returns 0; else an exit status, with the fault set. */
 int cmd_become_service(struct cmd *cmd, bool reads_all) OD_MUST;
 
 /* As cmd_open, for commands that do what a delivery does, and as cmd_become_service. */
@@ -110,9 +110,9 @@ int cmd_open_as_service(struct cmd *cmd, bool reads_all) OD_MUST;
  * that is. cmd_connect does so. */
 int cmd_open_as_owner(struct cmd *cmd) OD_MUST;
 
-/* If the ledger is a file, loads its engine, and root becomes service.user for good: nothing beside that file may belong to
- * root. Before, root loads the other modules, too. False with the fault set if the engine cannot be loaded, there is no such
- * user, or the kernel refuses. */
+/* If the ledger is a file, loads its engine (root: all modules). Then root becomes service.user for good, since no file beside
+ * the ledger may belong to root. False with the fault set if the engine cannot be loaded, there is no such user, or the kernel
+ * refuses. */
 bool cmd_become_owner(const struct config *config, bool reads_all, struct fault *fault) OD_MUST;
 
 /* Finds where an address leads to, as a delivery does; cmd->ledger is open if route.account_query needs it. */

@@ -22,13 +22,13 @@ static const char *const environment[] = {
     "LISTEN_PID", "LISTEN_FDS", "NOTIFY_SOCKET", "CREDENTIALS_DIRECTORY", "LANG", "TZ", "TMPDIR", NULL,
 };
 
-/* What its workers need, who cannot load it if service.user may not read it, or after an upgrade. */
+/* Loads the modules for the workers: service.user may not be able to read them, and an upgrade replaces them. */
 static bool load_for_workers(const struct config *config, struct fault *fault)
 {
     return decode_module_load(fault) != NULL && ledger_load(config, fault) && mailbox_load(config, fault);
 }
 
-/* With a configuration whose modules cannot be loaded, workers would defer everything. */
+/* NULL with the fault set also if a module of the new configuration cannot be loaded: workers would defer all mail. */
 static struct config *load_again(void *context, struct fault *fault)
 {
     struct config *config = cmd_config_load(context, STDERR_FILENO, fault);

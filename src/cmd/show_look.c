@@ -22,8 +22,8 @@
 /* One of the message's copies. */
 struct place {
     const char *mailbox;
-    const char *error; /* the record's; "": none */
-    uint32_t uid;      /* if it is found */
+    const char *error; /* the recorded one; "": none */
+    uint32_t uid;      /* set if the copy is found */
 };
 
 /* What is looked for, and what is met. */

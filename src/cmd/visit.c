@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * One visit is to the sessions what a delivery is (delivery/sessions.h). */
+ * To the sessions, each visit is a delivery (delivery/sessions.h). */
 #include "cmd/visit.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 
 struct visits {
     struct sessions *sessions;
-    GHashTable *failed; /* key_of → why */
+    GHashTable *failed; /* from key_of to the reason */
 };
 
 void visits_end(struct visits **visits)
@@ -31,7 +31,7 @@ static struct visits *have_visits(struct cmd *cmd)
     return cmd->visits;
 }
 
-/* Of a server's account; "": of all of them. */
+/* A new string, which names an account of a server; "": all of its accounts. */
 static char *key_of(const struct config *server, const char *account)
 {
     return base_printf("%s\n%s", server->server, account);
@@ -54,7 +54,7 @@ static void remember_failure(const struct visits *visits, const struct config *s
     g_hash_table_insert(visits->failed, key_of(server, of_all ? "" : account), base_strdup(fault->text));
 }
 
-/* *ret_again: a session that was kept is lost. */
+/* *ret_again: a kept session was lost, so another visit may succeed. */
 static enum search_result visit_once(struct visits *visits, const struct config *server, const char *account,
                                      visit_look *look, void *context, bool *ret_again, struct fault *fault)
 {

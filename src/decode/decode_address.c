@@ -6,7 +6,7 @@
 
 #include "decode/decode_internal.h"
 
-/* The last of each character that closes something: what opens behind it is not closed, and meant as it stands. */
+/* The last of each closing character. An opening character behind it is not closed, and so is literal. */
 struct closings {
     const char *quote, *comment, *bracket, *literal;
 };
@@ -16,7 +16,7 @@ static struct closings closings_of(const char *text)
     return (struct closings){strrchr(text, '"'), strrchr(text, ')'), strrchr(text, '>'), strrchr(text, ']')};
 }
 
-/* What closes what opens at `at`; '\0': nothing does. */
+/* The character that closes what opens at `at`; '\0': nothing opens there, or nothing closes it. */
 static char closing_of(const char *at, const struct closings *last)
 {
     switch (*at) {
@@ -33,8 +33,8 @@ static char closing_of(const char *at, const struct closings *last)
     }
 }
 
-/* Length up to the ',' ';' or ':' that ends an address or a group name, except inside quotes, comments and brackets. There
- * is no @ in a group name. */
+/* Length up to the ',' ';' or ':' that ends an address or a group name, except inside quotes, comments and brackets. A ':'
+ * after an @ ends nothing, since a group name has no @. */
 static size_t piece_length(const char *text, const struct closings *last)
 {
     char closing = '\0';
@@ -67,8 +67,8 @@ static char *decoded_phrase(GMimeParserOptions *options, const char *text)
     return decode_take(g_mime_utils_header_decode_phrase(options, joined));
 }
 
-/* A new string: as written, except that the domain is in lower case, in the letters that "xn--" stands for, and without a
- * dot at its end. */
+/* A new string: the address as written, but its domain in lower case, decoded if it is an A-label ("xn--", RFC 5890), and
+ * without a final dot. */
 static char *normal_address(const char *address)
 {
     size_t length = strlen(address);
@@ -94,7 +94,7 @@ struct field {
     const char *role;
     size_t most; /* of decoded->addresses */
     int position;
-    char *group; /* in which the next address is */
+    char *group; /* of the next address; NULL: none */
 };
 
 /* A decode_mailbox_found. */

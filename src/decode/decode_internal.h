@@ -59,19 +59,19 @@ void decode_addresses(struct decoded *decoded, GMimeParserOptions *options, cons
 /* A new string: the address of the first mailbox in a From field's value, or NULL. */
 char *decode_first_address(GMimeParserOptions *options, const char *value) OD_MUST;
 
-/* Finds the addresses in a piece of an address field, between two commas; mostly there is one. Calls `found` for each, with
- * the name before it, or the comment behind it, as they are in the field: "" if there is none. */
+/* Finds the addresses in a piece of an address field, between two commas; usually one. Calls `found` for each, with the
+ * name before it, or the comment after it, as written; "": none. */
 typedef void (*decode_mailbox_found)(void *context, const char *name, const char *address);
 void decode_mailbox_find(const char *text, decode_mailbox_found found, void *context);
 
-/* decode_mailbox.c: length of the next character in a field, or of what must not be taken apart: a quoted string, a comment,
- * a domain literal, a quoted pair. Of one that is not closed only the first character counts. */
+/* decode_mailbox.c: length of the next unit of a field: a quoted string, a comment, a domain literal, a quoted pair, or any other
+ * character. If the first three are not closed, their first character is the unit. */
 size_t decode_unit_length(const char *text) OD_MUST;
 
-/* decode_parameters.c: a new string, a field of a type and parameters as gmime reads it: without what is no parameter, with
- * quotes closed, and with the semicolon before the first parameter.
+/* decode_parameters.c: repairs a field that consists of a type and parameters, so that gmime can read it: leaves out what is not a
+ * parameter, closes quotes, and adds a missing semicolon before the first parameter. A new string.
  *
- * media_type  of Content-Type: a type without a subtype becomes text/plain (RFC 2045, 5.2) */
+ * media_type  it is Content-Type: a type without a subtype becomes text/plain (RFC 2045, 5.2) */
 char *decode_repair(const char *value, bool media_type) OD_MUST;
 
 /* A new string: the first word of a value, without comments and quotes. */

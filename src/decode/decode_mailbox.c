@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
- * One piece of an address field: a name and an address (RFC 5322, 3.4 and 4.4), or what mail has instead. An MTA delivers
- * to far more than the grammar allows, such as dots in a row or Latin-1, so whatever stands where an address belongs is
- * one. gmime decodes the names; its own parser drops such addresses. */
+ * One piece of an address field: a name and an address (RFC 5322, 3.4 and 4.4), or what mail has in place of these.
+ * MTAs deliver to more than the grammar allows, such as dots in a row or Latin-1, so any text in the place of an address is taken
+ * for one. gmime decodes the names; its own parser drops such addresses. */
 #include <string.h>
 
 #include "decode/decode_internal.h"
@@ -16,8 +16,8 @@ struct piece {
     bool has_bracket;
 };
 
-/* Length of a quoted string, comment or domain literal at `text`. If it is not closed, 1: then the first character is meant
- * as it stands; of an unbalanced comment, up to the last parenthesis, so that the time is in proportion to the text. */
+/* Length of a quoted string, comment or domain literal at `text`. 1 if it is not closed: its first character is literal.
+ * An unbalanced comment ends at the last closing parenthesis, so that the time is linear. */
 static size_t enclosed_length(const char *text, char open, char close)
 {
     size_t depth = 1, end = 1;
@@ -90,7 +90,7 @@ static void split(const char *text, struct piece *piece)
     }
 }
 
-/* Length of the blanks at `text`, if they are beside a dot or an @, where they mean nothing. */
+/* Length of the blanks at `text` if they mean nothing: beside a dot or an @, or at either end; else 0. */
 static size_t free_blanks(const char *text, const char *before)
 {
     size_t n = strspn(text, " \t\r\n");
@@ -138,8 +138,7 @@ static bool is_address_spec(const char *text)
     return *text != '@' && text[strspn(text, ".\"")] != '\0';
 }
 
-/* Words without brackets: each one with an @ is an address, with what stands before it as its name; or there is one
- * word. */
+/* Without brackets, each word with an @ is an address, and the text before it is its name. A single word is an address, too. */
 static void find_in_words(const char *text, const char *comment, decode_mailbox_found found, void *context)
 {
     const char *name = text;

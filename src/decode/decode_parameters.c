@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  *
- * Content-Type and Content-Disposition with damages, as gmime reads them: it stops at the first one, and with the rest of the
- * field the name of a file, or the boundary, is lost. */
+ * Repairs damaged Content-Type and Content-Disposition fields. gmime stops at the first damage, and would lose the file name or
+ * the boundary behind it. */
 #include <string.h>
 
 #include "decode/decode_internal.h"
 #include "message/message_scan.h"
 
-/* Length up to the ';' that ends a parameter: not one in quotes, if these are closed. */
+/* Length up to the ';' that ends a parameter; a ';' inside closed quotes does not. */
 static size_t parameter_length(const char *text)
 {
     size_t length = 0;
@@ -17,8 +17,8 @@ static size_t parameter_length(const char *text)
     return length;
 }
 
-/* Adds "name=value", and nothing if there is no name. Closes quotes. A value that RFC 2231, 4, calls extended has two
- * apostrophes; with one it is taken as it stands. */
+/* Adds "; name=value", or nothing if there is no name. Closes quotes. An extended value (RFC 2231, 4) has two apostrophes; with
+ * only one, it is taken as a plain value. */
 static void append_parameter(GString *out, const char *text)
 {
     const char *equals = strchr(text, '=');
@@ -36,7 +36,7 @@ static void append_parameter(GString *out, const char *text)
     g_string_append_printf(out, "; %.*s=%s%s", (int)(name - half), text, value, open ? "\"" : "");
 }
 
-/* A new string: what stands before the first parameter, without comments and quotes. */
+/* A new string: what stands before the first parameter, with a blank in place of each comment. */
 static char *head_of(const char *text, size_t length)
 {
     GString *head = g_string_new(NULL);
@@ -52,7 +52,7 @@ static char *head_of(const char *text, size_t length)
     return g_string_free(head, FALSE);
 }
 
-/* Where the name of a parameter begins in the head, since there is no ';' before it; the end if there is none. */
+/* Where a parameter's name begins in the head, if the ';' before it is missing; else the head's end. */
 static char *first_name(char *head)
 {
     char *at = strchr(head, '=');
@@ -66,8 +66,8 @@ static char *first_name(char *head)
     return at;
 }
 
-/* A new string: the type alone. A media type without a subtype is text (RFC 2045, 5.2); one with an empty part may be
- * anything. */
+/* A new string: the type alone. A media type without a subtype becomes text/plain (RFC 2045, 5.2); one with an empty
+ * part, application/octet-stream. */
 static char *valid_type(const char *head, size_t length, bool media_type)
 {
     char *type = g_strstrip(g_strdelimit(base_strndup(head, length), "\",", ' '));

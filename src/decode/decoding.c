@@ -146,11 +146,11 @@ struct decoding *decoding_start(const struct message *message, enum record_level
     return decoding;
 }
 
-/* The child could not load it, and had nobody to tell. */
+/* The child cannot report why it could not load the decoder, so this process tries it, too. */
 static void explain_missing_module(struct fault *fault)
 {
     if (decode_module_load(fault) != NULL)
-        fault_set(fault, "the decoder's process could not load it; for this process it can be loaded");
+        fault_set(fault, "the decoder's process could not load the decoder, but this process can");
 }
 
 /* Says why the result is incomplete. Returns whether the reason certainly is not the message: the child was killed by

@@ -237,7 +237,7 @@ void delivery_begin(struct delivery *delivery, struct fault *fault)
     delivery->decoding = decoding_start(request->message, level, fault);
 }
 
-/* The debug log, as far as the recipients' accounts are not needed for it. */
+/* Begins the debug log with the addresses; their accounts are added when they are known (targets.c). */
 static void begin_debug(const struct delivery_request *request)
 {
     debug_begin(request->queue_id);

@@ -75,8 +75,8 @@ static struct round round_of(const struct delivery_work *work)
     return round;
 }
 
-/* How long a session may take to open: the less the more were silent, so that many of them do not take up the time of the
- * others. The first of them has all of it, and one that nobody waits for its server's timeout for each step. */
+/* How long a session may take to open. The more sessions did not respond in time, the less each gets, so that many of them do not
+ * take up the time of the others. */
 static int64_t opening_ms(const struct delivery_work *work, size_t target, const struct round *round)
 {
     if (round->fresh > 0 && round->fresh + round->put_off > 1)

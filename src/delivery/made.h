@@ -23,8 +23,8 @@ struct made {
     struct report report; /* for the recipients of this mailbox */
 };
 
-/* Whether there is time to make this target's copy, even if its server does not answer, and to settle it. Otherwise the
- * deadline would leave all copies made so far unsettled. */
+/* Returns true if this target's copy can be made and settled before the deadline, even if its server does not respond. If not,
+ * do not begin it: the deadline would end the process before it settles the earlier copies. */
 bool made_in_time(const struct delivery_work *work, size_t target) OD_MUST;
 
 /* What a result of APPEND means. UIDVALIDITY and UID must be set in *made; sets the rest of it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * By the ids that the ledger uses, since accounts of different servers may have the same name. */
+ * Accounts are found by the ledger's ids, since accounts of different servers may have the same name. */
 #include "delivery/refusals.h"
 
 #include <glib.h>
@@ -14,7 +14,7 @@
 #include "mailbox/mailbox.h"
 
 #define REMEMBERED_MOST 10000   /* then all are forgotten: the ledger has them */
-#define APART_MS INT64_C(10000) /* refusals that are closer are one: of a delivery that tries twice */
+#define APART_MS INT64_C(10000) /* closer refusals count as one: a delivery may try twice */
 
 struct account {
     char *server, *name;
@@ -22,7 +22,7 @@ struct account {
     int64_t at_ms;    /* the last one, by base_now_ms() */
     int64_t wait_ms;
     char *reason;
-    bool changed; /* the ledger does not know yet */
+    bool changed; /* not in the ledger yet */
 };
 
 struct refusals {
@@ -167,7 +167,7 @@ static bool record_one(struct ledger *ledger, const char *id, const struct accou
         return ledger_refusal_forget(ledger, id, fault);
     struct ledger_refusal refusal = {.refusals = it->refusals, .wait_ms = it->wait_ms};
     size_t length = MIN(strlen(it->reason), sizeof(refusal.reason) - 1);
-    while (length > 0 && ((unsigned char)it->reason[length] & 0xC0) == 0x80) /* no part of a character */
+    while (length > 0 && ((unsigned char)it->reason[length] & 0xC0) == 0x80) /* do not cut a character */
         length--;
     memcpy(refusal.reason, it->reason, length);
     return ledger_refusal_record(ledger, it->server, it->name, &refusal, fault);
@@ -188,7 +188,7 @@ void refusals_record(struct refusals *refusals, struct ledger *ledger, int64_t l
             return; /* the answers must not be late for this; the next delivery records it */
         it->changed = false;
         if (!record_one(ledger, id, it, &fault)) {
-            log_warning("the result of an account's login could not be recorded: %s",
+            log_warning("could not record whether an account's login was refused: %s",
                         log_escape_text(fault.text, text, sizeof(text)));
             return;
         }

@@ -2,23 +2,24 @@
  *
  * Accounts whose login an IMAP server refused, and when they are tried again.
  *
- * A refused login costs more than itself: Dovecot counts them by the client's address, and makes all later logins from
- * there wait; providers lock accounts. So an account that was refused is not tried with each message, nor with each retry.
+ * A refused login is expensive: Dovecot delays all later logins from the same client address, and providers lock accounts. So an
+ * account that was refused is not tried with each message, nor with each retry.
  *
- * The rule. After a refusal the account is not tried for a minute, twice as long after each one that follows, up to half an
- * hour. A login that succeeds ends this. Meanwhile its mail is deferred, never returned. Exceptions:
+ * The rule. After a refusal the account is not tried for a minute; after each further one, for twice as long, up to half an hour.
+ * A login that succeeds ends this. Meanwhile the account's mail is deferred, never bounced. Exceptions:
  *
- * - Up to REFUSALS_DOUBT_MS only, unless another login with this server succeeded within that time in this process. Else
- *   what is wrong may be the password that opens all accounts; they are to be tried soon after it is mended.
- * - It ends when imap.password_file has another password. Four bits of a hash of that are in the record's name: too few to
- *   guess it by; one change in sixteen goes unnoticed.
- * - An uncertain refusal counts from the second on, and up to REFUSALS_DOUBT_MS. It may be trouble of the server's
- *   (MAILBOX_CROWDED: the connection was closed, or [UNAVAILABLE], which Dovecot also says of accounts that do not exist),
- *   or imap.password_command may have another password or token by then.
- * - [LIMIT], [INUSE], a silent server or one that cannot be reached: never. Nor where one login opens all accounts.
- * - A refusal that is older than a day, or in the future since a clock was set back, does not count.
+ * - The wait is at most REFUSALS_DOUBT_MS, unless this process has opened another session with this server within that time.
+ *   Otherwise the password that opens all accounts may be wrong, and they must be tried soon after it is corrected.
+ * - A new password in imap.password_file ends it: the record's name contains four bits of the password's hash, too few to guess
+ *   the password by. One change in sixteen goes unnoticed.
+ * - An uncertain refusal counts from the second on, and the wait is at most REFUSALS_DOUBT_MS. The server may have had trouble
+ *   (MAILBOX_CROWDED: it closed the connection, or answered [UNAVAILABLE], as Dovecot also does for accounts that do not exist).
+ *   Or imap.password_command may print another password or token by then.
+ * - [LIMIT], [INUSE], and a server that does not respond or cannot be reached never count. Nor does any refusal if one login opens
+ *   all accounts.
+ * - A refusal does not count if it is older than a day, or in the future, since a clock was set back.
  *
- * A process remembers what it saw, and what it read in the ledger, by which all processes and hosts know. */
+ * A process remembers the refusals that it saw or read in the ledger, which all processes and hosts share. */
 #ifndef ONCEDROP_REFUSALS_H
 #define ONCEDROP_REFUSALS_H
 
@@ -38,7 +39,7 @@ void refusals_free(struct refusals **refusals);
 char *refusals_server(const struct config *config) OD_MUST;
 char *refusals_id(const struct config *config, const char *account) OD_MUST;
 
-/* Whether the account is not to be tried now; then the fault is set: since when, why, and until when. */
+/* Returns true if the account must not be tried now. Then the fault says since when, why, and until when. */
 bool refusals_hold(const struct refusals *refusals, const struct config *config, const char *account,
                    struct fault *fault) OD_MUST;
 

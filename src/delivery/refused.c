@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The records are read with the look, which costs no round trip. */
+ * The records are read in ledger_look's batch, so they cost no further round trip. */
 #include "delivery/refused.h"
 
 #include "ledger/ledger_refusal.h"

@@ -6,14 +6,14 @@
 
 #include "delivery/work.h"
 
-/* Before the look: the records of those accounts are asked for whose session would have to be opened. */
+/* Before ledger_look: asks it for the records of those accounts whose session would have to be opened. */
 void refused_ask(struct delivery_work *work);
 
-/* After it: takes over what was found, for sessions_take. */
+/* After ledger_look: passes what was found to the sessions, for sessions_take. */
 void refused_learn(struct delivery_work *work);
 
-/* For what is asked before there is a message: whether the account is not to be tried now (fault set), as far as this can be
- * told without a login. config: with its server. */
+/* Before there is a message: returns true with the fault set if the account must not be tried now. Tries no login itself.
+ * config: of the account's server. */
 bool refused_now(struct ledger *ledger, struct sessions *sessions, const struct config *config, const char *account,
                  struct fault *fault) OD_MUST;
 

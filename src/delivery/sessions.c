@@ -192,7 +192,7 @@ static size_t count_unused(const struct sessions *sessions, const struct known *
     return count;
 }
 
-/* Ends this many, those that are unused longest first, and waits until their server, if it is one, has noticed. */
+/* Ends this many, those that are unused longest first. With one server, waits until it has noticed. */
 static void end_unused(struct sessions *sessions, const struct known *known, size_t count)
 {
     int64_t until = base_now_ms() + (known != NULL ? GOODBYE_MS : 0);
@@ -225,7 +225,7 @@ static size_t half_of(size_t unused)
     return unused > 1 ? unused / 2 : 1;
 }
 
-/* With unused sessions of any server out of the way, if it lacks their files. */
+/* As long as this process has too many open files, ends unused sessions of any server, and tries again. */
 static struct mailbox *open_with_files(struct sessions *sessions, const struct config *config, const char *account,
                                        int64_t limit_ms, struct fault *fault)
 {
@@ -322,7 +322,7 @@ static struct mailbox *open_unless_quiet(struct sessions *sessions, const struct
     return mailbox;
 }
 
-/* Unless the account was refused too recently. That there are too many sessions, of which some are in use now, is no refusal. */
+/* Opens none if the account was refused too recently. A failure while other sessions are in the way does not count as a refusal. */
 static struct mailbox *open_unless_refused(struct sessions *sessions, const struct config *config, const char *account,
                                            int64_t limit_ms, struct fault *fault)
 {

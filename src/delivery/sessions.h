@@ -37,8 +37,8 @@ enum sessions_age {
 /* Takes the account's session, until sessions_give_back or sessions_drop; it must be available. If none is kept, or the
  * server has closed it, a new one is opened; that ends the one unused longest if there is no room. If the server refuses
  * a new one, and the reason may be that there are too many, half of the unused ones with this server are ended, and then the
- * others; so are those with any server if this process has too many open files. If an earlier login of the account was
- * refused, it may be too early to try another (refusals.h).
+ * others. If this process has too many open files, that is done with those of all servers. If an earlier login of the account
+ * was refused, it may be too early to try another (refusals.h): then this fails.
  *
  * limit_ms    for opening a new one (mailbox_open); 0: none
  * *ret_kept   it is from an earlier delivery: the server may have closed it without our knowing

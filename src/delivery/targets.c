@@ -168,7 +168,8 @@ static enum route_result sender_route(const struct delivery *delivery, struct ro
     return route_leads_to(request->config, delivery->ledger, &parsed, ret->account, fault);
 }
 
-/* The server of an account that was recorded without it: what an address leads to. ROUTE_NONE: not to the account. */
+/* Finds the server of an account that was recorded without it, by an address. ROUTE_NONE: the address does not lead to the
+ * account. */
 static enum route_result server_of(const struct delivery *delivery, const struct address *address, const char *account,
                                    const struct config **ret, struct fault *fault)
 {

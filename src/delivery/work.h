@@ -12,8 +12,8 @@ struct delivery_work {
     const struct delivery_request *request;
     struct delivery *delivery; /* the delivery of this request, with its answers */
     struct targets targets;
-    char **
-        refusals; /* [targets] whose account may have been refused, ledger_refusal_id; NULL: none, or not asked (refused.h) */
+    char *
+        *refusals; /* [targets]: ledger_refusal_id, if the account may have been refused; NULL: not asked (refused.h) */
     struct ledger_found *found;
     struct plan *plan;
     bool *left; /* [targets] those that a look leaves alone (look.h); NULL: there was none */

@@ -50,7 +50,7 @@ static int defer(const char *text)
     return give_answer("4.3.0 ", text, EX_TEMPFAIL);
 }
 
-/* Where this program is: the length of its directory's name, with the slash, in path; 0: unknown. */
+/* Writes this program's path to `path`. Returns the length of its directory, with the slash; 0: unknown. */
 static size_t find_own_directory(char path[PATH_MAX])
 {
     ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
@@ -58,8 +58,8 @@ static size_t find_own_directory(char path[PATH_MAX])
     return slash != NULL ? (size_t)(slash + 1 - path) : 0;
 }
 
-/* Finds the full program: beside this one, in ../libexec/oncedrop from there, else in the directory of `make install`. One that
- * is there and cannot be used is not replaced by another. */
+/* Finds the full program: beside this one, in ../libexec/oncedrop from there, else in the directory of `make install`. If one
+ * is there but cannot be used, no other is tried. */
 static void find_program(char path[PATH_MAX])
 {
     static const char *const below[] = {NAME, "../libexec/oncedrop/" NAME};
@@ -74,7 +74,7 @@ static void find_program(char path[PATH_MAX])
     strcpy(path, INSTALLED);
 }
 
-/* Whether the command is `lmtp`. Before it may stand -v, and -c and -o with their values. */
+/* Whether the command is `lmtp`. Options may precede it: -v, and -c and -o with their values. */
 static bool is_lmtp(char **argv)
 {
     size_t at = argv[0] != NULL ? 1 : 0;
@@ -88,7 +88,8 @@ static bool is_lmtp(char **argv)
 
 /* Replaces this process with the full program, which gets the same arguments, environment and descriptors. Returns only if it
  * cannot be executed: then says so, in a way that defers mail unless a person typed the command, and returns the exit status.
- * One that was cut short would die without a word. If its text cannot be read, that is for execve(2) to judge. */
+ * Does not execute a program that was cut short, which would die without a message. If the program may not be read, execve(2)
+ * decides. */
 static int execute_program(char **argv)
 {
     char path[PATH_MAX];

@@ -15,7 +15,7 @@ struct imap *imap_setup_new(const struct config *config) OD_MUST;
  * with the fault set. */
 bool imap_setup(struct imap *imap, const struct config *config, const char *account, struct fault *fault) OD_MUST;
 
-/* From here on the session is used for this account: for the debug log. */
+/* Sets the account that the debug log names for this session. */
 void imap_set_account(struct imap *imap, const char *account);
 
 /* Sends LOGOUT, if there is a connection, and waits up to `ms` milliseconds for the server to close its end; then closes

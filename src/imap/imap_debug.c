@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What of the dialogue is shown. When in doubt, less is shown rather than more. */
+ * Decides what is shown of the dialogue: in doubt, less. */
 #include "imap/imap_debug.h"
 
 #include <glib.h>
@@ -47,8 +47,8 @@ void imap_debug_fact(const struct imap_debug *debug, const char *format, ...)
     log_words(debug, "", may_be_secret(debug, text) ? MASK : text);
 }
 
-/* How much of a command may be shown, before its credentials; SIZE_MAX: it has none. A line without the tag answers '+',
- * and is a credential as a whole. */
+/* Length of a command before its credentials; SIZE_MAX: it has none. A line without the tag follows a "+" of the server, and is
+ * all credentials. */
 static size_t length_before_secret(const char *tag, const char *line)
 {
     size_t skip = strlen(tag);

@@ -16,7 +16,7 @@ struct imap_debug {
     const char *secret;   /* as it is sent */
 };
 
-/* What happens to the connection. */
+/* Logs an event of the connection. */
 void imap_debug_fact(const struct imap_debug *debug, const char *format, ...) OD_PRINTF(2, 3);
 
 /* A line that is sent. tag: of the current command. */

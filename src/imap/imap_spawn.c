@@ -157,8 +157,8 @@ static bool check_status(int status, struct fault *fault)
     return fault_set(fault, "imap.password_command: it has not ended after its output");
 }
 
-/* Starts it, to be killed if this process ends meanwhile by its deadline or a signal; returns where its output can be read, or
- * -1 with the fault set. */
+/* Starts the command, which is killed if the deadline or a signal ends this process. Returns where its output can be read, or -1
+ * with the fault set. */
 static int start_password_command(char **words, pid_t *ret_child, struct fault *fault)
 {
     int ends[2], null OD_CLEANUP(base_close) = open("/dev/null", O_RDWR | O_CLOEXEC);

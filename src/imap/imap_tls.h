@@ -12,8 +12,8 @@
 #include "base/base.h"
 #include "base/config.h"
 
-/* A stream of libetpan's has a pipe of its own beside the socket, and waits with select(2): a session has so many descriptors,
- * whose numbers must be below that. */
+/* A session's descriptors, and the number below which they must be: libetpan adds a pipe to each socket, and waits with
+ * select(2). */
 #define IMAP_TLS_DESCRIPTORS 3
 #define IMAP_TLS_BELOW FD_SETSIZE
 

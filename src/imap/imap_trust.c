@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Reading the system's, some 140, takes 9 ms: for each session, that would be longer than its login. */
+ * The lists are kept, since reading the system's certificates, some 140, takes 9 ms: longer than a login. */
 #include "imap/imap_trust.h"
 
 #include <string.h>
@@ -8,11 +8,11 @@
 
 #define KEPT_MS INT64_C(600000)
 
-/* One that was read. */
+/* The authorities in one file. */
 struct trust {
     struct trust *next;
     char *file;
-    gnutls_x509_trust_list_t list; /* NULL: it could not be */
+    gnutls_x509_trust_list_t list; /* NULL: it could not be read */
     struct stat stat;              /* the file's, before it was read */
     int64_t until_ms;              /* base_now_ms() */
 };

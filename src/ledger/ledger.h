@@ -77,7 +77,7 @@ struct ledger_message {
     int64_t received_at;    /* seconds since 1970, recorded if the message is new */
     int64_t size;           /* bytes of data */
     const void *data;       /* for record.level = raw */
-    bool dry_run;           /* it is only looked at: nothing is written */
+    bool dry_run;           /* only look: write nothing */
     const struct ledger_target *targets;
     size_t target_count;
     const struct ledger_recipient *recipients;
@@ -108,9 +108,9 @@ struct ledger_found_copy {
     int64_t beside_age_ms;    /* since the last attempt at such a copy without a result began, at least 1; 0: none */
     bool alias;               /* one has, Sent included, whose name may be another one of this mailbox (alias.h) */
     bool elsewhere;           /* Sent only: another content with this Message-ID has the copy, or may still get it */
-    bool elsewhere_under_way; /* Sent only: another content's may still be stored */
-    bool variant_waits; /* Sent only: another content's may still be stored, but nobody will make sure of that one */
-    int64_t uidvalidity, uid;      /* 0: unknown */
+    bool elsewhere_under_way; /* Sent only: another content's copy may still be stored */
+    bool variant_waits;       /* Sent only: the same, but perhaps no delivery is responsible for that copy any more */
+    int64_t uidvalidity, uid; /* 0: unknown */
     struct ledger_refusal refusal; /* if the target asks for it */
 };
 
@@ -122,14 +122,14 @@ struct ledger_found {
     struct ledger_found_copy copies[]; /* one for each target */
 };
 
-/* Whether the server may still store what was claimed so long ago: the claim is left alone. */
+/* Returns true if the server may still store a copy that was claimed so long ago: no other delivery may claim it. */
 static inline bool ledger_in_hold_off(int64_t age_ms, int64_t hold_off_ms)
 {
     return age_ms < hold_off_ms;
 }
 
-/* Tries the lock and, once it is ours, reads what is known. A claim from the future is first given the present as its time,
- * unless the message is only looked at. With lock.wait, retries for that long while another session
+/* Tries the lock and, once it is ours, reads what is known. Unless it is a dry run, a claim whose time is in the future first gets
+ * the present time. With lock.wait, retries for that long while another session
  * has the lock, or while one of our copies was claimed more recently than that (its delivery is about to take the lock
  * again).
  *

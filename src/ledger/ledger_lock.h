@@ -44,7 +44,7 @@ bool ledger_ended(struct ledger *ledger, size_t mark, struct fault *fault) OD_MU
 /* Whether another transaction was first, so that the one of the step that failed with this fault is undone. */
 bool ledger_conflicted(const struct ledger *ledger, const struct fault *fault) OD_MUST;
 
-/* ledger_ask or ledger_change, for deliveries; once more if a kept connection was lost, or another delivery was first. */
+/* Runs a step of a delivery by ledger_ask or ledger_change; again if a kept connection was lost, or another delivery was first. */
 struct sql_rows *ledger_run_or_retry(ledger_run *once, struct ledger *ledger, enum sql_step step,
                                      const struct sql_value *values, struct fault *fault) OD_MUST;
 

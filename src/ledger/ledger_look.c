@@ -130,7 +130,7 @@ static void take_copy(const struct ledger_message *message, const struct sql_row
     }
 }
 
-/* Other content with this Message-ID has the Sent copy, or may still get it: a row for each kind there is. */
+/* Takes the rows of look_variants, one for each kind of Sent copy that other content with this Message-ID has, or may get. */
 static void take_variants(const struct sql_rows *rows, struct ledger_found *found, struct ledger_found_copy *copy)
 {
     for (size_t i = 0; i < rows->count; i++) {
@@ -264,9 +264,8 @@ static enum ledger_result look_once(struct ledger *ledger, const struct ledger_m
     return result;
 }
 
-/* A claim from the future, made while the clock was ahead, gets the present as its time: its hold-off ends one hold-off
- * after it was first seen. In a transaction of its own, which stays whatever becomes of this delivery; then there is
- * another look. */
+/* Looks once. If a claim's time is in the future, since the clock was ahead, sets it to the present, and looks again: so the
+ * claim's hold-off ends one hold-off after it was first seen. This has a transaction of its own, since the delivery may fail. */
 static enum ledger_result look(struct ledger *ledger, const struct ledger_message *message, int64_t wait_ms,
                                struct ledger_found **ret, struct fault *fault)
 {

@@ -88,7 +88,7 @@ bool ledger_purge_count(struct ledger *ledger, int64_t older_than_ms, int64_t *r
     return rows != NULL;
 }
 
-/* What is not of a message. */
+/* Deletes old rows that belong to no message. */
 static bool delete_others(struct ledger *ledger, struct fault *fault)
 {
     struct sql_rows *leases OD_CLEANUP(sql_rows_free) =

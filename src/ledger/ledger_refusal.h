@@ -7,9 +7,9 @@
 
 #include "ledger/ledger.h"
 
-#define LEDGER_REFUSAL_DAY_MS (24 * INT64_C(3600000)) /* then a record does not count any more, and purge deletes it */
+#define LEDGER_REFUSAL_DAY_MS (24 * INT64_C(3600000)) /* after that a record does not count, and purge deletes it */
 
-/* What names the record of this account with this server (mailbox_server): a new string. */
+/* A new string: the id of the record of this account with this server (refusals_server). */
 char *ledger_refusal_id(const char *server, const char *account) OD_MUST;
 
 /* Reads the record. *ret: zeroed if there is none. Must be called outside of a transaction. False with the fault set on
@@ -27,7 +27,7 @@ bool ledger_refusal_forget(struct ledger *ledger, const char *id, struct fault *
 /* Adds the read of the records that a message's targets name (ledger_target.refusal) to a batch; false: there are none. */
 bool ledger_add_refusals(struct ledger *ledger, const struct ledger_message *message) OD_MUST;
 
-/* Copies the rows of that into what is found. */
+/* Copies the rows of that step to what was found. */
 struct sql_rows;
 void ledger_take_refusals(const struct ledger_message *message, const struct sql_rows *rows,
                           struct ledger_found *found);

@@ -105,7 +105,7 @@ bool ledger_schema_upgrade(struct ledger *ledger, int *ret_from, struct fault *f
     return done;
 }
 
-/* A fault of an engine that cannot be loaded is none of the database's. */
+/* That the engine cannot be loaded is not a failure of the database. */
 static enum sql_failure failure_of(const struct config *config, const struct fault *fault)
 {
     struct fault ignored;

@@ -31,7 +31,7 @@ struct ledger {
     .identity = SQL_BYTES((message)->identity, LEDGER_HASH_SIZE), \
     .digest = SQL_BYTES((message)->digest, LEDGER_HASH_SIZE)
 
-/* The values of a step that makes a claim, or tells how old one is: this host, and its clocks. */
+/* The values of a step that makes a claim, or compares its age: this host, and its clocks. */
 #define LEDGER_CLOCKS(ledger) \
     .host = SQL_TEXT((ledger)->host), .boot = SQL_NUMBER_IF(base_boot() != 0, base_boot()), \
     .running_us = SQL_NUMBER(base_now_ms() * 1000), .wall_us = SQL_NUMBER(base_wall_us())

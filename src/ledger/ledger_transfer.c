@@ -151,7 +151,7 @@ static bool nobody_delivers(struct ledger *source, struct fault *fault)
                      sql_text(rows, 0, UNDER_WAY_PID), sql_text(rows, 0, UNDER_WAY_HOST));
 }
 
-/* A claim from the future would be under way until then. Where this cannot be written, it is. */
+/* Gives claims whose time is in the future the present time: else they would be under way until that time. Failures are ignored. */
 static void end_ahead(struct ledger *source)
 {
     struct fault ignored;

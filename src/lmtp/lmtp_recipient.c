@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The route and the record of refused logins, both from the ledger. */
+ * Looks up the route, and the record of refused logins. */
 #include "lmtp/lmtp_recipient.h"
 
 #include "base/deadline.h"

@@ -34,7 +34,7 @@ enum lmtp_wait lmtp_stream_wait(struct lmtp_stream *stream, int stop_fd, int oth
  * base_now_ms(). */
 enum lmtp_read lmtp_stream_line(struct lmtp_stream *stream, char *line, size_t size, int64_t until_ms) OD_MUST;
 
-/* Whether the line after the last one has arrived with it and begins with this word, in whatever case. */
+/* Whether the next line has already arrived and begins with this word, in upper or lower case. */
 bool lmtp_stream_continues(const struct lmtp_stream *stream, const char *word) OD_MUST;
 
 typedef void lmtp_feed(void *context, const void *bytes, size_t size);

@@ -17,7 +17,7 @@ struct lmtp_recipient {
     char *original;         /* ORCPT, or NULL */
 };
 
-/* The reply to RCPT for a recipient that is not accepted now, "CODE D.S.N text", a new string; NULL: it is. */
+/* The reply to RCPT for a recipient that is not accepted now, "CODE D.S.N text", a new string; NULL: it is accepted. */
 typedef char *lmtp_objection(void *context, const struct address *address);
 
 struct lmtp_transaction {

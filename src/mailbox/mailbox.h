@@ -32,7 +32,7 @@ bool mailbox_load(const struct config *config, struct fault *fault) OD_MUST;
 #define MAILBOX_LATE "late"
 #define MAILBOX_UNREACHABLE "unreachable"
 
-/* What a session with this server has open, as long as it lasts. */
+/* The descriptors that a session with this server has open. */
 struct descriptors mailbox_descriptors(const struct config *config) OD_MUST;
 
 /* Connects, secures the connection and logs in. The certificate's chain, validity and host name are verified before any
@@ -47,7 +47,7 @@ struct descriptors mailbox_descriptors(const struct config *config) OD_MUST;
 struct mailbox *mailbox_open(const struct config *config, const char *account, int64_t limit_ms,
                              struct fault *fault) OD_MUST;
 
-/* From here on the session is used for this account, of those that one login opens: for the debug log. */
+/* Sets the account that the debug log names for this session, if one login opens several accounts. */
 void mailbox_set_account(struct mailbox *mailbox, const char *account);
 
 /* Ends the session: sends LOGOUT without waiting for an answer, then closes the connection. In the middle of an APPEND
@@ -65,8 +65,9 @@ bool mailbox_connected(const struct mailbox *mailbox) OD_MUST;
 /* Whether we log in with one credential and name the account beside it: then the server decides whose mailbox it opens. */
 bool mailbox_delegates(const struct config *config) OD_MUST;
 
-/* Names the server and the user of that credential, or that each account logs in; a new string. The ledger keeps under it what
- * mailbox_identity found out, and which logins were refused. All hosts share the ledger, so for a server on this host the name includes the host's. */
+/* A new string: names the server, and the user of that credential or "each account". The ledger keeps under it what
+ * mailbox_identity found out, and which logins were refused. All hosts share the ledger, so for a server on this host the name
+ * includes the host's. */
 char *mailbox_server(const struct config *config) OD_MUST;
 
 enum identity_result {
@@ -225,14 +226,14 @@ struct mailbox_abilities {
  * not answer. */
 bool mailbox_abilities(struct mailbox *mailbox, struct mailbox_abilities *ret, struct fault *fault) OD_MUST;
 
-/* Where mailbox_delegates, measures how much longer a login of this account takes after one refused login of an account that
- * nobody has: Dovecot makes all logins from one address wait for refused ones. The last login is good, which clears the count
- * that these logins have made. Takes three or four logins.
+/* Measures how much longer a login of this account takes after one refused login of an account that does not exist: Dovecot delays
+ * all logins from an address after refused ones. Only where mailbox_delegates. Makes three or four logins. The last one is good,
+ * which clears Dovecot's count.
  *
  * account  one that exists on the server
  * *ret_ms  how much longer; set on true only
  *
- * False: nothing is known, since no such login was refused by a NO, or the account's failed. */
+ * False: not measured, since no such login was refused by a NO, or the account's login failed. */
 bool mailbox_penalty(const struct config *config, const char *account, int64_t *ret_ms) OD_MUST;
 
 struct mailbox_probe {

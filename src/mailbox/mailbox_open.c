@@ -10,7 +10,7 @@
 #include "imap/imap_password.h"
 #include "mailbox/mailbox_session.h"
 
-/* Beside a session, while it is opened: by the resolver, for a password, a command, certificates. */
+/* In addition, while a session is opened: for the resolver, a password, a command, certificates. */
 #define OPENING_DESCRIPTORS 5
 
 static bool speaks_tls(const struct config *config)
@@ -32,7 +32,7 @@ struct descriptors mailbox_descriptors(const struct config *config)
                               : (struct descriptors){1, INT_MAX};
 }
 
-/* Asked beforehand, since most of those who open files then call it something else. */
+/* Checked first, since most libraries report a lack of descriptors as another error. */
 static bool has_descriptors(const struct config *config, struct fault *fault)
 {
     struct descriptors wanted = mailbox_descriptors(config);
@@ -103,7 +103,7 @@ static bool open_renewed(const struct config *config, const struct login *login,
     return open_once(config, login, other, ret, fault);
 }
 
-/* Whether it was this account that the server refused: not for trouble of its own, nor for what would be the same for all. */
+/* Whether the server refused this account: not because of trouble of its own, nor for a reason that concerns all accounts. */
 static bool is_refused(const struct imap *imap)
 {
     const struct imap_reply *reply = &imap->reply;
@@ -111,7 +111,7 @@ static bool is_refused(const struct imap *imap)
            strcmp(reply->code, "SERVERBUG") != 0 && strcmp(reply->code, "PRIVACYREQUIRED") != 0;
 }
 
-/* No session was opened. imap: NULL if it was not tried, for there is no password. */
+/* Sets the fault's code after no session was opened. imap: NULL if none was tried, since there is no password. */
 static void set_code(const struct imap *imap, bool late, struct fault *fault)
 {
     if (imap != NULL && imap->crowded && strcmp(imap->reply.code, "UNAVAILABLE") != 0)

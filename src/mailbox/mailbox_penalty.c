@@ -6,8 +6,8 @@
 
 #include "mailbox/mailbox_session.h"
 
-/* Accounts that nobody has. Dovecot opens a session for the first, or refuses it without counting that, where it does not look
- * accounts up before the login; it forbids the second's name (auth_username_chars). */
+/* Accounts that do not exist. If Dovecot does not look accounts up before the login, it opens a session for the first, or refuses
+ * it without counting. It forbids a character of the second (auth_username_chars). */
 static const char *const nobodies[] = {"oncedrop-probe", "oncedrop/probe"};
 
 /* Logs in and out again. Returns whether it was refused by a NO; *ret_ms: how long that took; -1: no session was opened. */

@@ -20,12 +20,12 @@ struct hash {
 struct message_digest {
     struct hash hash;
     struct hash before; /* the state before a name that may still be left out; sha256 is NULL if there is none */
-    struct hash solid;  /* the state before the white space that is last so far in a field; likewise */
+    struct hash solid;  /* the state before the white space that ends a field so far; likewise */
     const char *const *ignore;
     struct message_scan scan;
     bool in_field;
-    bool line_ended;     /* a line of the field: if another one continues it, this is a fold, ... */
-    bool folded;         /* ... behind which there were only blanks so far */
+    bool line_ended;     /* a line of the field has ended; a continuation line makes this a fold */
+    bool folded;         /* since a fold, there were only blanks */
     bool left_out;       /* whether to leave out the field of the current line */
     size_t held, room;   /* of the current name: bytes known; not hashed unless `before` is set */
     unsigned char *name; /* [room]: as long as the longest name to compare with */

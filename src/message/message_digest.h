@@ -5,11 +5,10 @@
  * held back.
  *
  * Unfolded: in the value of a field, a line end before a blank counts as one blank, with all white space around it. RFC
- * 5322, 2.2.3, removes the line end alone; but relays that fold anew put a tab for a blank (Sendmail, Exchange), indent,
- * or add a line end to the blank that is there. So two messages with one Message-ID and one body are the same if their
- * fields differ only in the amount of white space at a line end, which no reader sees. White space elsewhere counts byte
- * by byte. A field with two blanks in a row that a relay folds there counts as another one: that errs towards a second
- * copy, never towards a lost one. */
+ * 5322, 2.2.3, removes the line end alone. But relays that change the folding replace a blank by a tab (Sendmail,
+ * Exchange), indent, or insert a line end beside a blank. So fields that differ only in the white space at a line end, which
+ * no reader sees, are the same. White space elsewhere counts byte by byte. If a relay folds a field at two blanks in a row,
+ * the field therefore counts as another one: that may store a second copy, but loses none. */
 #ifndef ONCEDROP_MESSAGE_DIGEST_H
 #define ONCEDROP_MESSAGE_DIGEST_H
 

@@ -174,8 +174,8 @@ void replay_output_waiting(struct replay_output *output, size_t count, int64_t l
         stderr, 2,
         "oncedrop: %s: %zu message%s left, which another delivery claimed: waiting until it has ended or, if it"
         " died, delivery.hold_off is over, for %" PRId64
-        " s at most; to do this later, interrupt it, and run it"
-        " again",
+        " s at most; to do this later, interrupt the command and"
+        " run it again",
         output->setup->command, count, count == 1 ? " is" : "s are", (left_ms + 999) / 1000);
 }
 

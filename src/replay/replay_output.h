@@ -31,7 +31,7 @@ void replay_output_stop(struct replay_output *output, const char *reason);
 /* To be called regularly: updates the progress bar. waiting: messages that other deliveries are making. */
 void replay_output_progress(struct replay_output *output, size_t waiting);
 
-/* Says that only these messages are left, that they wait for other deliveries, and how much longer they will at most. */
+/* Prints that only this many messages are left, that they wait for other deliveries, and for how long at most. */
 void replay_output_waiting(struct replay_output *output, size_t count, int64_t left_ms);
 
 size_t replay_output_count(const struct replay_output *output, enum replay_count count) OD_MUST;

@@ -268,7 +268,7 @@ static void handle_death(struct run *run, struct item *item, int status)
     give_up(run, item, reason);
 }
 
-/* Only messages are left that wait for other deliveries, or for what may still be stored after one that died. */
+/* Says, once, that all messages that are left wait for other deliveries, or for the hold-off after one that died. */
 static void say_waiting(struct run *run)
 {
     int64_t since_ms = 0;

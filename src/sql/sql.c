@@ -21,7 +21,7 @@ struct sql {
     struct sql_added *added; /* [added_size]: the step of each mark */
     size_t added_size;
     size_t logged; /* for the debug log: the results before this mark are in it */
-    bool failed;   /* likewise: that a step of the batch failed is in it */
+    bool failed;   /* for the debug log: that a step of the batch failed is in it */
 };
 
 struct sql *sql_open(const struct config *config, const char *application, struct fault *fault)
@@ -108,7 +108,7 @@ static const char *step_name(const struct sql *sql, size_t mark)
     return step != SQL_STEPS ? sql->engine->steps[step].name : "route.account_query";
 }
 
-/* The fault is set only once for a batch. */
+/* Logs only the first failure of a batch: the fault is set only once. */
 static void log_failure(struct sql *sql, const char *name, const struct fault *fault)
 {
     if (!sql->failed)
@@ -116,8 +116,8 @@ static void log_failure(struct sql *sql, const char *name, const struct fault *f
     sql->failed = true;
 }
 
-/* The result of the step with this mark, and that those before it are done. succeeded: else there is a fault. rows: NULL if they are
- * not used. started_us: when the result was asked for. */
+/* Logs the result of the step with this mark, and that the steps before it are done. If it did not succeed, there is a fault.
+ * rows: NULL if they are not used. started_us: when the result was asked for. */
 static void log_result(struct sql *sql, size_t mark, bool succeeded, const struct sql_rows *rows, int64_t started_us,
                        const struct fault *fault)
 {

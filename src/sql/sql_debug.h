@@ -22,13 +22,13 @@ void sql_debug_added_text(const struct sql_value *value);
  *
  * name    of the step
  * rows    NULL: it succeeded, and its rows are not used
- * us    how long the process waited for it, or executed it, in microseconds; -1: not known */
+ * us      how long the process waited for it, or executed it, in microseconds; -1: not known */
 void sql_debug_result(const char *name, const struct sql_rows *rows, int64_t us);
 
 /* A step, or one before it in the batch, failed. */
 void sql_debug_failed(const char *name, const struct fault *fault);
 
-/* A clock for that, in microseconds. */
+/* The clock for `us` of sql_debug_result. */
 int64_t sql_debug_now_us(void) OD_MUST;
 
 #endif

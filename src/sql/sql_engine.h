@@ -12,7 +12,7 @@
 struct sql_step_text {
     const char *name;
     unsigned takes;    /* number of values */
-    const char *names; /* of the values, between blanks; with ":content" if it is content of a message */
+    const char *names; /* of the values, separated by blanks; ":content" marks content of a message */
     const char *gives; /* for each column: t a truth, n a number, j JSON, b bytes, - as the value is */
     const char *text;  /* NULL: one that only others have (steps.awk) */
 };

@@ -13,7 +13,7 @@
 #include "sql/sql_engine.h"
 #include "sql/sql_text.h"
 
-/* Those that SQLite has, by their names and sizes. */
+/* The files that SQLite opens for a ledger. */
 enum lite_which { LITE_LEDGER, LITE_LOG, LITE_INDEX, LITE_FILES };
 
 struct lite_files {
@@ -21,7 +21,7 @@ struct lite_files {
         int64_t device, node; /* node 0: there is none */
         int64_t size;
     } file[LITE_FILES];
-    int64_t written_ns; /* when the ledger's was, since 1970 */
+    int64_t written_ns; /* when the ledger itself was, since 1970 */
 };
 
 struct sql_session {
@@ -38,7 +38,7 @@ struct sql_session {
     bool lost;                      /* what is on the disk is not known: not to be used any more */
     uint64_t transactions;          /* that could write, so far */
     int log_pages;                  /* pages in the write-ahead log after the last COMMIT */
-    struct lite_files files;        /* that are open, as they were when they were last looked at */
+    struct lite_files files;        /* the open files, as they were when last looked at */
     bool joined;                    /* counts as a session of this process */
     struct lite_accounts *accounts; /* NULL: route.account_file is not set */
 };
@@ -116,34 +116,35 @@ struct sql_rows *lite_run(struct sql_session *lite, sqlite3_stmt *statement, con
 /* Binds the values to the parameters $1 ... that the statement has. */
 bool lite_bind(sqlite3_stmt *statement, size_t count, const struct sql_value *values) OD_MUST;
 
-/* lite_files.c: whether the files are still those that everybody has. lock_file: the open file of locks, which has a record of
- * them. Who changes that has the writer's lock. */
+/* lite_files.c: whether all sessions have the same files. lock_file: the open lock file, which has a record of them. Changing the
+ * record requires the writer's lock. */
 
-/* In a fault's text. */
+/* Part of a fault's text, by which lite_remedy.c recognises it. */
 #define LITE_REPLACED "was replaced, or written by another program"
 
-/* What is there now. */
+/* Finds the files that are there now. */
 void lite_files_see(const char *path, struct lite_files *ret);
 
-/* Whether files that were there are still there, and none was cut. */
+/* Whether these are still the same files, and none was cut. */
 bool lite_files_same(const struct lite_files *was, const struct lite_files *now) OD_MUST;
 
-/* Whether those that are there now are the recorded ones: then they can be opened without a lock. */
+/* Whether the files that are there now are the recorded ones; then they can be opened without a lock. */
 bool lite_files_recorded(const char *path, int lock_file, struct lite_files *ret) OD_MUST;
 
-/* With the writer's lock, before others than the recorded ones are opened: removes an index that is not of this log. False
- * with the fault set: a file and a log that do not fit stay as they are. */
+/* To be called with the writer's lock, before files are opened that are not the recorded ones. Removes an index that belongs to
+ * another log. False with the fault set if the ledger does not match its log: both stay as they are. */
 bool lite_files_prepare(struct sql_session *lite, int lock_file, struct fault *fault) OD_MUST;
 
-/* Records what is there now; forgets what is recorded, until then, as the file is about to change. False if it cannot. */
+/* Records the files that are there now. Before a checkpoint changes the ledger, the record is cleared; false if that fails. */
 void lite_files_record(const char *path, int lock_file);
 bool lite_files_forget(int lock_file) OD_MUST;
 
-/* The session has opened the files; false if those that are there are not those of before. */
+/* To be called when the session has opened the files; false if the files that are there now are not those of `before`. */
 bool lite_files_join(struct sql_session *lite, const struct lite_files *before) OD_MUST;
 void lite_files_leave(struct sql_session *lite);
 
-/* With the writer's lock, before the session writes. If not, the session is lost, and the fault set. */
+/* To be called with the writer's lock, before the session writes. False with the fault set if the files are not those that the
+ * session opened, or not the recorded ones: then the session is lost. */
 bool lite_files_in_place(struct sql_session *lite, int lock_file, struct fault *fault) OD_MUST;
 
 /* lite_lock.c: bytes of the lock file, which lies beside the ledger and is opened once in a process: closing it would drop
@@ -152,7 +153,7 @@ bool lite_files_in_place(struct sql_session *lite, int lock_file, struct fault *
 /* Opens it, if this process has not; false with the fault set. */
 bool lite_lock_open(const char *path, struct fault *fault) OD_MUST;
 
-/* The file, once it is open. */
+/* The open lock file. */
 int lite_lock_file(void) OD_MUST;
 
 /* Waits for the writer's lock, to open files; nothing to do if another session of this process has it. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
- * Whether the files that a session has are those of everybody. Of two that have different indexes of one log, neither sees
- * what the other commits, and both write it to the same place. So the file of locks has a record of the files in use: who
- * opens others makes them known in it, with the writer's lock, and who has others does not write any more. */
+ * Makes sure that all sessions have the same files. Two sessions with different indexes of one log do not see each other's
+ * commits, and write them to the same place. So the lock file has a record of the files in use. A session that opens other files
+ * records them, with the writer's lock. A session whose files are not the recorded ones writes nothing more. */
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
@@ -12,26 +12,26 @@
 #include "base/log.h"
 #include "sqlite/lite.h"
 
-#define BOOT 36         /* characters of a boot's id */
-#define MAKING_MS 50    /* how long that may take a process that was scheduled away */
+#define BOOT 36         /* characters of a boot_id */
+#define MAKING_MS 50    /* for SQLite to make an index of full size */
 #define INDEX_MIN 32768 /* bytes; SQLite never has a smaller one in use (sqlite.org/walformat.html) */
 
 static const char *const ends[LITE_FILES] = {[LITE_LEDGER] = "", [LITE_LOG] = "-wal", [LITE_INDEX] = "-shm"};
 
-/* The contents of the file of locks. It counts until the next boot, which ends all sessions and may have undone the last
- * writes; and only in the file that it was made for, so that a copy of all files is not taken for them. */
+/* The contents of the lock file. The record is valid until the next boot, which ends all sessions and may have undone the last
+ * writes. It is valid only in the lock file for which it was made, so not in a copy of all four files. */
 struct record {
-    int64_t known;       /* 0: a checkpoint is under way, or was broken off */
-    char boot[BOOT + 1]; /* during which it was made */
+    int64_t known;       /* 0: a checkpoint is under way, or was interrupted */
+    char boot[BOOT + 1]; /* the boot during which it was made */
     int64_t lock_node;
     struct lite_files files;
 };
 
-/* Of this process, whose sessions share one index, whatever their number (sqlite3.c: unixShmNode). */
+/* All sessions of this process share one index (sqlite3.c: unixShmNode), so they must have the same files. */
 static size_t sessions;
 static struct lite_files ours;
 
-/* The same in all processes until the next boot; "": a service may not be allowed to know it. */
+/* Returns the boot_id, the same in all processes until the next boot; "": this process may not read it. */
 static const char *boot(void)
 {
     static char id[BOOT + 1];
@@ -49,14 +49,14 @@ static int64_t node_of(int file)
     return fstat(file, &status) == 0 ? (int64_t)status.st_ino : 0;
 }
 
-/* Whether there is one that counts. */
+/* Whether there is a valid record. */
 static bool read_record(int lock_file, struct record *ret)
 {
     return pread(lock_file, ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret) && ret->lock_node == node_of(lock_file) &&
            ret->boot[0] != '\0' && (boot()[0] == '\0' || memcmp(ret->boot, boot(), sizeof(ret->boot)) == 0);
 }
 
-/* files: NULL: not known. */
+/* files: NULL: clears the record. */
 static bool write_record(int lock_file, const struct lite_files *files)
 {
     struct record record;
@@ -71,14 +71,14 @@ static bool write_record(int lock_file, const struct lite_files *files)
     return pwrite(lock_file, &record, sizeof(record), 0) == (ssize_t)sizeof(record);
 }
 
-/* The recorded files; false: not known. */
+/* Reads the recorded files; false: there are none. */
 static bool recorded_files(int lock_file, struct lite_files *ret)
 {
     struct record record;
     if (!read_record(lock_file, &record) || record.known == 0)
         return false;
     *ret = record.files;
-    ret->file[LITE_INDEX].size = 0; /* the first who opens it makes it anew, as small as may be */
+    ret->file[LITE_INDEX].size = 0; /* the first session to open it creates it again, with the least size */
     return true;
 }
 
@@ -100,7 +100,7 @@ void lite_files_see(const char *path, struct lite_files *ret)
     }
 }
 
-/* The first that is another one now, is missing, or was cut; log and index only grow. LITE_FILES: none. */
+/* The first file that was replaced, removed or cut; log and index only grow. LITE_FILES: none. */
 static enum lite_which first_changed(const struct lite_files *was, const struct lite_files *now)
 {
     enum lite_which which = LITE_LEDGER;
@@ -112,7 +112,7 @@ static enum lite_which first_changed(const struct lite_files *was, const struct 
     return which;
 }
 
-/* Only a checkpoint writes into the file itself. */
+/* Whether the ledger itself was written, which only a checkpoint does. */
 static bool is_written(const struct lite_files *was, const struct lite_files *now)
 {
     return was->written_ns != now->written_ns || was->file[LITE_LEDGER].size != now->file[LITE_LEDGER].size;
@@ -132,8 +132,8 @@ bool lite_files_recorded(const char *path, int lock_file, struct lite_files *ret
     return same;
 }
 
-/* Always false. The next session to open the files makes the index anew, unless other sessions have done so: then the record is of
- * the files that are there, with another index than this session's. */
+/* Makes the session lost. The next session to open the files makes the index anew, unless another session has done so: then the
+ * record is of the files that are there, with another index than this session's. Returns false. */
 static bool declare_lost(struct sql_session *lite, int lock_file, const struct lite_files *now, const char *end,
                          const char *what, struct fault *fault)
 {
@@ -158,14 +158,14 @@ bool lite_files_in_place(struct sql_session *lite, int lock_file, struct fault *
     if (changed < LITE_FILES)
         return declare_lost(lite, lock_file, &now, ends[changed], "was moved, replaced, cut or removed", fault);
     if (known && is_written(&record, &now))
-        return declare_lost(lite, lock_file, &now, "", "was replaced, or written by another program,", fault);
+        return declare_lost(lite, lock_file, &now, "", LITE_REPLACED, fault);
     if (!known)
-        (void)write_record(lock_file, &now); /* a checkpoint was broken off */
+        (void)write_record(lock_file, &now); /* a checkpoint was interrupted */
     lite->files = now;
     return true;
 }
 
-/* The index, which is of others' log. */
+/* Removes the index, which belongs to another log. */
 static bool remove_index(const char *path, struct fault *fault)
 {
     char *name OD_CLEANUP(base_free) = base_printf("%s%s", path, ends[LITE_INDEX]);
@@ -192,10 +192,10 @@ bool lite_files_prepare(struct sql_session *lite, int lock_file, struct fault *f
         return fault_set(fault, "database: files of %s were moved, replaced, cut or removed while they were in use",
                          lite->path);
     if (known && has_log && is_written(&record, &now))
-        return fault_set(fault, "database: %s " LITE_REPLACED ": %s-wal, which is of the file before, does not fit it",
-                         lite->path, lite->path);
+        return fault_set(fault, "database: %s " LITE_REPLACED ": %s-wal belongs to the previous file", lite->path,
+                         lite->path);
     if (has_index && now.file[LITE_LOG].node == 0)
-        log_warning("database: %s-wal was removed: what it had, and the file has not, is lost", lite->path);
+        log_warning("database: %s-wal was removed: what was only in it is lost", lite->path);
     bool fits = known ? lite_files_same(&record, &now) && !is_written(&record, &now) : now.file[LITE_LOG].node != 0;
     return fits || !has_index || remove_index(lite->path, fault);
 }
@@ -204,7 +204,7 @@ void lite_files_record(const char *path, int lock_file)
 {
     struct lite_files now;
     lite_files_see(path, &now);
-    (void)write_record(lock_file, &now); /* without it others take the lock to open the files */
+    (void)write_record(lock_file, &now); /* if this fails, others need the lock to open the files */
 }
 
 bool lite_files_forget(int lock_file)

@@ -163,9 +163,9 @@ static void disconnect(struct sql_session *lite)
     lite->lost = false;
 }
 
-/* Opens files that are not recorded, and records them: what SQLite creates is known for certain once it is opened again.
- * With the writer's lock: a session that writes just now may have other files, and the index made here must have all that it
- * commits. */
+/* Opens files that are not recorded, and records them. If SQLite creates some, opens them again, to be certain which they are.
+ * Must have the writer's lock: a session that is writing may have other files, and an index that is made here must include all
+ * that it commits. */
 static bool open_anew(struct sql_session *lite, struct fault *fault)
 {
     struct lite_files before;
@@ -234,7 +234,7 @@ static bool refuse_directory(const struct config *config, struct fault *fault)
                      config->service.user, directory);
 }
 
-/* With the writer's lock: this may make an index. */
+/* Must have the writer's lock, since this may create an index. */
 static bool begin_log(struct sql_session *lite, struct fault *fault)
 {
     if (!lite_files_prepare(lite, lite_lock_file(), fault))

@@ -105,7 +105,8 @@ static struct lease *find_lease(uint64_t key)
 bool database_take_lease(uint64_t key, uint64_t owner, int64_t us)
 {
     struct lease *lease = find_lease(key);
-    if (lease != NULL && lease->owner != owner && lease->expires > database_clock() && lease->taken <= database_clock() + us)
+    if (lease != NULL && lease->owner != owner && lease->expires > database_clock() &&
+        lease->taken <= database_clock() + us)
         return false;
     if (lease == NULL && lease_count == SESSIONS)
         abort();

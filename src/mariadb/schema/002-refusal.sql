@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS refusal (
     wait_ms    BIGINT NOT NULL COMMENT 'For how long after that the account is not tried, in milliseconds',
     reason     VARCHAR(1000) NOT NULL COMMENT 'What the server said'
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
-  COMMENT 'Accounts whose login an IMAP server refused, so that not each message for them is another refused login';
+  COMMENT 'Accounts whose login an IMAP server refused, so that they are not tried with each message';
 
 EXECUTE IMMEDIATE 'BEGIN NOT ATOMIC
     DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;

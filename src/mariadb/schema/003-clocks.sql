@@ -4,7 +4,7 @@
 ALTER TABLE copy
     ADD COLUMN IF NOT EXISTS boot BIGINT COMMENT 'Number of that run of the machine that claimed it, from its boot_id; NULL: unknown',
     ADD COLUMN IF NOT EXISTS boot_us BIGINT COMMENT 'By how many microseconds the clock of the database was ahead of CLOCK_BOOTTIME of that machine at the claim',
-    ADD COLUMN IF NOT EXISTS host_us BIGINT COMMENT 'The same of the wall clock of the host that claimed it';
+    ADD COLUMN IF NOT EXISTS host_us BIGINT COMMENT 'By how many microseconds the clock of the database was ahead of the wall clock of that host at the claim';
 
 EXECUTE IMMEDIATE 'BEGIN NOT ATOMIC
     DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;

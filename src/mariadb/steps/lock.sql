@@ -54,8 +54,9 @@ SELECT TRUE FROM slot WHERE slot = :key FOR UPDATE
 -- gives: session user process ours:truth
 SELECT '', '', 0, FALSE FROM DUAL WHERE FALSE
 
--- try_lease: takes the lease if it is free, has expired, or is this owner's; or if it is from the future, made while the
--- clock was ahead. Columns are assigned from left to right: the first decides, and the others follow it. Whoever takes or ends it just now commits at once
+-- try_lease: takes the lease if it is free, has expired, is this owner's, or was taken in the future, while the clock was ahead.
+-- Columns are assigned from left to right: the first decides, and the others follow it. A session that takes or ends the lease just
+-- now commits at once
 -- takes: key owner lasts_ms host pid session wait_ms
 -- gives: granted:truth
 SET STATEMENT innodb_lock_wait_timeout = 1 FOR

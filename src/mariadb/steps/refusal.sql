@@ -3,16 +3,16 @@
 -- gives: id refusals age_ms wait_ms reason
 SELECT id, refusals, @age_ms(refused_at)@, wait_ms, reason FROM refusal WHERE id IN (:ids) AND refusals > 0
 
--- refusal_record: one more
+-- refusal_record: records another refusal
 -- takes: id server account refusals wait_ms reason
 INSERT INTO refusal (id, server, account, refusals, refused_at, wait_ms, reason)
 VALUES (:id, :server, :account, :refusals, @now@, :wait_ms, :reason)
 ON DUPLICATE KEY UPDATE refusals = VALUES(refusals), refused_at = VALUES(refused_at), wait_ms = VALUES(wait_ms),
 reason = VALUES(reason)
 
--- refusal_forget: the login succeeded. purge deletes the row, since a delivery deletes nothing
+-- refusal_forget: records that the login succeeded. Deliveries may not delete rows, so purge does
 -- takes: id
 UPDATE refusal SET refusals = 0 WHERE id = :id
 
--- delete_refusals: those that do not count any more
+-- delete_refusals: deletes those that do not count any more
 DELETE FROM refusal WHERE refused_at < @ago(86400000)@

@@ -1,5 +1,5 @@
--- server_read: what is known about an IMAP server, and whether it is time to look again. What was found good is valid for
--- honoured_ms, what was not for refused_ms; what was found in the future, when a clock was ahead, is not
+-- server_read: what is known about an IMAP server, and whether it is time to look again. A good result is valid for
+-- honoured_ms, a bad one for refused_ms, and one from the future, when a clock was ahead, is not valid
 -- takes: server honoured_ms refused_ms
 -- gives: honoured:truth look:truth
 SELECT honoured,

@@ -22,15 +22,14 @@ TIMESTAMPADD(MICROSECOND, {}, '1970-01-01')
 -- word of_seconds: the time so many seconds since 1970
 TIMESTAMPADD(SECOND, {}, '1970-01-01')
 
--- word present: the earliest that it may be, in microseconds since 1970: of the clocks that the claim of a copy c can be
--- compared with, the one that moved least since: the database's; CLOCK_BOOTTIME of the machine that made the claim, if it is
--- this one (since its start, if it was started again); the wall clocks of the hosts, unless they differ by so much that the
--- claim would be from the future
+-- word present: the present in microseconds since 1970, by the clock that moved least since copy c was claimed. Compared are the
+-- database's clock; CLOCK_BOOTTIME, if this is the machine that made the claim (time since boot, if it was rebooted); the wall
+-- clocks of the hosts. A clock by which the claim is in the future does not count
 least(@us(@now@)@,
 CASE WHEN c.boot = :boot AND c.boot_us + :running_us >= @us(c.attempt_at)@
 THEN c.boot_us + :running_us
 WHEN c.boot <> :boot AND c.host = :host THEN @us(c.attempt_at)@ + :running_us ELSE @us(@now@)@ END,
 CASE WHEN c.host_us + :wall_us >= @us(c.attempt_at)@ THEN c.host_us + :wall_us ELSE @us(@now@)@ END)
 
--- word claim_age_ms: milliseconds since a copy c was claimed, at least
+-- word claim_age_ms: milliseconds since copy c was claimed, at least
 ((@present@ - @us(c.attempt_at)@) DIV 1000)

@@ -9,7 +9,7 @@ CREATE TABLE @schema@.refusal (
     wait_ms    bigint NOT NULL,
     reason     text NOT NULL
 );
-COMMENT ON TABLE @schema@.refusal IS 'Accounts whose login an IMAP server refused, so that not each message for them is another refused login; purge deletes rows after a day';
+COMMENT ON TABLE @schema@.refusal IS 'Accounts whose login an IMAP server refused, so that they are not tried with each message; purge deletes rows after a day';
 COMMENT ON COLUMN @schema@.refusal.id IS 'A hash of server and account';
 COMMENT ON COLUMN @schema@.refusal.server IS 'Host and port, or path, the user that logs in, and 16 bits of a hash of the password in imap.password_file';
 COMMENT ON COLUMN @schema@.refusal.account IS 'IMAP account';

@@ -3,10 +3,10 @@
 ALTER TABLE @schema@.copy ADD COLUMN boot bigint, ADD COLUMN boot_us bigint, ADD COLUMN host_us bigint;
 COMMENT ON COLUMN @schema@.copy.boot IS 'Number of that run of the machine that claimed it, from its boot_id; NULL: unknown';
 COMMENT ON COLUMN @schema@.copy.boot_us IS 'By how many microseconds the database''s clock was ahead of CLOCK_BOOTTIME of that machine at the claim';
-COMMENT ON COLUMN @schema@.copy.host_us IS 'The same of the wall clock of the host that claimed it';
+COMMENT ON COLUMN @schema@.copy.host_us IS 'By how many microseconds the database''s clock was ahead of the wall clock of that host at the claim';
 COMMENT ON COLUMN @schema@.lease.taken_at IS 'When it was taken, or prolonged, by the database''s clock';
 
--- first_at: when it is in the future, as the clock was ahead.
+-- UPDATE of first_at: for step end_ahead, if it is in the future.
 DO $$
 DECLARE
     grantee text;

@@ -44,8 +44,8 @@ SELECT true FROM @schema@.slot WHERE slot = :key FOR UPDATE
 -- gives: session user process ours:truth
 @holder(l.locktype = 'transactionid' AND l.transactionid = (SELECT xmax FROM @schema@.slot WHERE slot = :key))@
 
--- try_lease: takes the lease if it is free, has expired, or is this owner's; or if it was made while the clock was ahead by
--- more than a lease. Clocks of hosts, and the starts of two statements, differ by less
+-- try_lease: takes the lease if it is free, has expired, is this owner's, or was taken while the clock was ahead by more than
+-- a lease. The clocks of hosts, and the starts of two statements, differ by less
 -- takes: key owner lasts_ms host pid session wait_ms
 -- gives: granted:truth
 INSERT INTO @schema@.lease AS l (key, owner, expires_at, host, pid, session)

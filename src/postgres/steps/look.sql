@@ -5,8 +5,8 @@ SELECT a.lock_method, extract(epoch FROM m.received_at)::bigint FROM @schema@.ag
 LEFT JOIN @schema@.message m ON m.identity = :identity AND m.digest = :digest
 
 -- look_variants: a row of each kind if other content with this identity has a Sent copy in this mailbox, or one that may still be
--- stored. That includes one that was given up while its APPEND was in doubt. waits: but by the database's clock its hold-off
--- is over, so that whoever claimed it may have left it to others: nobody will make sure of it
+-- stored. That includes one that was abandoned while its APPEND was in doubt. waits: its hold-off is over by the database's clock,
+-- though not by every clock, so its delivery may have left it to others: perhaps no delivery is responsible for it any more
 -- takes: identity digest account mailbox hold_off_ms host boot running_us wall_us
 -- gives: under_way:truth ahead:truth waits:truth
 SELECT DISTINCT c.state <> 'stored', c.state <> 'stored' AND c.attempt_at > @now@,
@@ -33,8 +33,8 @@ WHERE m.identity = :identity AND m.digest = :digest AND c.account = ANY (:accoun
 -- word ahead_us: by how many microseconds a moment is in the future
 greatest(@us({})@ - @us(@now@)@, 0)
 
--- end_ahead: gives the claims from the future, of a message and its variants or of all, the present as their time, so that
--- their hold-off ends one hold-off from now. By the other clocks they are as old as before
+-- end_ahead: gives claims whose time is in the future the present time, so that their hold-off ends one hold-off from now. With
+-- identity: those of a message and its variants; without: all. By the other clocks their age stays the same
 -- takes: identity
 UPDATE @schema@.copy c SET attempt_at = least(c.attempt_at, @now@), first_at = least(c.first_at, @now@),
 boot_us = c.boot_us - @ahead_us(c.attempt_at)@, host_us = c.host_us - @ahead_us(c.attempt_at)@

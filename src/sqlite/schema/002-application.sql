@@ -1,5 +1,5 @@
--- oncedrop's ledger in SQLite, version 2: the views for applications, with the columns that they have in the other engines. Moments
--- are texts in UTC, such as 2026-11-27 09:30:00.000000, which date functions read, and which can be compared as they are; lists
+-- oncedrop's ledger in SQLite, version 2: the views for applications, with the columns that they have in the other engines. Times
+-- are texts in UTC, such as 2026-11-27 09:30:00.000000, which date functions accept, and which can be compared as they are. Lists
 -- are JSON.
 
 -- Deliveries to the sender itself, apart from extensions of the addresses; a local recipient has no domain.
@@ -17,7 +17,7 @@ CREATE VIEW @schema@.delivery_to_sender AS
     )
     SELECT id FROM plain WHERE recipient IN (sender, substr(sender, 1, instr(sender || '@', '@') - 1));
 
--- What both views show. is_sent: a Sent copy, of our making or by sender_bcc_maps.
+-- What both views show. is_sent: a Sent copy, made by oncedrop or by sender_bcc_maps.
 CREATE VIEW @schema@.stored_copy AS
     SELECT c.account, c.mailbox, c.uidvalidity, c.uid, m.id AS message, m.message_id,
            coalesce(json_extract(m."references", '$[0]'), m.in_reply_to, m.message_id) AS thread, m.in_reply_to, m."references",
