@@ -186,7 +186,7 @@ class Bench:
                     count[process] += 1
                     if process == sender:
                         return death.Point("recvfrom", count[process])
-        raise RuntimeError("no APPEND in the trace")
+        raise LookupError("no APPEND in the trace")
 
 
 def finish(bench, case, first):
