@@ -90,7 +90,7 @@ static const char *command_of(char **argv)
 
 /* Says that the full program cannot be executed, in a way that defers mail unless a person typed the command. Returns the exit
  * status. */
-static int refuse(const char *command, const char *path, const char *why)
+static int cannot_execute(const char *command, const char *path, const char *why)
 {
     char *line OD_CLEANUP(base_free) = base_printf("cannot execute %s: %s", path, why);
     if (output_is_typed()) {
@@ -116,11 +116,11 @@ static int execute_program(char **argv)
     find_program(path);
     if (elf_file_is_complete(path) || errno == EACCES) {
         if (mail && !front_libraries_suffice(path, &fault))
-            return refuse(command, path, fault.text);
+            return cannot_execute(command, path, fault.text);
         execv(path, argv);
     }
     fault_set(&fault, "%s; install it again, by `make install' or Debian's package oncedrop", strerror(errno));
-    return refuse(command, path, fault.text);
+    return cannot_execute(command, path, fault.text);
 }
 
 /* Gives the message to the full program. */
