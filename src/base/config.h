@@ -40,7 +40,8 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
 
 /* What may change while the configuration is in use: config_renew_password. */
 struct config_password {
-    char *text; /* "": none */
+    char *text;         /* "": none */
+    int64_t written_ns; /* when the file was, since 1970; 0: unknown */
 };
 
 /* Strings are never NULL ("" when empty) and belong to the struct; times are milliseconds, sizes bytes. */

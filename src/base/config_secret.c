@@ -6,6 +6,7 @@
 #include <glib.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/private.h"
@@ -48,11 +49,15 @@ bool config_renew_password(const struct config *config, struct fault *fault)
     const char *file = config->imap.password_file;
     if (*config->imap.command || !*file)
         return true;
+    struct stat status; /* of before: a file that is written meanwhile is read again */
+    int64_t written_ns = stat(file, &status) == 0 ? (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec
+                                                  : 0;
     char *line = private_line(file, fault);
     if (line == NULL)
         return false;
     base_free_secret(&config->imap.password->text);
     config->imap.password->text = line;
+    config->imap.password->written_ns = written_ns;
     return true;
 }
 

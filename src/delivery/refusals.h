@@ -10,8 +10,8 @@
  *
  * - The wait is at most REFUSALS_DOUBT_MS, unless this process has opened another session with this server within that time.
  *   Otherwise the password that opens all accounts may be wrong, and they must be tried soon after it is corrected.
- * - A new password in imap.password_file ends it: the record's name contains four bits of the password's hash, too few to guess
- *   the password by. One change in sixteen goes unnoticed.
+ * - A new password in imap.password_file ends it: the record's name contains the time when the file was written. So hosts whose
+ *   files were written at different times have a record each.
  * - An uncertain refusal counts from the second on, and the wait is at most REFUSALS_DOUBT_MS. The server may have had trouble
  *   (MAILBOX_CROWDED: it closed the connection, or answered [UNAVAILABLE], as Dovecot also does for accounts that do not exist).
  *   Or imap.password_command may print another password or token by then.

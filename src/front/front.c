@@ -16,6 +16,7 @@
 #include "base/deadline.h"
 #include "base/elf_file.h"
 #include "base/output.h"
+#include "front/front_libraries.h"
 #include "front/front_message.h"
 #include "front/front_request.h"
 #include "front/front_service.h"
@@ -26,6 +27,7 @@
 
 _Static_assert(READ_MS + FRONT_TURN_MS + FRONT_HAND_OVER_MS + FRONT_REPLY_MS <= CONFIG_FRONT_MS,
                "Postfix's limit is checked for this");
+_Static_assert(FRONT_LIBRARIES_MS <= FRONT_REPLY_MS, "nothing is executed after a wait for a reply");
 
 /* On the deadline, or a signal that asks us to end. */
 static void defer_by_signal(int signal)
@@ -74,8 +76,8 @@ static void find_program(char path[PATH_MAX])
     strcpy(path, INSTALLED);
 }
 
-/* Whether the command is `lmtp`. Options may precede it: -v, and -c and -o with their values. */
-static bool is_lmtp(char **argv)
+/* The command, "" if there is none. Options may precede it: -v, and -c and -o with their values. */
+static const char *command_of(char **argv)
 {
     size_t at = argv[0] != NULL ? 1 : 0;
     for (; argv[at] != NULL && argv[at][0] == '-'; at++) {
@@ -83,29 +85,42 @@ static bool is_lmtp(char **argv)
         if (takes != NULL && takes[1] == '\0' && argv[at + 1] != NULL)
             at++;
     }
-    return argv[at] != NULL && strcmp(argv[at], "lmtp") == 0;
+    return argv[at] != NULL ? argv[at] : "";
 }
 
-/* Replaces this process with the full program, which gets the same arguments, environment and descriptors. Returns only if it
- * cannot be executed: then says so, in a way that defers mail unless a person typed the command, and returns the exit status.
- * Does not execute a program that was cut short, which would die without a message. If the program may not be read, execve(2)
- * decides. */
-static int execute_program(char **argv)
+/* Says that the full program cannot be executed, in a way that defers mail unless a person typed the command. Returns the exit
+ * status. */
+static int cannot_execute(const char *command, const char *path, const char *why)
 {
-    char path[PATH_MAX];
-    find_program(path);
-    if (elf_file_is_complete(path) || errno == EACCES)
-        execv(path, argv);
-    char *line OD_CLEANUP(base_free) =
-        base_printf("cannot execute %s: %m; install it again, by `make install' or Debian's package oncedrop", path);
+    char *line OD_CLEANUP(base_free) = base_printf("cannot execute %s: %s", path, why);
     if (output_is_typed()) {
         fprintf(stderr, "oncedrop: %s\n", line);
         return EX_UNAVAILABLE;
     }
     /* the LMTP client reads a greeting; Postfix a status, and a line that begins with a code */
-    char *answer OD_CLEANUP(base_free) = base_printf(is_lmtp(argv) ? "421 4.3.5 %s\r\n" : "4.3.5 %s\n", line);
+    bool lmtp = strcmp(command, "lmtp") == 0;
+    char *answer OD_CLEANUP(base_free) = base_printf(lmtp ? "421 4.3.5 %s\r\n" : "4.3.5 %s\n", line);
     output_give(answer, strlen(answer), EX_TEMPFAIL);
     return EX_TEMPFAIL;
+}
+
+/* Replaces this process with the full program, which gets the same arguments, environment and descriptors. Returns the exit status
+ * if the program cannot be executed. Does not execute a program that was cut short or lacks a library: it would die without a
+ * message, or with a status at which Postfix bounces the mail. If the program may not be read, execve(2) decides. */
+static int execute_program(char **argv)
+{
+    char path[PATH_MAX];
+    struct fault fault;
+    const char *command = command_of(argv);
+    bool mail = strcmp(command, "deliver") == 0 || strcmp(command, "lmtp") == 0;
+    find_program(path);
+    if (elf_file_is_complete(path) || errno == EACCES) {
+        if (mail && !front_libraries_suffice(path, &fault))
+            return cannot_execute(command, path, fault.text);
+        execv(path, argv);
+    }
+    fault_set(&fault, "%s; install it again, by `make install' or Debian's package oncedrop", strerror(errno));
+    return cannot_execute(command, path, fault.text);
 }
 
 /* Gives the message to the full program. */

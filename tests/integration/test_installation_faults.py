@@ -4,11 +4,13 @@ to do, a delivery is deferred, and no process dies by a signal, or with a status
 
 Seen to fail with: an engine that is asked although it is not loaded; modules that are opened after root's rights are given up; files
 that are mapped whatever their size; the program of another installation in place of one that may not be read; a decoder of which
-nothing is said but that it is missing; `lmtp` behind -c answered as a delivery."""
+nothing is said but that it is missing; `lmtp` behind -c answered as a delivery; a program that is executed without a look at its
+libraries; a library that is elsewhere taken for missing."""
 
 import itertools
 import os
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -17,7 +19,7 @@ import pytest
 from lab import embedded as embedded_module, lab as lab_module, user as ordinary
 from lab.lmtp import stored
 from lab.messages import message
-from lab.process import wait_until
+from lab.process import find_program, wait_until
 from lab.service import Service
 
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
@@ -95,11 +97,11 @@ class Installation:
         else:
             FAULTS[fault](self.file)
 
-    def run(self, words, become=()):
+    def run(self, words, become=(), env=None):
         """With the configuration as it is."""
         said = MAIL if words[0] == "deliver" else lmtp(self.account) if words[0] == "lmtp" else b""
         done = subprocess.run([*become, self.path("bin/oncedrop"), "-c", os.path.join(self.site.directory, "embedded.conf"), *words],
-                              input=said, capture_output=True, env=self.site.environment(), cwd="/", timeout=60, check=False)
+                              input=said, capture_output=True, env=self.site.environment(env), cwd="/", timeout=60, check=False)
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
@@ -214,3 +216,91 @@ def test_a_reload_for_which_a_module_is_missing(installation):
     wait_until(lambda: "the old configuration stays in force: cannot load TLS" in service.log(), "it says so", 60)
     assert says(service.log(), installation.file, "absent") and service.workers() == workers
     stored(service.deliver(MAIL, installation.account)[0])
+
+
+# The libraries of the full program: without one, ld.so(8) ends the process with status 127 or by SIGBUS, and no code of ours runs
+
+LIBRARY = re.compile(r"/lib(?:jansson|pcre2-8)\.so\.\d+(?:: file too short; install the library's package again"
+                     r"| is missing or cut short; install its package again|: Permission denied; let user \d+ read it)")
+
+
+def library(installation, name):
+    """Where ld.so(8) finds it."""
+    done = subprocess.run(["ldd", installation.path(PARTS["-main"])], capture_output=True, text=True, check=True)
+    found = re.search(rf"{re.escape(name)}\.so\S* => (/\S+)", done.stdout)
+    if not found:
+        pytest.skip(f"the program does not need {name} here")
+    return os.path.realpath(found[1])
+
+
+def in_place_of(path, other):
+    """For one process, a file that all others see as it is."""
+    before = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"', other, path]
+    if subprocess.run([*before, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("mounts are not possible here")
+    return before
+
+
+def defers(installation, words, why, before=()):
+    status, out, err = installation.run(words, [*before, *ordinary.BECOME])
+    line = re.compile(r"421 4\.3\.5 [^\r\n]+\r\n" if words == ["lmtp"] else r"4\.3\.5 [^\n]+\n")
+    assert status == 75 and line.fullmatch(out), (status, out, err)
+    assert f"{PARTS['-main']}: " in out and why.search(out), out
+    assert installation.site.count(installation.account) == 0
+
+
+def rename(path, old, new):
+    """In a file, the library that it needs or is."""
+    assert len(old) == len(new)
+    with open(path, "r+b") as file:
+        code = file.read()
+        assert b"\0" + old in code
+        file.seek(0)
+        file.write(code.replace(b"\0" + old, b"\0" + new))
+
+
+def delivery(installation):
+    return ["deliver", "-d", installation.account]
+
+
+@pytest.mark.parametrize("way", [delivery, lambda _: ["lmtp"]], ids=["deliver", "lmtp"])
+@pytest.mark.parametrize("fault", ["empty", "cut", "unreadable"])
+@pytest.mark.parametrize("name", ["libjansson", "libpcre2-8"])     # of the program; of one of its libraries
+def test_a_library_that_cannot_be_loaded(installation, name, fault, way):
+    installation.embedded.configuration()
+    path, other = library(installation, name), installation.path("library")
+    shutil.copy(path, other)
+    os.chmod(other, 0o644)
+    FAULTS[fault](other)
+    defers(installation, way(installation), LIBRARY, in_place_of(path, other))
+
+
+@pytest.mark.parametrize("way", [delivery, lambda _: ["lmtp"]], ids=["deliver", "lmtp"])
+def test_a_library_that_is_absent(installation, way):
+    installation.embedded.configuration()
+    rename(installation.path(PARTS["-main"]), b"libjansson.so", b"no-jansson.so")
+    defers(installation, way(installation), re.compile(r"no-jansson\.so\.\d+: [^;]+; install the library's package again"))
+
+
+def test_a_library_that_is_elsewhere(installation):
+    """Where only ld.so(8) finds it."""
+    installation.embedded.configuration()
+    os.mkdir(installation.path("lib"))
+    os.chmod(installation.path("lib"), 0o755)
+    copy = shutil.copy(library(installation, "libjansson"), installation.path("lib/my-jansson.so.4"))
+    for path in (installation.path(PARTS["-main"]), copy):
+        rename(path, b"libjansson.so", b"my-jansson.so")
+    status, out, err = installation.run(delivery(installation), ordinary.BECOME, {"LD_LIBRARY_PATH": installation.path("lib")})
+    assert (status, out[:13]) == (0, "2.1.5 stored "), (out, err)
+
+
+@pytest.mark.skipif(lab_module.is_sanitized(), reason="strace is in the way of a sanitizer")
+def test_no_trial_without_a_suspicion(installation):
+    installation.embedded.configuration()
+    path = installation.path("trace")
+    strace = [find_program("strace"), "-o", path, "-e", "trace=execve,fork,vfork,clone,clone3"]
+    status, out, err = installation.run(delivery(installation), strace)
+    assert (status, out[:13]) == (0, "2.1.5 stored "), (out, err)
+    with open(path, encoding="utf-8", errors="replace") as file:
+        calls = [line.partition("(")[0] for line in file]
+    assert calls[:2] == ["execve", "execve"], calls

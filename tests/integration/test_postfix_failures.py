@@ -109,7 +109,7 @@ def without_library(path, library):
 
 
 def library_missing(postfix):
-    """The loader's exit status is 127, which bounces without the status filters."""
+    """The loader's exit status would be 127, which bounces without the status filters."""
     return without_library(postfix.full_program, b"libjansson.so")
 
 
