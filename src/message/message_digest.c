@@ -41,7 +41,7 @@ static const char *const transport_fields[] = {
     "X-Stalwart-*",
     /* Exchange and Microsoft 365 */
     "X-MS-Exchange-Organization-*", "X-MS-Exchange-CrossTenant-*", "X-MS-Exchange-Transport-*",
-    "X-MS-Exchange-AntiSpam-*", "X-MS-Exchange-SkipListedInternetSender", "X-MS-Office365-Filtering-*",
+    "X-MS-Exchange-AntiSpam-*", "X-MS-Exchange-SkipListed*", "X-MS-Office365-Filtering-*",
     "X-MS-TrafficTypeDiagnostic", "X-MS-PublicTrafficType", "X-EOPAttributedMessage", "X-EOPTenantAttributedMessage",
     "X-Microsoft-Antispam*", "X-Forefront-Antispam-Report*", "X-Exchange-Antispam-Report*", "X-OriginalArrivalTime",
     /* Gmail and Amazon SES */

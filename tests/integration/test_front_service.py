@@ -100,14 +100,14 @@ class Pair:
                       for table, query in everything(site) for row in site.sql(query))
 
 
-PASSING = re.compile("_at$|_ms$|^(claim|pid|uidvalidity|trace_id|span_id)$")
+PASSING = re.compile("_at$|_ms$|_us$|^(claim|pid|uidvalidity|trace_id|span_id)$")
 
 
 @functools.cache
 def everything(site):
     """The queries for it."""
     return [(table, f"SELECT {', '.join(names)} FROM oncedrop.{table}") for table, columns in site.ledger.columns().items()
-            if table not in ("server", "schema_version", "slot")
+            if table not in ("refusal", "server", "schema_version", "slot")
             and (names := [f'"{column}"' for column in columns if column == "queued_at" or not PASSING.search(column)])]
 
 
