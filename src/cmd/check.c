@@ -15,6 +15,7 @@
 #include "cmd/check_report.h"
 #include "cmd/cmd.h"
 #include "decode/decode_module.h"
+#include "delivery/sessions_limit.h"
 #include "ledger/ledger_check.h"
 #include "route/route.h"
 
@@ -62,6 +63,15 @@ static void check_time_limits(const struct config *config)
         check_warning("lock.wait",
                       "0: if a message has several recipients, all but one are deferred until Postfix's next"
                       " queue run; set it to some seconds");
+}
+
+static void check_sessions(const struct config *config)
+{
+    size_t most;
+    struct fault fault;
+    if (!sessions_suffice(config, &most, &fault))
+        check_warning("imap.sessions", "%lld: a process will have at most %zu: %s", (long long)config->imap.sessions,
+                      most, fault.text);
 }
 
 static void step_lock(struct check *check)
@@ -201,6 +211,7 @@ static int examine_all(struct check *check)
         return status;
     check_configuration(cmd);
     check_time_limits(cmd->config);
+    check_sessions(cmd->config);
     for (size_t i = 0; i < G_N_ELEMENTS(steps); i++)
         check_step(steps[i].name, steps[i].ms, steps[i].late, steps[i].run, check);
     return 0;

@@ -18,8 +18,9 @@
 
 #define MAIL_LOG "/var/log/mail.log"
 #define POLL_MS 200
-#define LOG_MS 3000 /* a line may come there late */
-#define NEWEST 50   /* messages back in the mailbox, if the server does not find it by its id */
+#define LOG_MS 3000    /* a line may come there late */
+#define AGAIN_MS 10000 /* after which a server is asked again that could not be reached */
+#define NEWEST 50      /* messages back in the mailbox, if the server does not find it by its id */
 
 struct sending {
     const struct check *check;
@@ -28,6 +29,7 @@ struct sending {
     int64_t begun_ms;
     int log; /* MAIL_LOG, behind what it had before; -1: it cannot be read */
     bool no_ledger;
+    int64_t forgotten_ms; /* when failures to reach the mailbox were last forgotten */
 };
 
 /* The output of a program, a new string; NULL if it could not be run. */
@@ -205,10 +207,14 @@ static enum search_result find_in_mailbox(const struct sending *sending, uint32_
     return result;
 }
 
-static bool told_by_mailbox(const struct sending *sending)
+static bool told_by_mailbox(struct sending *sending)
 {
     uint32_t uid;
     struct fault fault;
+    if (base_now_ms() - sending->forgotten_ms >= AGAIN_MS) {
+        visits_forget_failures(sending->check->cmd);
+        sending->forgotten_ms = base_now_ms();
+    }
     return find_in_mailbox(sending, &uid, &fault) == SEARCH_FOUND &&
            check_item(true, "send", "in %s of account %s, uid %u; what the ledger has of it, this user may not read",
                       sending->check->inbox, sending->check->account, uid);
@@ -219,6 +225,7 @@ static void report_mailbox(const struct sending *sending)
     const struct check *check = sending->check;
     struct fault fault;
     uint32_t uid = 0;
+    visits_forget_failures(check->cmd);
     switch (find_in_mailbox(sending, &uid, &fault)) {
     case SEARCH_FOUND:
         check_item(true, "found", "the IMAP server shows it in %s, uid %u", check->inbox, uid);
@@ -263,6 +270,7 @@ void check_send(struct check *check)
 {
     const char *at = strrchr(check->address, '@');
     struct sending sending = {.check = check, .begun = time(NULL), .begun_ms = base_now_ms()};
+    sending.forgotten_ms = sending.begun_ms;
     snprintf(sending.id, sizeof(sending.id), "check.%llx.%x.%x@%.180s", (long long)sending.begun, getpid(),
              g_random_int(), at != NULL ? at + 1 : "localhost");
     sending.log = open(MAIL_LOG, O_RDONLY | O_CLOEXEC);

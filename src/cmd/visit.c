@@ -54,6 +54,12 @@ static void remember_failure(const struct visits *visits, const struct config *s
     g_hash_table_insert(visits->failed, key_of(server, of_all ? "" : account), base_strdup(fault->text));
 }
 
+void visits_forget_failures(struct cmd *cmd)
+{
+    if (cmd->visits != NULL)
+        g_hash_table_remove_all(cmd->visits->failed);
+}
+
 /* *ret_again: a kept session was lost, so another visit may succeed. */
 static enum search_result visit_once(struct visits *visits, const struct config *server, const char *account,
                                      visit_look *look, void *context, bool *ret_again, struct fault *fault)

@@ -19,6 +19,9 @@ typedef enum search_result visit_look(void *context, struct mailbox *mailbox, st
 enum search_result visit_mailbox(struct cmd *cmd, const struct config *server, const char *account, visit_look *look,
                                  void *context, struct fault *fault) OD_MUST;
 
+/* Lets accounts and servers be tried again whose sessions could not be opened. For a command that waits for a change. */
+void visits_forget_failures(struct cmd *cmd);
+
 /* Ends the sessions; to be called when the command ends. */
 void visits_end(struct visits **visits);
 

@@ -5,6 +5,9 @@
 
 #include "delivery/answers.h"
 
+#define TAKEN_OVER \
+    "its claim is not in the ledger any more: another delivery has taken over, or the ledger was replaced"
+
 void claim_copies(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
@@ -70,7 +73,7 @@ bool claim_settle(struct delivery_work *work, bool sent)
         if (result == LEDGER_TROUBLE)
             retract(work, made[i].target, OUTCOME_DATABASE, fault.text);
         else if (taken[i])
-            retract(work, made[i].target, OUTCOME_BUSY, "another delivery has taken over");
+            retract(work, made[i].target, OUTCOME_BUSY, TAKEN_OVER);
     }
     delivery_spent(work->delivery, PHASE_SETTLE);
     return held;

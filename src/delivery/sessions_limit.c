@@ -36,3 +36,19 @@ size_t sessions_limit(const struct config *config, size_t processes)
     const rlim_t possible = usable > OTHER_FILES ? (usable - OTHER_FILES) / each.count : 0;
     return MAX(MIN(share, possible), 1);
 }
+
+bool sessions_suffice(const struct config *config, size_t *ret_limit, struct fault *fault)
+{
+    const struct descriptors each = most_descriptors(config);
+    const size_t most = sessions_limit(config, 1);
+    struct rlimit limit = {0};
+    if (most >= (size_t)config->imap.sessions)
+        return true;
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    *ret_limit = most;
+    if (limit.rlim_cur >= (rlim_t)each.below)
+        return fault_set(fault, "with TLS each opens %zu files, and their numbers must be below %d", each.count,
+                         each.below);
+    return fault_set(fault, "each opens %zu file%s, and this process may have %llu (systemd's LimitNOFILE, ulimit -n)",
+                     each.count, each.count == 1 ? "" : "s", (unsigned long long)limit.rlim_cur);
+}

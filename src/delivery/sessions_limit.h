@@ -11,4 +11,8 @@
  * the process's limit (RLIMIT_NOFILE, getrlimit(2)). At least 1. */
 size_t sessions_limit(const struct config *config, size_t processes) OD_MUST;
 
+/* Whether one process can have imap.sessions. Raises the limit as sessions_limit does. If it returns false, *ret_limit is what
+ * sessions_limit returns for one process, and the fault says why it is no more. */
+bool sessions_suffice(const struct config *config, size_t *ret_limit, struct fault *fault) OD_MUST;
+
 #endif

@@ -226,7 +226,7 @@ struct ledger_settling {
  * suffice.
  *
  * *ret_next      whether the lock is held and copy `next` is still ours; if not, that copy must be abandoned
- * *ret_taken     [made_count]: another delivery has taken that copy over
+ * *ret_taken     [made_count]: another delivery has taken that copy over, or the ledger was replaced by one without it
  *
  * Both are untouched on LEDGER_TROUBLE.
  *

@@ -97,7 +97,8 @@ static bool send_settling(struct ledger *ledger, const struct ledger_claim *clai
     return sql_send(ledger->sql, fault);
 }
 
-/* Takes the results up to the COMMIT. An UPDATE of no row means that the attempt is another delivery's. */
+/* Takes the results up to the COMMIT. An UPDATE of no row means that the attempt is another delivery's,
+ * or that the ledger was replaced. */
 static enum ledger_result take_settling(struct ledger *ledger, const struct ledger_settling *settling,
                                         const struct marks *marks, bool *ret_taken, struct fault *fault)
 {

@@ -194,6 +194,11 @@ bool lite_files_prepare(struct sql_session *lite, int lock_file, struct fault *f
     if (known && has_log && is_written(&record, &now))
         return fault_set(fault, "database: %s " LITE_REPLACED ": %s-wal belongs to the previous file", lite->path,
                          lite->path);
+    if (known && (first_changed(&record, &now) == LITE_LEDGER || is_written(&record, &now)))
+        log_warning("database: %s " LITE_REPLACED
+                    ": what only the previous file had is forgotten; see DAMAGE in"
+                    " oncedrop-ledger(7)",
+                    lite->path);
     if (has_index && now.file[LITE_LOG].node == 0)
         log_warning("database: %s-wal was removed: what was only in it is lost", lite->path);
     bool fits = known ? lite_files_same(&record, &now) && !is_written(&record, &now) : now.file[LITE_LOG].node != 0;

@@ -10,6 +10,7 @@ import json
 import os
 import pty
 import re
+import resource
 import socket
 import subprocess
 
@@ -656,6 +657,26 @@ def test_times(site, settings, item, word):
     assert warned == ([item] if item else []), said
     if item:
         says(said, item, "warning", word)
+
+
+# IMAP sessions
+
+@pytest.mark.parametrize("tls,sessions,limit,words", [
+    ("none", 100, "-n 150", ("100: a process will have at most 86", "each opens 1 file,", "may have 150")),
+    ("imaps", 100, "-n 150", ("100: a process will have at most 28", "each opens 3 files", "may have 150")),
+    ("imaps", 1000, "-Sn 256", ("1000: a process will have at most 320", "TLS", "below 1024")),
+    ("none", 1000, "-Sn 256", None),      # the limit is raised
+    ("none", 86, "-n 150", None),
+    ("imaps", 320, "-Sn 256", None),
+])
+@pytest.mark.skipif(resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 2048, reason="the limit of open files is too low")
+def test_sessions_that_a_process_cannot_have(site, lab, tls, sessions, limit, words):
+    site.settings.update({"imap.sessions": sessions, "imap.tls": tls, "imap.host": "localhost",
+                          "imap.port": lab.dovecot.tls_port if tls == "imaps" else lab.dovecot.port})
+    said = check(site, under=["sh", "-c", f'ulimit {limit} && exec "$@"', "sh"])
+    assert ("imap.sessions" in said) == bool(words), said
+    if words:
+        says(said, "imap.sessions", "warning", *words)
 
 
 def test_without_a_configured_postfix(site):

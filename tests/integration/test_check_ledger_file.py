@@ -8,6 +8,8 @@ kept by a process that lives; ROLLBACK in place of COMMIT."""
 import json
 import os
 import pwd
+import re
+import shutil
 
 import pytest
 from lab import embedded as embedded_module, small_disk, user as ordinary
@@ -104,3 +106,34 @@ def test_nothing_stays_locked(embedded):
     with open("/proc/locks", encoding="ascii") as file:
         node = os.stat(embedded.path + "-lock").st_ino
         assert not [line for line in file if f":{node} " in line]
+
+
+# Files that were replaced
+
+def replaced(embedded, replace, log):
+    """What `check` says after a backup was put in the ledger's place. log: what becomes of the log."""
+    embedded.site.settings["log.to"] = "stderr"
+    backup = os.path.join(embedded.directory, "backup")
+    assert embedded.run("ledger", "backup", backup).exit == 0
+    assert check(embedded)["survival"][0] == "ok"       # writes to the log
+    if log:
+        log(embedded.path + "-wal")
+    replace(backup, embedded.path)
+    return embedded.run("check")
+
+
+@pytest.mark.parametrize("replace", [shutil.copyfile, os.rename], ids=lambda replace: replace.__name__)
+def test_a_file_that_does_not_fit_the_log(embedded, replace):
+    done = replaced(embedded, replace, None)
+    said = " ".join(done.out.split())
+    assert done.exit == 1 and f"{embedded.path} was replaced" in said and "see DAMAGE in oncedrop-ledger(7)" in said, done
+
+
+@pytest.mark.parametrize("log", [os.unlink, lambda path: os.truncate(path, 0)], ids=["removed", "emptied"])
+@pytest.mark.parametrize("replace", [shutil.copyfile, os.rename], ids=lambda replace: replace.__name__)
+def test_a_file_that_was_replaced_while_the_log_was_empty(embedded, replace, log):
+    """Whoever opens it first says so, once: from then on it is the ledger."""
+    done = replaced(embedded, replace, log)
+    line = rf"warning: database: {re.escape(embedded.path)} was replaced[^\n]*see DAMAGE in oncedrop-ledger\(7\)"
+    assert len(re.findall(line, done.err)) == 1, done
+    assert "was replaced" not in done.out and "was replaced" not in embedded.run("check").err

@@ -330,8 +330,17 @@ def test_a_copy_that_was_taken_over_is_not_settled(site, change):
     scuba = site.account()
     run = at_the_answer(site, "INBOX", f"UPDATE oncedrop.copy SET {change}, host = 'elsewhere', pid = 1")
     done = site.deliver(message(), scuba)
-    expect.deferred(done, r"4\.3\.0", "another delivery has taken over")
+    expect.deferred(done, r"4\.3\.0", "another delivery has taken over, or the ledger was replaced")
     assert run and [(copy.state, copy.host, copy.uid) for copy in copies(site)] == [("appending", "elsewhere", None)]
+
+
+def test_a_copy_that_the_ledger_has_not_any_more(site):
+    """As if an older backup had been moved in its place."""
+    scuba = site.account()
+    run = at_the_answer(site, "INBOX", "DELETE FROM oncedrop.message")
+    done = site.deliver(message(), scuba)
+    expect.deferred(done, r"4\.3\.0", "another delivery has taken over, or the ledger was replaced")
+    assert run and not copies(site)
 
 
 def test_one_of_two_copies_that_was_taken_over(site):
