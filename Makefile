@@ -331,10 +331,13 @@ methods: $(BUILD)/simulation
 OF_HOSTS = $(if $(PART),$(foreach part,$(PART),tests/hosts/test_$(part).py),$(wildcard tests/hosts/test_*.py))
 OF_GALERA = $(filter tests/hosts/test_galera%,$(OF_HOSTS))
 OF_POSTGRES = $(filter-out tests/hosts/test_galera%,$(OF_HOSTS))
+OF_FILE = $(filter tests/hosts/test_clocks.py,$(OF_HOSTS))
 hosts:
 	@tests/install-packages hosts
 	@$(MAKE) --no-print-directory -j "$$(nproc)" all
 	@$(if $(OF_POSTGRES),ONCEDROP=$(BUILD)/oncedrop ONCEDROP_HOSTS=all $(PYTHON) -B -m pytest -q -p no:cacheprovider -n 2 $(OF_POSTGRES))
+	@$(if $(OF_FILE),ONCEDROP=$(BUILD)/oncedrop ONCEDROP_HOSTS=all ONCEDROP_ENGINE=sqlite $(PYTHON) -B -m pytest -q -p no:cacheprovider \
+	  $(OF_FILE))
 	@$(if $(OF_GALERA),ONCEDROP=$(BUILD)/oncedrop ONCEDROP_HOSTS=all ONCEDROP_ENGINE=mariadb $(PYTHON) -B -m pytest -q -p no:cacheprovider \
 	  $(OF_GALERA))
 

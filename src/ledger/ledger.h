@@ -100,7 +100,7 @@ struct ledger_found_copy {
     bool doubt;               /* an earlier attempt may have stored it */
     int64_t attempt;          /* number of the last attempt; 0: none */
     int64_t attempt_age_ms;   /* since the last attempt began, at least; not negative */
-    int64_t first_age_ms;     /* since the first attempt began, by the database's clock; not negative */
+    int64_t first_age_ms;     /* since the first attempt began, less a jump since the last one; not negative */
     size_t owner;             /* the recipient it was claimed for, or LEDGER_OTHER: one of another delivery */
     bool owner_finished;      /* Postfix will not retry that recipient */
     bool told;                /* that recipient's delivery of all of it ended well, here, and less than a day ago */

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: ISC
 """The clock is set while a delivery has left a claim behind: back, so that the claim is from the future, or forwards.
 
-Seen to fail with: a claim from the future left alone until that time; a hold-off that the database's clock alone ends."""
+Seen to fail with: a claim from the future left alone until that time; a hold-off that the database's clock alone ends; the time
+of the first attempt by that clock alone; a negative age."""
 
 import datetime
 
@@ -10,6 +11,8 @@ import pytest
 from lab import locks
 from lab.messages import message
 from test_concurrent import lock_key
+from test_operator import answers
+from test_second_try import SCUBA, fake, refuse
 
 HOUR = 3600
 HOLD_OFF = 300      # seconds
@@ -51,6 +54,14 @@ def test_a_claim_from_the_future_ends_one_hold_off_after_it_was_seen(site, left,
     site.ledger.age(seconds=61)
     expect.stored(site.deliver(mail, account))
     assert site.count(account) == 1
+
+
+def test_what_is_from_the_future_has_no_age(site, left):
+    clock_was_set(site, -HOUR)
+    site.ledger.older("delivery", "first_at", seconds=-HOUR)
+    site.sql("UPDATE oncedrop.delivery SET finished_at = NULL")
+    assert [row["age"] for row in answers(site, "locks")] == [0]
+    assert answers(site, "stats")["oldest_unfinished"] == 0
 
 
 def test_a_dry_run_leaves_it_as_it_is(site, left):
@@ -103,3 +114,13 @@ def test_a_lease_from_the_future_is_nobodys(site):
              " VALUES (%s, 1, now() + interval '1 hour', now() + interval '62 minutes', 'h', 1, 's')", (key,))
     expect.stored(site.deliver(mail, account))
     assert site.count(account) == 1
+
+
+def test_one_refusal_after_a_jump_is_not_final(site):
+    fake(site, APPEND=refuse("NO [LIMIT] too many"))
+    mail = message()
+    expect.deferred(site.deliver(mail, SCUBA), r"4\.6\.0")
+    clock_was_set(site, 2 * HOUR)
+    expect.deferred(site.deliver(mail, SCUBA), r"4\.6\.0")
+    done = site.deliver(mail, SCUBA)
+    assert done.exit not in (0, 75) and expect.one_line(done).startswith("5.6.0"), done

@@ -5,7 +5,7 @@ Seen to fail with: copies of all states counted as stored; purge that does not a
 second purge; a tally that purge does not subtract from, that a deletion by other means leaves as it is, or that counts
 what is above its bounds; a try counted while its Sent copy is under way; a refusal that defers counted as a bounce; a bucket without
 those below it; a delay's bucket below a second; a metric's name changed in the program or in the dashboard; hours without
-mail left out of the page."""
+mail left out of the page; counts that stand still until the time to which the clock was ahead."""
 
 import datetime
 import hashlib
@@ -242,6 +242,19 @@ def test_counts_do_not_fall(eventful):
     after = counters(metrics(eventful))
     assert after != before and all(after[key] >= before[key] for key in before)
     assert one(after, "deliveries_total", outcome="stored") == COUNTS["stored"] + 1
+
+
+def test_counting_goes_on_after_the_clock_was_ahead(site):
+    """From the next purge on."""
+    scuba = site.account()
+    expect.stored(site.deliver(message(), scuba))
+    site.ledger.older("try", "started_at", "ended_at", hours=2)
+    answers(site, "purge", "--older-than", "30d")
+    site.sql("UPDATE oncedrop.total SET value = value + %s WHERE name = 'counted_until'", (24 * 3600 * 1_000_000,))
+    for count in (2, 3):
+        answers(site, "purge", "--older-than", "30d")
+        expect.stored(site.deliver(message(), scuba))
+        assert one(metrics(site), "deliveries_total", outcome="stored") == count
 
 
 def test_a_try_counts_when_it_is_over(site):

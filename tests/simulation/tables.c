@@ -107,6 +107,13 @@ static int64_t claim_age(const struct row *row, int64_t at, const struct clocks 
     return age > 0 || breakage == BREAK_CLAIM_FROM_THE_FUTURE ? age : 0;
 }
 
+/* The age of the first one. */
+static int64_t first_age(const struct row *row, int64_t at, const struct clocks *clocks)
+{
+    int64_t age = (present(row, at, clocks) - row->first_at) / MS;
+    return age > 0 ? age : 0;
+}
+
 /* Step look_variants. */
 static void look_variants(struct key key, struct place place, int64_t hold_off, int64_t at, const struct clocks *clocks,
                           struct ledger_found_copy *found, bool *ret_ahead)
@@ -153,7 +160,7 @@ static void take_copy(const struct ledger_message *message, const struct row *ro
         .doubt = row->doubt,
         .attempt = row->attempt,
         .attempt_age_ms = claim_age(row, at, clocks),
-        .first_age_ms = at > row->first_at ? (at - row->first_at) / MS : 0,
+        .first_age_ms = first_age(row, at, clocks),
         .owner = recipient_place(message, row->claimed_by),
         .owner_finished = delivery->finished,
         .uidvalidity = row->uidvalidity,

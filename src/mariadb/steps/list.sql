@@ -80,7 +80,7 @@ t.bytes + (SELECT coalesce(sum(size), 0) FROM message WHERE id > t.last_message)
 t.copies + (SELECT count(*) FROM copy WHERE id > t.last_copy) - c."every" AS stored,
 c.pending, c.appending, c.failed, c.abandoned,
 (SELECT count(*) FROM delivery WHERE finished_at IS NULL) AS unfinished,
-(SELECT coalesce(round(@age_us(min(first_at))@ / 1000000), 0) FROM delivery
+(SELECT greatest(coalesce(round(@age_us(min(first_at))@ / 1000000), 0), 0) FROM delivery
 WHERE finished_at IS NULL) AS oldest_unfinished,
 (SELECT count(*) FROM delivery WHERE duplicate = TRUE) AS duplicates
 FROM tally t CROSS JOIN (SELECT coalesce(sum(state = 'pending'), 0) AS pending,

@@ -1,5 +1,5 @@
--- word seconds_since: a moment
-round(@age_us({})@ / 1000000, 1)
+-- word seconds_since: a moment; 0 if it is in the future, since the clock was ahead
+round(greatest(@age_us({})@, 0) / 1000000, 1)
 
 -- word claims: in progress, each under what deliveries lock (`place`)
 claims AS (SELECT m.lock_key AS "key", {} AS place, m.message_id, c.account, c.mailbox, c.state, c.host, c.pid, c.attempt_at

@@ -90,10 +90,11 @@ last_message = @message, last_copy = @copy
 -- read_tries: nothing: count_tries keeps nobody waiting
 DO 0
 
--- count_tries: adds up those that are older than an hour
+-- count_tries: adds up those that are older than an hour. If they are counted until a moment in the future, since the clock
+-- was ahead, counting goes on from now
 SET @since = @counted_until@
 -- then
-SET @until = greatest(CAST(@now@ - INTERVAL 1 HOUR AS DATETIME), CAST(@since AS DATETIME(6)))
+SET @until = least(greatest(CAST(@now@ - INTERVAL 1 HOUR AS DATETIME), CAST(@since AS DATETIME(6))), @now@)
 -- then
 INSERT INTO total (name, label, le, value)
 WITH tries AS (@counted_tries@ WHERE t.started_at >= CAST(@since AS DATETIME(6))
@@ -108,4 +109,4 @@ UPDATE total SET value = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', CAST(@until AS
 
 -- total_is_due: a row if there is much to add up, and it has not been done lately
 SELECT 1 FROM tally t WHERE (SELECT max(id) FROM message) > t.last_message + 20000
-AND @counted_until@ < @now@ - INTERVAL 2 HOUR
+AND @counted_until@ NOT BETWEEN @now@ - INTERVAL 2 HOUR AND @now@

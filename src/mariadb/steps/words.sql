@@ -33,3 +33,6 @@ CASE WHEN c.host_us + :wall_us >= @us(c.attempt_at)@ THEN c.host_us + :wall_us E
 
 -- word claim_age_ms: milliseconds since copy c was claimed, at least
 ((@present@ - @us(c.attempt_at)@) DIV 1000)
+
+-- word first_age_ms: milliseconds since the first claim of copy c. What the clock jumped since the last claim does not count
+((@present@ - @us(c.first_at)@) DIV 1000)

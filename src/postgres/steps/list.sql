@@ -48,7 +48,7 @@ c.pending, c.appending, c.failed, c.abandoned, d.unfinished, d.oldest_unfinished
 LATERAL (SELECT count(*) AS messages, coalesce(sum(size), 0) AS bytes FROM @schema@.message
 WHERE id > t.last_message) m,
 LATERAL (SELECT count(*) AS copies FROM @schema@.copy WHERE id > t.last_copy) n,
-(SELECT count(*) AS unfinished, coalesce(round(extract(epoch FROM clock_timestamp() - min(first_at))::numeric), 0)
+(SELECT count(*) AS unfinished, greatest(round(extract(epoch FROM clock_timestamp() - min(first_at))::numeric), 0)
 AS oldest_unfinished FROM @schema@.delivery WHERE finished_at IS NULL) d,
 (SELECT count(*) AS duplicates FROM @schema@.delivery WHERE outcome = 'duplicate') r
 

@@ -1,5 +1,5 @@
--- word seconds_since: a moment
-round(extract(epoch FROM clock_timestamp() - {})::numeric, 1)
+-- word seconds_since: a moment; 0 if it is in the future, since the clock was ahead
+CASE WHEN {} > clock_timestamp() THEN 0 ELSE round(extract(epoch FROM clock_timestamp() - {})::numeric, 1) END
 
 -- word session_columns: everybody sees the user and application_name of every session; other columns depend on the user's
 -- roles. backend_start, which every session has, is NULL if they are hidden. pg_locks.waitstart was added in PostgreSQL 14

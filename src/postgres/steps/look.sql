@@ -22,7 +22,7 @@ AND @claim_age_ms@ < :hold_off_ms::bigint)
 -- takes: identity digest accounts host boot running_us wall_us
 -- gives: account mailbox state doubt:truth attempt attempt_age_ms first_age_ms owner owner_finished:truth uidvalidity uid role
 -- gives: told:truth
-SELECT c.account, c.mailbox, c.state, c.doubt, c.attempt, @claim_age_ms@, @age_ms(c.first_at)@,
+SELECT c.account, c.mailbox, c.state, c.doubt, c.attempt, @claim_age_ms@, @first_age_ms@,
 d.recipient, d.finished_at IS NOT NULL, c.uidvalidity, c.uid, c.role,
 d.whole AND d.finished_at > @ago(86400000)@ AND d.outcome IN ('stored', 'duplicate')
 AND d.account = c.account AND d.mailbox = c.mailbox

@@ -84,9 +84,11 @@ LATERAL (SELECT count(*) AS copies FROM @schema@.copy WHERE id > s.last_copy AND
 -- read_tries: nothing: count_tries keeps nobody waiting
 SELECT 0
 
--- count_tries: adds up those that are older than an hour
+-- count_tries: adds up those that are older than an hour. If they are counted until a moment in the future, since the clock
+-- was ahead, counting goes on from now
 WITH span AS MATERIALIZED (SELECT @counted_until@ AS since,
-greatest(date_trunc('second', pg_catalog.clock_timestamp() - interval '1 hour'), @counted_until@) AS until),
+least(greatest(date_trunc('second', pg_catalog.clock_timestamp() - interval '1 hour'), @counted_until@),
+date_trunc('second', pg_catalog.clock_timestamp())) AS until),
 tries AS (@counted_tries@ WHERE t.started_at >= (SELECT since FROM span)
 AND t.started_at < (SELECT until FROM span)), @groups@,
 old AS (DELETE FROM @schema@.event WHERE at < (SELECT until FROM span) RETURNING name, count),
@@ -98,4 +100,4 @@ ON CONFLICT (name, label, le) DO UPDATE SET value = t.value + EXCLUDED.value
 
 -- total_is_due: a row if there is much to add up, and it has not been done lately
 SELECT 1 FROM @schema@.tally t WHERE (SELECT max(id) FROM @schema@.message) > t.last_message + 20000
-AND @counted_until@ < pg_catalog.clock_timestamp() - interval '2 hours'
+AND @counted_until@ NOT BETWEEN pg_catalog.clock_timestamp() - interval '2 hours' AND pg_catalog.clock_timestamp()

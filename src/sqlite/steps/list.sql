@@ -71,7 +71,7 @@ t.bytes + (SELECT coalesce(sum(size), 0) FROM @schema@.message WHERE id > t.last
 t.copies + (SELECT count(*) FROM @schema@.copy WHERE id > t.last_copy) - c.every AS stored,
 c.pending, c.appending, c.failed, c.abandoned,
 (SELECT count(*) FROM @schema@.delivery WHERE finished_at IS NULL) AS unfinished,
-(SELECT coalesce(CAST(round((@now@ - min(first_at)) / 1000000.0) AS INTEGER), 0) FROM @schema@.delivery
+(SELECT max(coalesce(CAST(round((@now@ - min(first_at)) / 1000000.0) AS INTEGER), 0), 0) FROM @schema@.delivery
 WHERE finished_at IS NULL) AS oldest_unfinished,
 (SELECT count(*) FROM @schema@.delivery WHERE outcome = 'duplicate') AS duplicates
 FROM @schema@.tally t CROSS JOIN c

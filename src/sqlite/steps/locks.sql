@@ -7,7 +7,7 @@ WITH claims AS MATERIALIZED (SELECT m.lock_key AS key, m.message_id, c.account, 
 oncedrop_holder(m.lock_key) AS holder
 FROM @schema@.copy c CROSS JOIN @schema@.message m ON m.id = c.message
 WHERE c.state = 'appending' AND c.state <> 'stored')
-SELECT key, message_id, account, mailbox, state, host, pid, printf('%.1f', (@now@ - attempt_at) / 1000000.0) AS age,
+SELECT key, message_id, account, mailbox, state, host, pid, printf('%.1f', max(@now@ - attempt_at, 0) / 1000000.0) AS age,
 CASE WHEN holder IS NOT NULL THEN 'held' ELSE 'free' END AS lock,
 'oncedrop ' || host || '[' || holder || ']' AS session, CASE WHEN holder IS NOT NULL THEN 1 END AS ours, holder AS backend,
 NULL AS user, NULL AS client, NULL AS held, CASE WHEN holder IS NOT NULL THEN 0 END AS hidden, '[]' AS waiting

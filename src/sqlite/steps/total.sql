@@ -77,13 +77,14 @@ WHERE id > t.last_copy AND first_at < @now@ - 3600000000 ORDER BY id DESC LIMIT 
 FROM @schema@.tally t) AS o) AS s
 
 -- read_tries: for count_tries: sums of those that are older than an hour, in a table of this connection. All tries are read
--- for that, and nobody else waits meanwhile
+-- for that, and nobody else waits meanwhile. If they are counted until a moment in the future, since the clock was
+-- ahead, counting goes on from now
 CREATE TEMPORARY TABLE IF NOT EXISTS sum (name, label, le, value)
 -- then
 DELETE FROM temp.sum
 -- then
 INSERT INTO temp.sum SELECT 'counted_until', '', 0, @counted_until@
-UNION ALL SELECT 'counting_until', '', 0, max((@now@ - 3600000000) / 1000000 * 1000000, @counted_until@)
+UNION ALL SELECT 'counting_until', '', 0, min(max((@now@ - 3600000000) / 1000000 * 1000000, @counted_until@), @now@)
 -- then
 INSERT INTO temp.sum
 WITH tries AS (@counted_tries@ WHERE t.started_at >= (SELECT value FROM temp.sum WHERE name = 'counted_until')
@@ -104,4 +105,4 @@ UPDATE @schema@.total SET value = coalesce(@counting_until@, value) WHERE name =
 
 -- total_is_due: a row if there is much to add up, and it has not been done lately
 SELECT 1 FROM @schema@.tally t WHERE (SELECT max(id) FROM @schema@.message) > t.last_message + 20000
-AND @counted_until@ < @now@ - 7200000000
+AND @counted_until@ NOT BETWEEN @now@ - 7200000000 AND @now@
