@@ -222,12 +222,12 @@ static void check_identity(const struct config *config, const char *account, boo
 }
 
 /* Reports whether mail for accounts that the server refuses delays all other mail. */
-static void check_penalty(const struct config *config, const char *account)
+static void check_penalty(const struct config *config, const char *account, int64_t usual_ms)
 {
     struct config patient = *config;
     int64_t ms;
     patient.imap.timeout = MAX(config->imap.timeout, PENALTY_MS);
-    if (!mailbox_delegates(config) || !mailbox_penalty(&patient, account, &ms))
+    if (!mailbox_delegates(config) || !mailbox_penalty(&patient, account, usual_ms, &ms))
         return;
     if (ms < SLOWER_MS)
         check_item(true, "refusals", "a refused login does not delay the next one");
@@ -273,7 +273,9 @@ void check_imap(struct check *check)
                           : "name an address that has an account, as in: oncedrop check user@example.org");
         return;
     }
+    int64_t started = base_now_ms();
     struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open(config, check->account, 0, &fault);
+    int64_t login_ms = base_now_ms() - started;
     if (mailbox == NULL) {
         check_item(false, "imap", "%s", fault.text);
         return;
@@ -281,7 +283,7 @@ void check_imap(struct check *check)
     check_item(true, "imap", "logged in as %s", config->imap.user[0] != '\0' ? config->imap.user : check->account);
     forget_refusal(config, check);
     check_identity(config, check->account, check->fits);
-    check_penalty(config, check->account);
+    check_penalty(config, check->account, login_ms);
     check_capabilities(config, mailbox, &probe);
     bool shared = config_is_shared(config);
     void (*check_mailbox)(const struct config *config, struct mailbox *mailbox, const char *item, const char *name) =

@@ -57,7 +57,10 @@ static bool write_delivery(struct ledger *ledger, const struct ledger_message *m
 
 bool ledger_check_write(struct ledger *ledger, struct fault *fault)
 {
-    static const struct ledger_target target = {.account = "check", .mailbox = "check", .role = COPY_SENT};
+    static const struct ledger_target target = {.account = "check",
+                                                .mailbox = "check",
+                                                .role = COPY_SENT,
+                                                .refusal = "check"};
     static const struct ledger_recipient recipient = {.address = "check", .account = "check", .mailbox = "check"};
     struct ledger_message message = {
         .message_id = "check",

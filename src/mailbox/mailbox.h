@@ -227,14 +227,15 @@ struct mailbox_abilities {
 bool mailbox_abilities(struct mailbox *mailbox, struct mailbox_abilities *ret, struct fault *fault) OD_MUST;
 
 /* Measures how much longer a login of this account takes after one refused login of an account that does not exist: Dovecot delays
- * all logins from an address after refused ones. Only where mailbox_delegates. Makes three or four logins. The last one is good,
+ * all logins from an address after refused ones. Only where mailbox_delegates. Makes two or three logins. The last one is good,
  * which clears Dovecot's count.
  *
- * account  one that exists on the server
- * *ret_ms  how much longer; set on true only
+ * account   one that exists on the server
+ * usual_ms  how long its login takes without a refused one before
+ * *ret_ms   how much longer; set on true only
  *
  * False: not measured, since no such login was refused by a NO, or the account's login failed. */
-bool mailbox_penalty(const struct config *config, const char *account, int64_t *ret_ms) OD_MUST;
+bool mailbox_penalty(const struct config *config, const char *account, int64_t usual_ms, int64_t *ret_ms) OD_MUST;
 
 struct mailbox_probe {
     struct imap_certificate certificate;

@@ -21,18 +21,17 @@ static bool try_login(const struct config *config, const char *login, int64_t *r
     return imap == NULL && strcmp(why.code, MAILBOX_REFUSED) == 0;
 }
 
-bool mailbox_penalty(const struct config *config, const char *account, int64_t *ret_ms)
+bool mailbox_penalty(const struct config *config, const char *account, int64_t usual_ms, int64_t *ret_ms)
 {
     const char *login = imap_login_name(config, account), *domain = strrchr(login, '@');
-    int64_t before, nobody, after;
-    (void)!try_login(config, login, &before);
-    for (size_t i = 0; before >= 0 && i < G_N_ELEMENTS(nobodies); i++) {
+    int64_t nobody, after;
+    for (size_t i = 0; i < G_N_ELEMENTS(nobodies); i++) {
         char *name OD_CLEANUP(base_free) = base_printf("%s%s", nobodies[i], domain != NULL ? domain : "");
         if (strstr(login, nobodies[i]) != NULL || !try_login(config, name, &nobody))
             continue;
         (void)!try_login(config, login, &after);
         if (after >= 0)
-            *ret_ms = after > before ? after - before : 0;
+            *ret_ms = after > usual_ms ? after - usual_ms : 0;
         return after >= 0;
     }
     return false;

@@ -2,7 +2,7 @@
 
 CREATE TABLE IF NOT EXISTS refusal (
     id         CHAR(64) CHARACTER SET ascii COLLATE ascii_bin PRIMARY KEY COMMENT 'A hash of server and account',
-    server     VARCHAR(700) NOT NULL COMMENT 'Host and port, or path, the user that logs in, and 16 bits of a hash of the password in imap.password_file',
+    server     VARCHAR(700) NOT NULL COMMENT 'Host and port, or path, the user that logs in, and when imap.password_file was written',
     account    VARBINARY(512) NOT NULL COMMENT 'IMAP account',
     refusals   BIGINT NOT NULL COMMENT 'How many in a row; 0: a login has succeeded since',
     refused_at DATETIME(6) NOT NULL COMMENT 'When the last one was',

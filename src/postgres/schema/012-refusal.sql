@@ -11,7 +11,7 @@ CREATE TABLE @schema@.refusal (
 );
 COMMENT ON TABLE @schema@.refusal IS 'Accounts whose login an IMAP server refused, so that they are not tried with each message; purge deletes rows after a day';
 COMMENT ON COLUMN @schema@.refusal.id IS 'A hash of server and account';
-COMMENT ON COLUMN @schema@.refusal.server IS 'Host and port, or path, the user that logs in, and 16 bits of a hash of the password in imap.password_file';
+COMMENT ON COLUMN @schema@.refusal.server IS 'Host and port, or path, the user that logs in, and when imap.password_file was written';
 COMMENT ON COLUMN @schema@.refusal.account IS 'IMAP account';
 COMMENT ON COLUMN @schema@.refusal.refusals IS 'How many in a row; 0: a login has succeeded since';
 COMMENT ON COLUMN @schema@.refusal.refused_at IS 'When the last one was';
