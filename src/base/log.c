@@ -96,7 +96,7 @@ static void write_line(enum log_level level, const char *format, va_list argumen
     { \
         va_list arguments; \
         va_start(arguments, format); \
-        if (level <= limit || level == LOG_LEVEL_DEBUG) \
+        if ((level) <= limit || (level) == LOG_LEVEL_DEBUG) \
             write_line(level, format, arguments); \
         va_end(arguments); \
     }

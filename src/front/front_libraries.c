@@ -80,7 +80,7 @@ static bool read_said(int fd, char *said, size_t size)
 {
     int64_t until = base_now_ms() + FRONT_LIBRARIES_MS;
     struct pollfd waited = {.fd = fd, .events = POLLIN};
-    char rest[256];
+    char rest[256] = "";
     for (size_t length = 0;;) {
         bool fits = length < size - 1;
         if (base_poll(&waited, 1, until) <= 0)

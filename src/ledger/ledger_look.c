@@ -212,7 +212,7 @@ static struct ledger_found *read_found(struct ledger *ledger, const struct ledge
     bool asked = ledger->knew;
     bool good = found != NULL && (!asked || take_copies(ledger, message, marks->copies, found, fault)) &&
                 take_refusals(ledger, message, marks, found, fault) && ledger_ended(ledger, marks->end, fault);
-    good = end_batch(ledger, good, fault);
+    good = end_batch(ledger, good, fault) && found != NULL;
     if (good && found->known && !asked)
         good = end_batch(ledger, read_copies(ledger, message, found, fault), fault);
     ledger->knew = good && found->known;

@@ -157,6 +157,7 @@ static void end_ahead(struct ledger *source)
     struct fault ignored;
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
         ledger_change(source, SQL_OPERATOR, SQL_STEP(end_ahead, .identity = SQL_NONE), &ignored);
+    (void)rows;
 }
 
 bool ledger_transfer_begin(struct ledger *source, bool running, struct fault *fault)
