@@ -9,6 +9,7 @@ record that counts whatever its age (refusals.c), with every RCPT accepted (lmtp
 import base64
 import concurrent.futures
 import os
+import statistics
 import time
 
 import expect
@@ -276,17 +277,21 @@ def seconds_of(service, recipients):
 
 
 def test_a_thousand_to_made_up_names(site, sample):
-    real = [f"real{n}@example.org" for n in range(20)] * 5
-    for account in set(real):
+    """Mail to others comes no later than without. Each account has one message, since a session that is open needs no login."""
+    before, beside = ([f"{name}{n}@example.org" for n in range(100)] for name in ("before", "beside"))
+    for account in before + beside:
         sample.add_account(account)
     service = Service(site, workers=4)
-    alone = seconds_of(service, real)
+    alone = seconds_of(service, before)
     made_up = [f"made{n % 200}@example.org" for n in range(1000)]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         others = [pool.submit(seconds_of, service, made_up[part::2]) for part in range(2)]
-        beside = seconds_of(service, real)
+        real = seconds_of(service, beside)
         refused = [code for other in others for code, _ in other.result()]
-    assert {code for code, _ in alone + beside} == {250} and set(refused) == {451}
-    assert max(seconds for _, seconds in beside) < 2, (max(alone), max(beside))     # the least that Dovecot makes wait
+    assert {code for code, _ in alone + real} == {250} and set(refused) == {451}
+    # 2 s are the least that Dovecot makes a login wait.
+    for of, more in ((max, 2), (statistics.median, 1)):
+        without, with_them = (of([seconds for _, seconds in part]) for part in (alone, real))
+        assert with_them < without + more, (of.__name__, without, with_them)
     logins = sample.log().count("auth failed") + sample.log().count("authorization failed")
     assert logins < 2 * 200, logins

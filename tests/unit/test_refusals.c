@@ -11,8 +11,11 @@
 
 #include <cmocka.h>
 
-#include "delivery/refusals.h"
-#include "mailbox/mailbox.h"
+#include "base/base.h"
+/* refusals.c by a clock of ours */
+static int64_t now_ms = 1000000;
+#define base_now_ms() now_ms
+#include "delivery/refusals.c"
 
 static struct config config;
 
@@ -58,6 +61,45 @@ static void test_waits(void **state)
         assert_int_equal(held_after(cases[i].before, cases[i].code, cases[i].others_open), cases[i].seconds);
 }
 
+/* Mail every two seconds for an account whose refusal is uncertain. */
+static void test_steady_mail(void **state)
+{
+    struct refusals *refusals OD_CLEANUP(refusals_free) = refusals_new();
+    struct fault fault = {.text = "no", .code = MAILBOX_CROWDED};
+    (void)state;
+    for (int64_t seconds = 0; seconds < 10; seconds += 2, now_ms += 2000) {
+        refusals_failed(refusals, &config, "lisa", true, &fault);
+        assert_false(refusals_hold(refusals, &config, "lisa", &fault));
+    }
+    refusals_failed(refusals, &config, "lisa", true, &fault);
+    assert_true(refusals_hold(refusals, &config, "lisa", &fault));
+    now_ms += REFUSALS_FIRST_MS - 1;
+    assert_true(refusals_hold(refusals, &config, "lisa", &fault));
+    now_ms++;
+    assert_false(refusals_hold(refusals, &config, "lisa", &fault));
+}
+
+/* Which logins are refused for reasons that say little about the account. */
+static void test_commands_and_one_login_for_all(void **state)
+{
+    static char set[] = "set", inbox[] = "%{user}", empty[] = "", plain[] = "INBOX";
+    (void)state;
+    config.imap.command = set;
+    assert_int_equal(held_after(9, MAILBOX_REFUSED, true), 0);
+    config.imap.command = empty;
+    config.imap.password_command = set;
+    assert_int_equal(held_after(0, MAILBOX_REFUSED, true), 0);
+    assert_int_equal(held_after(1, MAILBOX_REFUSED, true), 60);
+    assert_int_equal(held_after(9, MAILBOX_REFUSED, true), 300);
+    config.imap.password_command = empty;
+    config.imap.user = set;
+    config.route.inbox = inbox;
+    assert_int_equal(held_after(9, MAILBOX_REFUSED, true), 0);
+    config.route.inbox = plain;
+    assert_int_equal(held_after(0, MAILBOX_REFUSED, true), 60);
+    config.imap.user = empty;
+}
+
 static void test_success_forgets(void **state)
 {
     struct refusals *refusals OD_CLEANUP(refusals_free) = refusals_new();
@@ -72,7 +114,12 @@ static void test_success_forgets(void **state)
 int main(void)
 {
     static char empty[] = "", host[] = "imap.example.org";
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_waits), cmocka_unit_test(test_success_forgets)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_steady_mail),
+        cmocka_unit_test(test_commands_and_one_login_for_all),
+        cmocka_unit_test(test_success_forgets),
+    };
     config.imap.user = config.imap.master_user = config.imap.command = config.imap.password_command = empty;
     config.imap.password_file = empty;
     config.imap.host = host;
