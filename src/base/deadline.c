@@ -17,11 +17,14 @@ static int64_t ends_at = INT64_MAX; /* INT64_MAX: not armed */
 static void (*end_process)(int signal);
 static volatile pid_t group; /* 0: none */
 
-static bool ignored_by_parent(int signal)
+/* SIGHUP and SIGINT stay ignored if the parent ignores them (nohup(1)). */
+static void catch_unless_ignored(int signal, const struct sigaction *action)
 {
     struct sigaction inherited;
-    return (signal == SIGHUP || signal == SIGINT) && sigaction(signal, NULL, &inherited) == 0 &&
-           inherited.sa_handler == SIG_IGN;
+    if (sigaction(signal, action, &inherited) < 0)
+        abort();
+    if ((signal == SIGHUP || signal == SIGINT) && inherited.sa_handler == SIG_IGN)
+        (void)sigaction(signal, &inherited, NULL);
 }
 
 static void end_with_group(int signal)
@@ -47,8 +50,7 @@ void deadline_install(void (*end)(int signal))
     action.sa_mask = ours;
     end_process = end;
     for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++)
-        if (!ignored_by_parent(ending[i]) && sigaction(ending[i], &action, NULL) < 0)
-            abort();
+        catch_unless_ignored(ending[i], &action);
     if (sigaction(SIGPIPE, &ignore, NULL) < 0)
         abort();
     /* The signal mask is inherited: if our parent blocked SIGALRM, there would be no deadline. */
