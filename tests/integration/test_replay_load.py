@@ -283,7 +283,7 @@ class Awkward:
 
     def begin(self):
         """Every third message that has an id is already in the ledger, in each of the states it can be left in."""
-        for mail in self.mails[::3]:
+        for mail in dict.fromkeys(self.mails[::3]):
             expect.stored(self.site.deliver(mail, self.scuba))
         for rest, state in enumerate(["state = 'pending'", "state = 'pending', doubt = true", "state = 'appending'",
                                       "state = 'failed'"]):
