@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log_field.h"
+
 #define REPLACEMENT 0xfffd /* U+FFFD REPLACEMENT CHARACTER */
 
 /* Whether a character is safe to show: not a control character, not one that changes text direction or joins invisibly
@@ -48,18 +50,17 @@ static size_t plain_length(const char *text)
     return length > 0 && is_plain(c) ? length : 0;
 }
 
-/* Whether the '=' at `at` completes what looks like the name of a log field. */
+/* Whether the '=' at `at` completes what looks like the name of a log field, and must be escaped. */
 static bool ends_name(const char *text, const char *at, enum log_escape how)
 {
-    static const char *const names[] = {"message-id", "to",   "account", "size",  "delay", "delays", "dsn",
-                                        "status",     "from", "orig_to", "relay", "uid",   "mailbox"};
-    size_t count = sizeof(names) / sizeof(*names) - (how == LOG_ESCAPE_TEXT ? 2 : 0);
     const char *name = at;
     while (name > text && (g_ascii_isalnum(name[-1]) || name[-1] == '-' || name[-1] == '_'))
         name--;
-    for (size_t i = 0; i < count; i++)
-        if ((size_t)(at - name) == strlen(names[i]) && memcmp(name, names[i], strlen(names[i])) == 0)
-            return true;
+    for (enum log_field_name i = LOG_FIELD_NONE + 1; i < LOG_FIELD_NAMES; i++) {
+        const struct log_field_row *row = log_field_row(i);
+        if ((size_t)(at - name) == strlen(row->name) && memcmp(name, row->name, strlen(row->name)) == 0)
+            return how == LOG_ESCAPE_FIELD || !row->plain_in_text;
+    }
     return false;
 }
 

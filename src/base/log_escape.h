@@ -27,11 +27,11 @@ size_t log_escape_json(const char *text, size_t length, char *out, size_t size);
 const char *log_escape(const char *text, char *out, size_t size);
 
 /* The same for the value of one field of a recipient's log line. Also escapes '<', '>', a blank after a comma, and the
- * '=' after the name of such a field, so that a parser of the line finds each field exactly once. */
+ * '=' after the name of such a field (log_field.h), so that a parser of the line finds each field exactly once. */
 const char *log_escape_field(const char *text, char *out, size_t size);
 
-/* The same for the text in parentheses at the end of that line: also escapes only that '=', but not the one of uid= and
- * mailbox=. */
+/* The same for the text in parentheses at the end of that line: also escapes only that '=', and not the one of a field
+ * that may stand there plainly (plain_in_text in log_field.c: uid= and mailbox=). */
 const char *log_escape_text(const char *text, char *out, size_t size);
 
 #endif

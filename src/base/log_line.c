@@ -21,23 +21,24 @@ char *log_line_text(const struct log_line *line)
     GString *text = g_string_new(NULL);
     (void)log_escape_as(LOG_ESCAPE_FIELD, line->queue_id, value, QUEUE_ID_MAX);
     g_string_append_printf(text, "%s:", value);
-    for (const struct log_field *field = line->fields; field->name != NULL; field++) {
-        bool enclosed = field->shape == LOG_ENCLOSED;
+    for (const struct log_field *field = line->fields; field->name != LOG_FIELD_NONE; field++) {
+        const struct log_field_row *row = log_field_row(field->name);
+        bool enclosed = row->shape == LOG_ENCLOSED;
         (void)log_escape_as(LOG_ESCAPE_FIELD, field->value, value, sizeof(value));
-        g_string_append_printf(text, "%s%s=%s%s%s", field == line->fields ? " " : ", ", field->name,
-                               enclosed ? "<" : "", value, enclosed ? ">" : "");
+        g_string_append_printf(text, "%s%s=%s%s%s", field == line->fields ? " " : ", ", row->name, enclosed ? "<" : "",
+                               value, enclosed ? ">" : "");
     }
     return g_string_free(text, FALSE);
 }
 
 /* Nothing becomes more than twice as long in JSON as in the text. */
-static void add_member(GString *members, const struct log_field *field, size_t size)
+static void add_member(GString *members, const char *name, enum log_shape shape, const char *text, size_t size)
 {
     char shown[VALUE_MAX], value[2 * VALUE_MAX];
-    const char *quote = field->shape == LOG_NUMBER ? "" : "\"";
-    size_t before = members->len, length = log_escape_as(LOG_ESCAPE_FIELD, field->value, shown, size);
-    (void)log_escape_json(field->value, length, value, sizeof(value));
-    g_string_append_printf(members, ",\"%s\":%s%s%s", field->name, quote, value, quote);
+    const char *quote = shape == LOG_NUMBER ? "" : "\"";
+    size_t before = members->len, length = log_escape_as(LOG_ESCAPE_FIELD, text, shown, size);
+    (void)log_escape_json(text, length, value, sizeof(value));
+    g_string_append_printf(members, ",\"%s\":%s%s%s", name, quote, value, quote);
     if (members->len > MEMBERS_MAX)
         g_string_truncate(members, before);
 }
@@ -45,9 +46,11 @@ static void add_member(GString *members, const struct log_field *field, size_t s
 char *log_line_members(const struct log_line *line)
 {
     GString *members = g_string_new(NULL);
-    add_member(members, &(struct log_field){"queue-id", line->queue_id, LOG_WORD}, QUEUE_ID_MAX);
-    for (const struct log_field *field = line->fields; field->name != NULL; field++)
-        add_member(members, field, VALUE_MAX);
+    add_member(members, "queue-id", LOG_WORD, line->queue_id, QUEUE_ID_MAX);
+    for (const struct log_field *field = line->fields; field->name != LOG_FIELD_NONE; field++) {
+        const struct log_field_row *row = log_field_row(field->name);
+        add_member(members, row->name, row->shape, field->value, VALUE_MAX);
+    }
     return g_string_free(members, FALSE);
 }
 

@@ -5,25 +5,19 @@
 #define ONCEDROP_LOG_LINE_H
 
 #include "base/base.h"
+#include "base/log_field.h"
 
 #define LOG_FIELDS_MAX 11
 #define LOG_JSON_MAX 4096 /* PIPE_BUF: written at once, lines of several processes do not mix */
 
-enum log_shape {
-    LOG_WORD,     /* name=value; in JSON a string, as all that is not */
-    LOG_ENCLOSED, /* name=<value> */
-    LOG_NUMBER,   /* name=value, which is a number of JSON, too */
-};
-
 struct log_field {
-    const char *name;
+    enum log_field_name name;
     const char *value;
-    enum log_shape shape;
 };
 
 struct log_line {
     const char *queue_id;
-    struct log_field fields[LOG_FIELDS_MAX + 1]; /* ends with one without a name */
+    struct log_field fields[LOG_FIELDS_MAX + 1]; /* ends with LOG_FIELD_NONE */
 };
 
 /* "QUEUE-ID: NAME=VALUE, NAME=<VALUE>", as a new string. Values are escaped as by log_escape_field, and each is limited, so

@@ -35,9 +35,9 @@ static void log_abandoned(const struct ledger_table *table)
         const struct log_line line = {
             queue_id[0] != '\0' ? queue_id : "NOQUEUE",
             {
-                {"message-id", ledger_cell(table, row, ABANDONED_MESSAGE_ID), LOG_ENCLOSED},
-                {"to", ledger_cell(table, row, ABANDONED_RECIPIENTS), LOG_ENCLOSED},
-                {"status", "abandoned", LOG_WORD},
+                {LOG_FIELD_MESSAGE_ID, ledger_cell(table, row, ABANDONED_MESSAGE_ID)},
+                {LOG_FIELD_TO, ledger_cell(table, row, ABANDONED_RECIPIENTS)},
+                {LOG_FIELD_STATUS, "abandoned"},
             },
         };
         log_fields(&line, reason);

@@ -46,8 +46,8 @@ static struct common describe_common(const struct delivery *delivery)
     return common;
 }
 
-/* who: "to", or "from" for the Sent copy, which has no recipient. */
-static void log_copy(const struct common *common, const char *who, const char *address, const char *account,
+/* who: LOG_FIELD_TO, or LOG_FIELD_FROM for the Sent copy, which has no recipient. */
+static void log_copy(const struct common *common, enum log_field_name who, const char *address, const char *account,
                      const char *mailbox, uint32_t uid, const char *status, const struct report *report)
 {
     char uid_text[16];
@@ -58,16 +58,16 @@ static void log_copy(const struct common *common, const char *who, const char *a
     const struct log_line line = {
         common->queue_id,
         {
-            {"message-id", common->id, LOG_ENCLOSED},
-            {who, address, LOG_ENCLOSED},
-            {"account", account != NULL ? account : "", LOG_WORD},
-            {"mailbox", mailbox != NULL ? mailbox : "", LOG_WORD},
-            {"uid", uid_text, LOG_NUMBER},
-            {"size", common->size, LOG_NUMBER},
-            {"delay", common->delay, LOG_NUMBER},
-            {"delays", common->delays, LOG_WORD},
-            {"dsn", outcome_row(report->outcome)->dsn, LOG_WORD},
-            {"status", status, LOG_WORD},
+            {LOG_FIELD_MESSAGE_ID, common->id},
+            {who, address},
+            {LOG_FIELD_ACCOUNT, account != NULL ? account : ""},
+            {LOG_FIELD_MAILBOX, mailbox != NULL ? mailbox : ""},
+            {LOG_FIELD_UID, uid_text},
+            {LOG_FIELD_SIZE, common->size},
+            {LOG_FIELD_DELAY, common->delay},
+            {LOG_FIELD_DELAYS, common->delays},
+            {LOG_FIELD_DSN, outcome_row(report->outcome)->dsn},
+            {LOG_FIELD_STATUS, status},
         },
     };
     log_fields(&line, reason);
@@ -82,11 +82,11 @@ void delivery_keep_log(const struct delivery *delivery)
         lines[i] = (struct log_line){
             common.queue_id,
             {
-                {"message-id", common.id, LOG_ENCLOSED},
-                {"to", delivery->request->recipients[i].address, LOG_ENCLOSED},
-                {"size", common.size, LOG_NUMBER},
-                {"dsn", outcome_row(OUTCOME_TROUBLE)->dsn, LOG_WORD},
-                {"status", "deferred", LOG_WORD},
+                {LOG_FIELD_MESSAGE_ID, common.id},
+                {LOG_FIELD_TO, delivery->request->recipients[i].address},
+                {LOG_FIELD_SIZE, common.size},
+                {LOG_FIELD_DSN, outcome_row(OUTCOME_TROUBLE)->dsn},
+                {LOG_FIELD_STATUS, "deferred"},
             },
         };
     log_keep(lines, count);
@@ -116,11 +116,11 @@ void delivery_log(const struct delivery *delivery)
     struct common common = describe_common(delivery);
     for (size_t i = 0; i < request->recipient_count; i++) {
         const struct delivery_answer *it = &delivery->answers[i];
-        log_copy(&common, "to", request->recipients[i].address, it->route.account, delivery_mailbox(it), it->uid,
-                 outcome_row(it->report.outcome)->status, &it->report);
+        log_copy(&common, LOG_FIELD_TO, request->recipients[i].address, it->route.account, delivery_mailbox(it),
+                 it->uid, outcome_row(it->report.outcome)->status, &it->report);
     }
     if (sent->account != NULL)
-        log_copy(&common, "from", request->sender, sent->account, sent->mailbox, sent->uid,
+        log_copy(&common, LOG_FIELD_FROM, request->sender, sent->account, sent->mailbox, sent->uid,
                  sent->failed ? "failed" : outcome_row(sent->report.outcome)->status, &sent->report);
     count_unrecorded(delivery);
 }

@@ -44,12 +44,12 @@ static bool mistake(struct lmtp_transaction *transaction, const char *reply)
 }
 
 /* What is refused before there is a message has no delivery to log it. */
-static void log_refused(const struct lmtp_transaction *transaction, const char *who, const char *address,
+static void log_refused(const struct lmtp_transaction *transaction, enum log_field_name who, const char *address,
                         const char *dsn, const char *status, const char *text)
 {
     const struct log_line line = {
         transaction->queue_id != NULL ? transaction->queue_id : "NOQUEUE",
-        {{who, address, LOG_ENCLOSED}, {"dsn", dsn, LOG_WORD}, {"status", status, LOG_WORD}},
+        {{who, address}, {LOG_FIELD_DSN, dsn}, {LOG_FIELD_STATUS, status}},
     };
     log_fields(&line, text);
 }
@@ -110,7 +110,8 @@ bool lmtp_transaction_mail(struct lmtp_transaction *transaction, const char *arg
     if (!check_parameters(transaction, parameters, mail_parameters, &size, &orcpt))
         return false;
     if (limit > 0 && size > limit) {
-        log_refused(transaction, "from", path, "5.3.4", "bounced", "message is larger than delivery.size_limit");
+        log_refused(transaction, LOG_FIELD_FROM, path, "5.3.4", "bounced",
+                    "message is larger than delivery.size_limit");
         lmtp_stream_reply(transaction->stream, "552 5.3.4 message is larger than delivery.size_limit (%lld bytes)",
                           (long long)limit);
         return true;
@@ -125,7 +126,7 @@ bool lmtp_transaction_mail(struct lmtp_transaction *transaction, const char *arg
 static void object(struct lmtp_transaction *transaction, const char *path, const char *objection)
 {
     g_auto(GStrv) words = g_strsplit(objection, " ", 3);
-    log_refused(transaction, "to", path, words[1], objection[0] == '5' ? "bounced" : "deferred", words[2]);
+    log_refused(transaction, LOG_FIELD_TO, path, words[1], objection[0] == '5' ? "bounced" : "deferred", words[2]);
     lmtp_stream_reply(transaction->stream, "%s", objection);
 }
 
@@ -140,13 +141,13 @@ bool lmtp_transaction_rcpt(struct lmtp_transaction *transaction, const char *arg
     if (!lmtp_command_path(arguments, "TO:", &recipient.path, &parameters))
         return mistake(transaction, "501 5.5.4 syntax: RCPT TO:<address>");
     if (!address_parse(recipient.path, &recipient.address, &fault)) {
-        log_refused(transaction, "to", recipient.path, "5.1.3", "bounced", "not an address");
+        log_refused(transaction, LOG_FIELD_TO, recipient.path, "5.1.3", "bounced", "not an address");
         return mistake(transaction, "501 5.1.3 not an address");
     }
     if (!check_parameters(transaction, parameters, rcpt_parameters, &size, &recipient.original))
         return false;
     if (transaction->recipients->len >= LMTP_RECIPIENTS_MAX) {
-        log_refused(transaction, "to", recipient.path, "4.5.3", "deferred", "too many recipients");
+        log_refused(transaction, LOG_FIELD_TO, recipient.path, "4.5.3", "deferred", "too many recipients");
         lmtp_stream_reply(transaction->stream, "452 4.5.3 too many recipients");
         return true;
     }

@@ -44,11 +44,14 @@ static void check_shown(const char *shown)
 /* Nothing in it looks like another field of the line. */
 static void check_field(const char *shown, bool in_parentheses)
 {
-    static const char *const fields[] = {"status=", "dsn=", "to=", "message-id=", "account=", "uid=", "mailbox=", NULL};
+    for (enum log_field_name i = LOG_FIELD_NONE + 1; i < LOG_FIELD_NAMES; i++) {
+        char *field OD_CLEANUP(base_free) = base_printf("%s=", log_field_row(i)->name);
 
-    for (const char *const *field = fields; *field != NULL && !(in_parentheses && strcmp(*field, "uid=") == 0); field++)
-        for (const char *at = strstr(shown, *field); at != NULL; at = strstr(at + 1, *field))
+        if (in_parentheses && (i == LOG_FIELD_UID || i == LOG_FIELD_MAILBOX))
+            continue;
+        for (const char *at = strstr(shown, field); at != NULL; at = strstr(at + 1, field))
             FUZZ_CHECK(at > shown && (g_ascii_isalnum(at[-1]) || at[-1] == '-' || at[-1] == '_'));
+    }
     FUZZ_CHECK(in_parentheses || (strpbrk(shown, "<>") == NULL && strstr(shown, ", ") == NULL));
 }
 

@@ -273,6 +273,20 @@ static void test_escape_field(void **state)
     }
 }
 
+/* A stranger's text has no field of a line; our own text in parentheses may say the uid and the mailbox. */
+static void test_escape_names(void **state)
+{
+    (void)state;
+    for (enum log_field_name i = LOG_FIELD_NONE + 1; i < LOG_FIELD_NAMES; i++) {
+        bool plain = i == LOG_FIELD_UID || i == LOG_FIELD_MAILBOX;
+        char text[64], want[64], out[64];
+        snprintf(text, sizeof(text), "%s=x", log_field_row(i)->name);
+        snprintf(want, sizeof(want), "%s\\075x", log_field_row(i)->name);
+        assert_string_equal(log_escape_field(text, out, sizeof(out)), want);
+        assert_string_equal(log_escape_text(text, out, sizeof(out)), plain ? text : want);
+    }
+}
+
 static void test_log_before_open(void **state)
 {
     (void)state;
@@ -530,13 +544,13 @@ int main(void)
     signal(SIGINT, SIG_DFL);
     alarm(60);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory),          cmocka_unit_test(test_no_memory_never_returns),
-        cmocka_unit_test(test_close),           cmocka_unit_test(test_hex),
-        cmocka_unit_test(test_fault_text),      cmocka_unit_test(test_fault_cut),
-        cmocka_unit_test(test_escape),          cmocka_unit_test(test_escape_field),
-        cmocka_unit_test(test_log_before_open), cmocka_unit_test(test_log_targets),
-        cmocka_unit_test(test_log_line),        cmocka_unit_test(test_deadline),
-        cmocka_unit_test(test_clock),
+        cmocka_unit_test(test_memory),       cmocka_unit_test(test_no_memory_never_returns),
+        cmocka_unit_test(test_close),        cmocka_unit_test(test_hex),
+        cmocka_unit_test(test_fault_text),   cmocka_unit_test(test_fault_cut),
+        cmocka_unit_test(test_escape),       cmocka_unit_test(test_escape_field),
+        cmocka_unit_test(test_escape_names), cmocka_unit_test(test_log_before_open),
+        cmocka_unit_test(test_log_targets),  cmocka_unit_test(test_log_line),
+        cmocka_unit_test(test_deadline),     cmocka_unit_test(test_clock),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }
