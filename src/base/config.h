@@ -12,6 +12,7 @@
 #define CONFIG_DEFAULT_FILE SYSCONFDIR "/oncedrop/oncedrop.conf"
 #define CONFIG_SERVICE_SOCKET "/run/oncedrop/lmtp" /* where `deliver` finds the service without being told */
 #define CONFIG_USER "%{user}"                      /* in imap.password_command: the login name */
+#define CONFIG_STORE_MS 200000 /* how long a server may still take to store the APPEND of a client that has died */
 #define CONFIG_FRONT_MS 270000 /* how long `deliver` may take for the service, on top of a delivery by itself */
 
 enum database_tls { DATABASE_TLS_VERIFY, DATABASE_TLS_CONNINFO };
@@ -134,13 +135,17 @@ struct config {
  * overrides  NULL-terminated list of "GROUP.NAME=VALUE" (from -o); later ones win; may be NULL
  *
  * Values are taken literally, without surrounding blanks: there are no quotes and no escapes. If delivery.hold_off is
- * not set, it is at least the deadline plus 200 seconds. A file in $CREDENTIALS_DIRECTORY (systemd.exec(5)) with the name
+ * not set, it is at least config_safe_hold_off. A file in $CREDENTIALS_DIRECTORY (systemd.exec(5)) with the name
  * of imap.password_file takes its place.
  *
  * Returns a new configuration, or NULL with the fault set to the file, group, name and reason: the file is missing,
  * unreadable or accessible to others, a group or setting is unknown, a value is out of range, or a secret cannot be
  * read. */
 struct config *config_load(const char *file, const char *const *overrides, struct fault *fault) OD_MUST;
+
+/* Returns the least delivery.hold_off, in milliseconds, with which no delivery begins while the server may still store the APPEND of
+ * an earlier one that has died: the deadline, and for how long the server may go on after that. */
+int64_t config_safe_hold_off(const struct config *config) OD_MUST;
 
 /* Reads the password again, from the same file and by the same rules as config_load; from now on config->imap.password is
  * what the file says. Does nothing if no password is used. False with the fault set: the password remains as it was. */

@@ -110,10 +110,15 @@ static const char *origin_of(const struct config_loading *it, const char *group,
     return it->set_by[config_table_find(group, name) - config_table];
 }
 
+int64_t config_safe_hold_off(const struct config *config)
+{
+    return config->delivery.deadline + CONFIG_STORE_MS;
+}
+
 /* If the deadline was raised and the hold-off was not set, the hold-off is raised with it. */
 static void derive_hold_off(const struct config_loading *it)
 {
-    int64_t safe = it->config->delivery.deadline + 200000;
+    int64_t safe = config_safe_hold_off(it->config);
     if (origin_of(it, "delivery", "hold_off") == NULL && it->config->delivery.hold_off < safe)
         it->config->delivery.hold_off = safe;
 }

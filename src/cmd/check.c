@@ -47,18 +47,20 @@ static bool check_timeout(const struct config *config, const struct config *serv
 
 static void check_time_limits(const struct config *config)
 {
-    bool outlives = config->delivery.hold_off >= config->delivery.deadline + 200000;
+    bool outlives = config->delivery.hold_off >= config_safe_hold_off(config);
     bool explains = check_timeout(config, config);
     for (size_t i = 0; i < config_server_count(config); i++)
         explains &= check_timeout(config, config->servers[i]);
     if (!outlives)
         check_warning("times",
-                      "delivery.hold_off is below delivery.deadline + 200s: a message that a server stores after"
-                      " its client died may be stored twice");
+                      "delivery.hold_off is below delivery.deadline + %ds: a message that a server stores after"
+                      " its client died may be stored twice",
+                      CONFIG_STORE_MS / 1000);
     if (outlives && explains)
         check_item(
             true, "times",
-            "hold_off exceeds the deadline by at least 200 s, and lock.wait and imap.timeout fit into the deadline");
+            "hold_off exceeds the deadline by at least %d s, and lock.wait and imap.timeout fit into the deadline",
+            CONFIG_STORE_MS / 1000);
     if (config->lock.wait == 0)
         check_warning("lock.wait",
                       "0: if a message has several recipients, all but one are deferred until Postfix's next"

@@ -41,10 +41,10 @@ static void report_claimed(const struct delivery_work *work, size_t target, stru
     const struct ledger_found_copy *copy = &work->found->copies[target];
     int64_t hold_off = work->request->config->delivery.hold_off;
     bool own = copy->state == COPY_APPENDING && ledger_in_hold_off(copy->attempt_age_ms, hold_off);
-    int64_t age = own ? copy->attempt_age_ms : copy->beside_age_ms, left = hold_off - age;
+    int64_t age = own ? copy->attempt_age_ms : copy->beside_age_ms;
     report_set(report, OUTCOME_BUSY, "message <%s> is %s: claimed %lld s ago, left alone for another %lld s",
                message_id(work), plan_why_text(work->plan->targets[target].why), (long long)(age / 1000),
-               (long long)(left > 0 ? (left + 999) / 1000 : 0));
+               (long long)((ledger_hold_off_left(age, hold_off) + 999) / 1000));
 }
 
 void answers_of_plan(struct delivery_work *work)

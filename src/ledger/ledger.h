@@ -122,10 +122,17 @@ struct ledger_found {
     struct ledger_found_copy copies[]; /* one for each target */
 };
 
-/* Returns true if the server may still store a copy that was claimed so long ago: no other delivery may claim it. */
+/* Returns for how long a copy that was claimed so long ago is left alone, since the server may still store it, in milliseconds;
+ * 0: its hold-off is over. SQL has the same rule in word in_hold_off (words.sql). */
+static inline int64_t ledger_hold_off_left(int64_t age_ms, int64_t hold_off_ms)
+{
+    return age_ms < hold_off_ms ? hold_off_ms - age_ms : 0;
+}
+
+/* Returns true if no other delivery may claim that copy. */
 static inline bool ledger_in_hold_off(int64_t age_ms, int64_t hold_off_ms)
 {
-    return age_ms < hold_off_ms;
+    return ledger_hold_off_left(age_ms, hold_off_ms) > 0;
 }
 
 /* Tries the lock and, once it is ours, reads what is known. Unless it is a dry run, a claim whose time is in the future first gets

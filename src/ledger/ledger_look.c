@@ -43,8 +43,7 @@ static void add_variant_query(struct ledger *ledger, const struct ledger_message
         return;
     const struct ledger_target *sent = &message->targets[target];
     sql_add(ledger->sql, SQL_STEP(look_variants, LEDGER_KEY(message), .account = SQL_TEXT(sent->account),
-                                  .mailbox = SQL_TEXT(sent->mailbox),
-                                  .hold_off_ms = SQL_NUMBER(ledger->config->delivery.hold_off), LEDGER_CLOCKS(ledger)));
+                                  .mailbox = SQL_TEXT(sent->mailbox), LEDGER_HOLD_OFF(ledger), LEDGER_CLOCKS(ledger)));
 }
 
 /* Sends one batch: the settings, the lock, the message, for a Sent copy the variants, the copies, if they are asked for at

@@ -26,16 +26,9 @@ static bool lock_next(struct ledger *ledger, enum sql_step find, const struct sq
     return true;
 }
 
-static int64_t appending_ms(const struct ledger *ledger, const struct ledger_expire *expire)
-{
-    int64_t hold_off = ledger->config->delivery.hold_off;
-    return expire->older_than_ms > hold_off ? expire->older_than_ms : hold_off;
-}
-
 /* Which messages are to be abandoned, as values. */
 #define EXPIRED(ledger, expire) \
-    .older_ms = SQL_NUMBER((expire)->older_than_ms), .appending_ms = SQL_NUMBER(appending_ms(ledger, expire)), \
-    .upto = SQL_NUMBER((expire)->upto)
+    .older_ms = SQL_NUMBER((expire)->older_than_ms), LEDGER_HOLD_OFF(ledger), .upto = SQL_NUMBER((expire)->upto)
 
 struct ledger_table *ledger_expire_preview(struct ledger *ledger, const struct ledger_expire *expire,
                                            struct fault *fault)

@@ -16,7 +16,7 @@
 
 /* Selects unfinished messages with no recent try of an unfinished recipient or copy. */
 struct ledger_expire {
-    int64_t older_than_ms; /* since the last try; for an APPEND that may still be stored at least delivery.hold_off */
+    int64_t older_than_ms; /* since the last try; but no copy in its hold-off is abandoned */
     int64_t after, upto;   /* message ids: greater than `after`, up to `upto`; each batch advances `after` */
     bool ended;            /* there are no more */
 };

@@ -36,6 +36,9 @@ struct ledger {
     .host = SQL_TEXT((ledger)->host), .boot = SQL_NUMBER_IF(base_boot() != 0, base_boot()), \
     .running_us = SQL_NUMBER(base_now_ms() * 1000), .wall_us = SQL_NUMBER(base_wall_us())
 
+/* The value of a step that compares a claim with the hold-off. */
+#define LEDGER_HOLD_OFF(ledger) .hold_off_ms = SQL_NUMBER((ledger)->config->delivery.hold_off)
+
 /* Connects again if the connection is not usable any more; false with the fault set if that fails. */
 bool ledger_connect(struct ledger *ledger, struct fault *fault) OD_MUST;
 

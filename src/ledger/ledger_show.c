@@ -65,8 +65,7 @@ static struct ledger_table *show_why(struct ledger *ledger, const char *message,
     sql_add(ledger->sql, SQL_STEP(for_people));
     sql_receive_any(ledger->sql);
     size_t mark = sql_mark(ledger->sql);
-    sql_add(ledger->sql,
-            SQL_STEP(why_copies, .message = id, .hold_off_ms = SQL_NUMBER(ledger->config->delivery.hold_off)));
+    sql_add(ledger->sql, SQL_STEP(why_copies, .message = id, LEDGER_HOLD_OFF(ledger)));
     sql_add(ledger->sql, SQL_STEP(why_tries, .message = id));
     sql_add(ledger->sql, SQL_STEP(why_deliveries, .message = id));
     sql_add(ledger->sql, SQL_STEP(why_others, .message = id));

@@ -142,9 +142,8 @@ static bool go_through(struct ledger *source, struct ledger *target, const struc
 
 static bool nobody_delivers(struct ledger *source, struct fault *fault)
 {
-    int64_t hold_off = source->config->delivery.hold_off;
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
-        ledger_ask_here(source, SQL_OPERATOR, SQL_STEP(under_way, .hold_off_ms = SQL_NUMBER(hold_off)), fault);
+        ledger_ask_here(source, SQL_OPERATOR, SQL_STEP(under_way, LEDGER_HOLD_OFF(source)), fault);
     if (rows == NULL || rows->count == 0)
         return rows != NULL;
     return fault_set(fault, "process %s on %s is delivering, or died less than delivery.hold_off ago",

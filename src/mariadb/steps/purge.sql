@@ -1,11 +1,11 @@
--- word expired: of messages m that are to be abandoned. :older_ms: minimum milliseconds since the last try; :appending_ms:
--- since an APPEND that may still be in progress; :upto: the last message
+-- word expired: of messages m that are to be abandoned: no copy is in its hold-off. :older_ms: minimum milliseconds since the last
+-- try; :upto: the last message
 m.id <= :upto AND (EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND d.finished_at IS NULL)
 OR EXISTS (SELECT 1 FROM copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')))
 AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND d.finished_at IS NULL
 AND d.last_at >= @ago(:older_ms)@)
 AND NOT EXISTS (SELECT 1 FROM copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')
-AND c.attempt_at >= @ago(CASE c.state WHEN 'appending' THEN :appending_ms ELSE :older_ms END)@)
+AND (c.attempt_at >= @ago(:older_ms)@ OR c.state = 'appending' AND @hold_off_ends(c.attempt_at)@ > @now@))
 
 -- word unfinished: the messages of which something is not finished, by indexes
 (SELECT message AS id FROM delivery WHERE finished_at IS NULL
@@ -30,7 +30,7 @@ FROM message m LEFT JOIN delivery o ON o.message = m.id AND
 SELECT lock_method FROM agreed
 
 -- find_expired: the next messages to be abandoned, not locked yet
--- takes: older_ms appending_ms upto after most
+-- takes: older_ms hold_off_ms upto after most
 -- gives: id lock_key
 SELECT m.id, m.lock_key FROM @unfinished@ WHERE m.id > :after AND @expired@
 ORDER BY m.id LIMIT :most
@@ -73,14 +73,14 @@ WHERE m.id > :after ORDER BY m.id LIMIT :most) m ORDER BY m.id
 SELECT id FROM message WHERE id IN (:ids) FOR UPDATE SKIP LOCKED
 
 -- preview_expired: what abandon_expired would abandon, for people
--- takes: older_ms appending_ms upto after
+-- takes: older_ms hold_off_ms upto after
 -- gives: last_at queue_id recipients message_id reason
 @report@ o.finished_at IS NULL WHERE m.id IN (SELECT id FROM (SELECT m.id FROM @unfinished@
 WHERE m.id > :after AND @expired@) due) GROUP BY m.id, m.message_id ORDER BY m.id
 
 -- abandon_expired: abandons those of these messages that are still to be abandoned, and lists them for people: their
 -- deliveries are known by the moment at which they were
--- takes: older_ms appending_ms upto ids
+-- takes: older_ms hold_off_ms upto ids
 -- gives: last_at queue_id recipients message_id reason
 SET @due = (SELECT group_concat(m.id) FROM message m WHERE m.id IN (:ids) AND @expired@), @abandoned_at = @now@
 -- then

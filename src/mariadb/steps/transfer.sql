@@ -182,8 +182,8 @@ EXECUTE IMMEDIATE @refuse
 LOCK TABLES message READ, address READ, part READ, raw READ, delivery READ, try READ, copy READ, event READ, total READ,
 server READ, tally READ
 
--- under_way: who is storing copies, or was until less than the hold-off ago
+-- under_way: who is storing copies, or was until less than the hold-off ago. No alias: LOCK TABLES does not cover one
 -- takes: hold_off_ms
 -- gives: host pid
-SELECT host, pid FROM copy WHERE state = 'appending' AND attempt_at > @ago(:hold_off_ms)@
+SELECT host, pid FROM copy WHERE state = 'appending' AND @hold_off_ends(attempt_at)@ > @now@
 ORDER BY attempt_at DESC LIMIT 1

@@ -10,11 +10,11 @@ LEFT JOIN @schema@.message m ON m.identity = :identity AND m.digest = :digest
 -- takes: identity digest account mailbox hold_off_ms host boot running_us wall_us
 -- gives: under_way:truth ahead:truth waits:truth
 SELECT DISTINCT c.state <> 'stored', c.state <> 'stored' AND c.attempt_at > @now@,
-c.state <> 'stored' AND c.attempt_at <= @ago(:hold_off_ms)@
+c.state <> 'stored' AND @hold_off_ends(c.attempt_at)@ <= @now@
 FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id
 WHERE m.identity = :identity AND m.digest <> :digest AND c.account = :account AND c.mailbox = :mailbox AND c.role = 'sent'
 AND (c.state = 'stored' OR (c.state = 'appending' OR c.state = 'failed' AND c.doubt)
-AND @claim_age_ms@ < :hold_off_ms::bigint)
+AND @in_hold_off@)
 
 -- look_copies: the message's copies in all mailboxes of these accounts. told: the record says of the owner, too, that the copy
 -- is there and that the message was whole (resume needs that), and is less than a day old, so that one more try would keep it

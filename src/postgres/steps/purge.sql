@@ -1,11 +1,11 @@
--- word expired: of messages m that are to be abandoned. :older_ms: minimum milliseconds since the last try; :appending_ms:
--- since an APPEND that may still be in progress; :upto: the last message
+-- word expired: of messages m that are to be abandoned: no copy is in its hold-off. :older_ms: minimum milliseconds since the last
+-- try; :upto: the last message
 m.id <= :upto::bigint AND m.id IN (SELECT message FROM @schema@.delivery WHERE finished_at IS NULL
 UNION SELECT message FROM @schema@.copy WHERE state IN ('pending', 'appending'))
 AND NOT EXISTS (SELECT FROM @schema@.delivery d WHERE d.message = m.id AND d.finished_at IS NULL
 AND d.last_at >= @ago(:older_ms)@)
 AND NOT EXISTS (SELECT FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')
-AND c.attempt_at >= @ago((CASE c.state WHEN 'appending' THEN :appending_ms ELSE :older_ms END))@)
+AND (c.attempt_at >= @ago(:older_ms)@ OR c.state = 'appending' AND @hold_off_ends(c.attempt_at)@ > @now@))
 
 -- word expired_report: requires `due`, the messages, and `open`, their unfinished deliveries
 SELECT coalesce(max(@utc(o.last_at)@), max((SELECT @utc(max(c.attempt_at))@
@@ -33,7 +33,7 @@ AND c.attempt_at >= @ago(:abandon_ms)@)
 SELECT lock_method FROM @schema@.agreed
 
 -- find_expired: the next messages to be abandoned, not locked yet
--- takes: older_ms appending_ms upto after most
+-- takes: older_ms hold_off_ms upto after most
 -- gives: id lock_key
 SELECT m.id, m.lock_key FROM @schema@.message m WHERE m.id > :after::bigint AND @expired@
 ORDER BY m.id LIMIT :most::bigint
@@ -75,14 +75,14 @@ WHERE m.id > :after::bigint ORDER BY m.id LIMIT :most::bigint) m ORDER BY m.id
 SELECT id FROM @schema@.message WHERE id = ANY (:ids::bigint[]) FOR UPDATE SKIP LOCKED
 
 -- preview_expired: what abandon_expired would abandon, for people
--- takes: older_ms appending_ms upto after
+-- takes: older_ms hold_off_ms upto after
 -- gives: last_at queue_id recipients message_id reason
 WITH due AS (SELECT m.id, m.message_id FROM @schema@.message m WHERE m.id > :after::bigint AND @expired@),
 open AS (SELECT d.* FROM @schema@.delivery d JOIN due ON due.id = d.message WHERE d.finished_at IS NULL)
 @expired_report@
 
 -- abandon_expired: abandons those of these messages that are still to be abandoned, and lists them for people
--- takes: older_ms appending_ms upto ids
+-- takes: older_ms hold_off_ms upto ids
 -- gives: last_at queue_id recipients message_id reason
 WITH due AS (SELECT m.id, m.message_id FROM @schema@.message m WHERE m.id = ANY (:ids::bigint[]) AND @expired@),
 open AS (UPDATE @schema@.delivery d SET outcome = 'abandoned', finished_at = @now@

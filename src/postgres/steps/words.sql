@@ -39,3 +39,11 @@ CASE WHEN c.host_us + :wall_us::bigint >= @us(c.attempt_at)@ THEN c.host_us + :w
 
 -- word first_age_ms: milliseconds since the first claim of copy c. What the clock jumped since the last claim does not count
 ((@present@ - @us(c.first_at)@) / 1000)
+
+-- word in_hold_off: whether others leave copy c alone, since the server may still store it: it was claimed less than the hold-off
+-- ago, by the clock that moved least. In C the same rule is ledger_in_hold_off
+@claim_age_ms@ < :hold_off_ms::bigint
+
+-- word hold_off_ends: when the hold-off of a copy that was claimed then is over by the database's clock. By another clock it may be
+-- over later
+({} + :hold_off_ms::bigint * interval '1 millisecond')

@@ -1,11 +1,11 @@
--- word expired: of messages m that are to be abandoned. :older_ms: minimum milliseconds since the last try; :appending_ms:
--- since an APPEND that may still be in progress; :upto: the last message
+-- word expired: of messages m that are to be abandoned: no copy is in its hold-off. :older_ms: minimum milliseconds since the last
+-- try; :upto: the last message
 m.id <= :upto AND m.id IN (SELECT message FROM @schema@.delivery WHERE finished_at IS NULL
 UNION SELECT message FROM @schema@.copy WHERE state <> 'stored' AND state IN ('pending', 'appending'))
 AND NOT EXISTS (SELECT 1 FROM @schema@.delivery d WHERE d.message = m.id AND d.finished_at IS NULL
 AND d.last_at >= @ago(:older_ms)@)
 AND NOT EXISTS (SELECT 1 FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')
-AND c.attempt_at >= @ago(CASE c.state WHEN 'appending' THEN :appending_ms ELSE :older_ms END)@)
+AND (c.attempt_at >= @ago(:older_ms)@ OR c.state = 'appending' AND @hold_off_ends(c.attempt_at)@ > @now@))
 
 -- word old: of messages m that arrived long enough ago, and have nothing unfinished. last_at is checked because replayed
 -- messages arrived long ago but may have been recorded today
@@ -31,7 +31,7 @@ WHERE message = m.id AND finished_at IS NULL ORDER BY reason)) AS reason FROM @s
 SELECT lock_method FROM @schema@.agreed
 
 -- find_expired: the next messages to be abandoned, not locked yet
--- takes: older_ms appending_ms upto after most
+-- takes: older_ms hold_off_ms upto after most
 -- gives: id lock_key
 SELECT m.id, m.lock_key FROM @schema@.message m WHERE m.id > :after AND @expired@
 ORDER BY m.id LIMIT :most
@@ -71,12 +71,12 @@ WHERE m.id > :after ORDER BY m.id LIMIT :most) m ORDER BY m.id
 SELECT id FROM @schema@.message WHERE id IN (SELECT value FROM json_each(:ids))
 
 -- preview_expired: what abandon_expired would abandon, for people
--- takes: older_ms appending_ms upto after
+-- takes: older_ms hold_off_ms upto after
 -- gives: last_at queue_id recipients message_id reason
 SELECT last_at, queue_id, recipients, message_id, reason FROM (@report@ WHERE m.id > :after AND @expired@) ORDER BY id
 
 -- abandon_expired: abandons those of these messages that are still to be abandoned, and lists them for people
--- takes: older_ms appending_ms upto ids
+-- takes: older_ms hold_off_ms upto ids
 -- gives: last_at queue_id recipients message_id reason
 CREATE TEMPORARY TABLE IF NOT EXISTS due (id INTEGER PRIMARY KEY, last_at, queue_id, recipients, message_id, reason)
 -- then

@@ -176,5 +176,5 @@ SELECT 0
 -- under_way: who is storing copies, or was until less than the hold-off ago
 -- takes: hold_off_ms
 -- gives: host pid
-SELECT host, pid FROM @schema@.copy WHERE state = 'appending' AND state <> 'stored' AND attempt_at > @ago(:hold_off_ms)@
+SELECT host, pid FROM @schema@.copy WHERE state = 'appending' AND state <> 'stored' AND @hold_off_ends(attempt_at)@ > @now@
 ORDER BY attempt_at DESC LIMIT 1

@@ -2,7 +2,7 @@
 -- takes: message hold_off_ms
 -- gives: id account mailbox state doubt:truth claim host pid attempt_at free_at is_free:truth stored_at stored_us error repeated
 SELECT c.id, c.account, c.mailbox, c.state, c.doubt, c.claim, c.host, c.pid, @utc(c.attempt_at)@,
-@utc(c.attempt_at + :hold_off_ms * 1000)@, c.attempt_at + :hold_off_ms * 1000 <= @now@,
+@utc(@hold_off_ends(c.attempt_at)@)@, @hold_off_ends(c.attempt_at)@ <= @now@,
 @utc(c.stored_at)@, @us(c.stored_at)@, c.error, c.repeated
 FROM @schema@.copy c WHERE c.message = :message ORDER BY c.id
 
