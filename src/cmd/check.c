@@ -208,7 +208,7 @@ static const struct {
 static int examine_all(struct check *check)
 {
     struct cmd *cmd = check->cmd;
-    int status = cmd_open_as_service(cmd, false);
+    int status = cmd_open(cmd, CMD_AS_SERVICE);
     if (status != 0)
         return status;
     check_configuration(cmd);
@@ -238,7 +238,7 @@ static int examine_and_send(struct check *check)
 {
     int status = examine_apart(check);
     if (status == 0)
-        status = cmd_open(check->cmd);
+        status = cmd_open(check->cmd, CMD_AS_CALLER);
     if (status != 0)
         return status;
     if (check_failures() > 0 || !check->routed)

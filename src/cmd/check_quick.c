@@ -42,7 +42,7 @@ int check_quick(struct check *check, bool json)
     if (!deadline_arm(ALL_MS, &cmd->fault))
         return cmd_fault(EX_OSERR, cmd);
     cmd->config = cmd_config_load(cmd, STDERR_FILENO, &cmd->fault);
-    if (cmd->config != NULL && cmd_become_service(cmd, false) == 0) {
+    if (cmd->config != NULL && cmd_become(cmd->config, CMD_AS_SERVICE, &cmd->fault) == 0) {
         check_item(true, "configuration", "%s", cmd->config_file);
         check_step("database", DATABASE_MS, SLOW, check_database, check);
         check_step("imap", MAX(deadline_left_ms() - REPORT_MS, 1), SLOW, step_greeting, check);

@@ -175,12 +175,6 @@ struct config *cmd_config_load(const struct cmd *cmd, int log_fd, struct fault *
     return config;
 }
 
-int cmd_open(struct cmd *cmd)
-{
-    cmd->config = cmd_config_load(cmd, STDERR_FILENO, &cmd->fault);
-    return cmd->config != NULL ? 0 : cmd_fault(EX_CONFIG, cmd);
-}
-
 /* Loads what service.user may not be able to read. False with the fault set only if the engine cannot be loaded: what needs the
  * decoder or TLS reports that itself. */
 static bool load_modules(const struct config *config, struct fault *fault)
@@ -193,43 +187,30 @@ static bool load_modules(const struct config *config, struct fault *fault)
     return ledger_load(config, fault);
 }
 
-bool cmd_become_owner(const struct config *config, bool reads_all, struct fault *fault)
+int cmd_become(const struct config *config, enum cmd_user user, struct fault *fault)
 {
-    return !config_is_file(config) ||
-           (load_modules(config, fault) && privilege_must_become(config->service.user, reads_all, fault));
-}
-
-int cmd_become_service(struct cmd *cmd, bool reads_all)
-{
-    const char *user = cmd->config->service.user;
-    if (!load_modules(cmd->config, &cmd->fault))
+    bool is_file = config_is_file(config), reads_all = user == CMD_AS_READER, became = true;
+    if (user == CMD_AS_CALLER || (user == CMD_AS_OWNER && !is_file))
+        return 0;
+    if (!load_modules(config, fault))
         return EX_UNAVAILABLE;
-    bool became = cmd_become_owner(cmd->config, reads_all, &cmd->fault) &&
-                  (!ledger_login_is_service(cmd->config) || privilege_become(user, reads_all, &cmd->fault));
+    if (is_file)
+        became = privilege_must_become(config->service.user, reads_all, fault);
+    else if (ledger_login_is_service(config))
+        became = privilege_become(config->service.user, reads_all, fault);
     return became ? 0 : EX_OSERR;
 }
 
-int cmd_open_as_service(struct cmd *cmd, bool reads_all)
+int cmd_open(struct cmd *cmd, enum cmd_user user)
 {
-    int status = cmd_open(cmd);
-    if (status != 0)
-        return status;
-    status = cmd_become_service(cmd, reads_all);
+    cmd->config = cmd_config_load(cmd, STDERR_FILENO, &cmd->fault);
+    int status = cmd->config != NULL ? cmd_become(cmd->config, user, &cmd->fault) : EX_CONFIG;
     return status == 0 ? 0 : cmd_fault(status, cmd);
 }
 
-int cmd_open_as_owner(struct cmd *cmd)
+int cmd_open_ledger(struct cmd *cmd)
 {
-    int status = cmd_open(cmd);
-    if (status != 0 || !config_is_file(cmd->config))
-        return status;
-    status = cmd_become_service(cmd, false);
-    return status == 0 ? 0 : cmd_fault(status, cmd);
-}
-
-int cmd_connect(struct cmd *cmd)
-{
-    int status = cmd_open_as_owner(cmd);
+    int status = cmd_open(cmd, CMD_AS_OWNER);
     if (status != 0)
         return status;
     cmd->ledger = ledger_open(cmd->config, NULL, &cmd->fault);

@@ -18,7 +18,7 @@ struct cmd {
     int argc; /* from its name on */
     char **argv;
     char **operands;       /* NULL-terminated; set by cmd_parse */
-    struct config *config; /* set by cmd_open and cmd_connect, closed by main() */
+    struct config *config; /* set by cmd_open and cmd_open_ledger, closed by main() */
     struct ledger *ledger;
     struct visits *visits; /* visit.h */
     struct fault fault;
@@ -94,26 +94,25 @@ char *cmd_strip_brackets(const char *id) OD_MUST;
 /* Loads and checks the configuration and opens the log; NULL with the fault set. log_fd: as stderr_fd of log_open. */
 struct config *cmd_config_load(const struct cmd *cmd, int log_fd, struct fault *fault) OD_MUST;
 
-/* For commands that people use: loads the configuration. cmd_connect: also connects to the database. Return 0; on failure
- * print the reason on stderr and return EX_CONFIG or EX_UNAVAILABLE. */
-int cmd_open(struct cmd *cmd) OD_MUST;
-int cmd_connect(struct cmd *cmd) OD_MUST;
+/* As whom root goes on. Other users stay who they are. */
+enum cmd_user {
+    CMD_AS_CALLER,  /* as root: it opens no ledger, or becomes another user later (`ledger copy`) */
+    CMD_AS_OWNER,   /* if the ledger is a file, as service.user, whose it is: no file beside it may belong to root */
+    CMD_AS_SERVICE, /* as service.user, as a delivery does, unless conninfo names another database user */
+    CMD_AS_READER,  /* the same, with root's right to read any file */
+};
 
-/* Loads the modules, which perhaps only root can read. Then root becomes service.user for good, unless conninfo names another
- * database user. reads_all: keep root's right to read any file. Returns 0; else an exit status, with the fault set. */
-int cmd_become_service(struct cmd *cmd, bool reads_all) OD_MUST;
+/* Loads what service.user may not be able to read: the ledger's engine and, if root changes, all modules. Then root becomes that
+ * user for good. Returns 0, EX_UNAVAILABLE if the engine cannot be loaded, or EX_OSERR if there is no such user or the kernel
+ * refuses, with the fault set. */
+int cmd_become(const struct config *config, enum cmd_user user, struct fault *fault) OD_MUST;
 
-/* As cmd_open, for commands that do what a delivery does, and as cmd_become_service. */
-int cmd_open_as_service(struct cmd *cmd, bool reads_all) OD_MUST;
+/* For commands that people use: loads the configuration, and cmd_become. Returns 0; on failure prints the reason on stderr and
+ * returns EX_CONFIG, or what cmd_become returned. */
+int cmd_open(struct cmd *cmd, enum cmd_user user) OD_MUST;
 
-/* As cmd_open, for the others that open the ledger: root becomes service.user for good if the ledger is a file, whose owner
- * that is. cmd_connect does so. */
-int cmd_open_as_owner(struct cmd *cmd) OD_MUST;
-
-/* If the ledger is a file, loads its engine (root: all modules). Then root becomes service.user for good, since no file beside
- * the ledger may belong to root. False with the fault set if the engine cannot be loaded, there is no such user, or the kernel
- * refuses. */
-bool cmd_become_owner(const struct config *config, bool reads_all, struct fault *fault) OD_MUST;
+/* cmd_open as CMD_AS_OWNER, and connects to the ledger; EX_UNAVAILABLE if that fails. */
+int cmd_open_ledger(struct cmd *cmd) OD_MUST;
 
 /* Finds where an address leads to, as a delivery does; cmd->ledger is open if route.account_query needs it. */
 enum route_result cmd_find_route(struct cmd *cmd, const char *text, struct route *ret) OD_MUST;

@@ -40,7 +40,7 @@ int cmd_config(struct cmd *cmd)
     if (defaults)
         cmd->config = config_defaults();
     else
-        status = cmd_open(cmd);
+        status = cmd_open(cmd, CMD_AS_CALLER);
     if (status == 0 && !test)
         print_settings(cmd->config,
                        defaults ? CONFIG_PRINT_DEFAULTS

@@ -157,7 +157,7 @@ static bool begin_delivery(struct cmd *cmd, int log_fd, struct report *report)
     cmd->config = cmd_config_load(cmd, log_fd, &cmd->fault);
     if (cmd->config == NULL && access(cmd->config_file, R_OK) != 0 && errno == EACCES)
         name_service(&cmd->fault);
-    if (cmd->config == NULL || !cmd_become_owner(cmd->config, false, &cmd->fault)) {
+    if (cmd->config == NULL || cmd_become(cmd->config, CMD_AS_OWNER, &cmd->fault) != 0) {
         report_set(report, OUTCOME_CONFIG, "%s", cmd->fault.text);
         return false;
     }

@@ -192,7 +192,7 @@ int cmd_export(struct cmd *cmd)
     struct export export = {.directory = -1};
     const struct cmd_option words[] = {{"raw", .text = &export.raw}, {.name = NULL}};
     bool good = cmd_parse(cmd, words, 1, 1, "an address") && cmd_parse_person(cmd, &export.address);
-    int status = good ? cmd_connect(cmd) : CMD_USAGE;
+    int status = good ? cmd_open_ledger(cmd) : CMD_USAGE;
     if (status == 0 && !open_directory(cmd, &export))
         status = cmd_fault(EX_CANTCREAT, cmd);
     else if (status == 0 && !export_all(cmd, &export))

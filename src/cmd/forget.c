@@ -42,7 +42,7 @@ static bool forget_all(struct cmd *cmd, struct ledger_forget *forget)
 
 static int forget_person(struct cmd *cmd, struct ledger_forget *forget)
 {
-    int status = cmd_connect(cmd);
+    int status = cmd_open_ledger(cmd);
     if (status != 0)
         return status;
     bool done = forget_all(cmd, forget);

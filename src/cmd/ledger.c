@@ -18,7 +18,7 @@
 /* The configuration of a ledger in a file. */
 static int open_file(struct cmd *cmd)
 {
-    int status = cmd_open_as_service(cmd, false);
+    int status = cmd_open(cmd, CMD_AS_SERVICE);
     if (status != 0 || config_is_file(cmd->config))
         return status;
     return cmd_fail(EX_USAGE, "ledger %s: is for a ledger in a file; what a database server has for that: oncedrop(1)",
@@ -140,7 +140,7 @@ static int copy_tables(struct cmd *cmd, struct ledger *target)
 static int copy(struct cmd *cmd, bool running)
 {
     struct ledger *target OD_CLEANUP(ledger_close) = NULL;
-    int status = cmd_open(cmd);
+    int status = cmd_open(cmd, CMD_AS_CALLER);
     if (status != 0)
         return status;
     struct config *config OD_CLEANUP(config_free) = target_of(cmd);

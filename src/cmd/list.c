@@ -131,7 +131,7 @@ static void print_notes(const struct options *options, size_t rows, size_t untol
 
 static int print_list(struct cmd *cmd, const struct options *options)
 {
-    int status = cmd_connect(cmd);
+    int status = cmd_open_ledger(cmd);
     if (status != 0)
         return status;
     size_t untold = 0;

@@ -130,7 +130,7 @@ int cmd_locks(struct cmd *cmd)
 {
     bool json = false;
     const struct cmd_option words[] = {{"json", .flag = &json}, {.name = NULL}};
-    int status = cmd_parse(cmd, words, 0, 0, NULL) ? cmd_connect(cmd) : CMD_USAGE;
+    int status = cmd_parse(cmd, words, 0, 0, NULL) ? cmd_open_ledger(cmd) : CMD_USAGE;
     if (status != 0)
         return status;
     struct ledger_table *table OD_CLEANUP(ledger_table_free) = ledger_locks(cmd->ledger, &cmd->fault);

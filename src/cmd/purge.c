@@ -149,7 +149,7 @@ int cmd_abandon(struct cmd *cmd)
     const struct cmd_option words[] = {{"dry-run", .flag = &options.dry_run},
                                        {"json", .flag = &options.json},
                                        {.name = NULL}};
-    int status = cmd_parse(cmd, words, 0, INT_MAX, NULL) ? cmd_connect(cmd) : CMD_USAGE;
+    int status = cmd_parse(cmd, words, 0, INT_MAX, NULL) ? cmd_open_ledger(cmd) : CMD_USAGE;
     return status != 0 ? status : abandon_all(cmd, &options);
 }
 
@@ -223,6 +223,6 @@ int cmd_purge(struct cmd *cmd)
                         "purge: --older-than %s: nothing younger than 7 days (7d) is removed, because Postfix may still"
                         " retry it; a number without a unit is seconds",
                         options.older_than);
-    int status = cmd_connect(cmd);
+    int status = cmd_open_ledger(cmd);
     return status != 0 ? status : purge(cmd, &options, older_than_ms);
 }

@@ -56,7 +56,7 @@ int cmd_replay(struct cmd *cmd)
     for (char **path = cmd->operands; *path != NULL; path++)
         if (!replay_files_add(files, *path, &cmd->fault))
             return cmd_fault(EX_NOINPUT, cmd);
-    int status = cmd_open_as_service(cmd, true);
+    int status = cmd_open(cmd, CMD_AS_READER);
     if (status != 0)
         return status;
     setup.config = cmd->config;
@@ -91,7 +91,7 @@ int cmd_resume(struct cmd *cmd)
     };
     const struct cmd_option words[] = {{"j", .text = &jobs}, {"json", .flag = &setup.json}, {.name = NULL}};
     bool good = cmd_parse(cmd, words, 0, 0, NULL) && cmd_parse_jobs(cmd, jobs, &setup.jobs);
-    int status = good ? cmd_connect(cmd) : CMD_USAGE;
+    int status = good ? cmd_open_ledger(cmd) : CMD_USAGE;
     if (status != 0)
         return status;
     messages.ledger = cmd->ledger;
@@ -156,7 +156,7 @@ int cmd_restore(struct cmd *cmd)
         .context = &messages,
         .restores = true,
     };
-    int status = parse_restore(cmd, &setup, &messages, since) ? cmd_connect(cmd) : CMD_USAGE;
+    int status = parse_restore(cmd, &setup, &messages, since) ? cmd_open_ledger(cmd) : CMD_USAGE;
     if (status != 0)
         return status;
     messages.ledger = cmd->ledger;

@@ -77,7 +77,7 @@ int cmd_route(struct cmd *cmd)
     if (!cmd_parse(cmd, words, 1, INT_MAX, "ADDRESS"))
         return CMD_USAGE;
     cmd_clear_environment();
-    int status = cmd_open_as_service(cmd, false);
+    int status = cmd_open(cmd, CMD_AS_SERVICE);
     if (status != 0)
         return status;
     if (cmd->config->route.account_query[0] != '\0' &&

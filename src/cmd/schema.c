@@ -103,7 +103,7 @@ int cmd_schema_word(struct cmd *cmd)
         i++;
     if (i == G_N_ELEMENTS(actions))
         return CMD_USAGE;
-    int status = actions[i].run == print_sql ? cmd_open(cmd) : cmd_open_as_owner(cmd);
+    int status = cmd_open(cmd, actions[i].run == print_sql ? CMD_AS_CALLER : CMD_AS_OWNER);
     if (status != 0)
         return status;
     if (strcmp(actions[i].word, "install") == 0 && !ledger_schema_create(cmd->config, &cmd->fault))

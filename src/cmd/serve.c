@@ -93,7 +93,7 @@ int cmd_lmtp(struct cmd *cmd)
         return outcome_row(OUTCOME_CONFIG)->exit_status;
     }
     struct config *config = cmd->config = cmd_config_load(cmd, log_fd, &cmd->fault);
-    if (config == NULL || !cmd_become_owner(config, false, &cmd->fault)) {
+    if (config == NULL || cmd_become(config, CMD_AS_OWNER, &cmd->fault) != 0) {
         struct report report;
         char line[1024];
         report_set(&report, OUTCOME_CONFIG, "%s", cmd->fault.text);

@@ -202,7 +202,7 @@ static int show(struct cmd *cmd, const struct question *question)
 int cmd_show(struct cmd *cmd)
 {
     struct question question = {.id = NULL};
-    int status = parse_show(cmd, &question) ? cmd_open_as_owner(cmd) : CMD_USAGE;
+    int status = parse_show(cmd, &question) ? cmd_open(cmd, CMD_AS_OWNER) : CMD_USAGE;
     if (status == 0) {
         message_identity(cmd->config->lock.namespace, question.id, strlen(question.id), question.identity);
         status = show(cmd, &question);

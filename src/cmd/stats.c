@@ -57,7 +57,7 @@ static int begin_stats(struct cmd *cmd, struct stats *stats)
         [CONFIG_ENGINE_SQLITE] = "sqlite",
         [CONFIG_ENGINE_MARIADB] = "mariadb",
     };
-    int status = cmd_connect(cmd);
+    int status = cmd_open_ledger(cmd);
     if (status == 0 && !read_figures(cmd, stats))
         status = cmd_fault(EX_UNAVAILABLE, cmd);
     stats->up = status == 0;

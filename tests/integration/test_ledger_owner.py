@@ -2,7 +2,7 @@
 """A ledger in a file belongs to service.user: root becomes that user before anything of it is opened, and others are sent
 to the service.
 
-Seen to fail with: no change of user in cmd_open_as_owner, deliver, lmtp; a user that does not exist left alone; root let in
+Seen to fail with: no change of user in cmd_open as CMD_AS_OWNER, deliver, lmtp; a user that does not exist left alone; root let in
 to a file of another's; the service not named."""
 
 import os
