@@ -127,14 +127,18 @@ $(ENGINES:%=$(BUILD)/%_schema.h): $(BUILD)/%_schema.h: src/sql/embed.sh $(wildca
 	@mkdir -p $(@D)
 	$(Q)sh src/sql/embed.sh $(sort $(wildcard src/$*/schema/*.sql)) >$@.new && mv $@.new $@
 
-# So are the steps, for every file that includes sql.h.
-$(BUILD)/sql_steps.h: src/sql/steps.awk $(STEPS) Makefile
+# So are the steps, for every file that includes sql.h. What they say of outcomes is made of the table.
+$(BUILD)/outcomes.sql: src/sql/outcomes.awk src/delivery/outcome.c Makefile
 	@mkdir -p $(@D)
-	$(Q)LC_ALL=C awk -f src/sql/steps.awk $(STEPS) >$@.new && mv $@.new $@
+	$(Q)LC_ALL=C awk -f src/sql/outcomes.awk src/delivery/outcome.c >$@.new && mv $@.new $@
 
-$(ENGINES:%=$(BUILD)/%_steps.h): $(BUILD)/%_steps.h: src/sql/steps.awk $(STEPS) Makefile
+$(BUILD)/sql_steps.h: src/sql/steps.awk $(BUILD)/outcomes.sql $(STEPS) Makefile
 	@mkdir -p $(@D)
-	$(Q)LC_ALL=C awk -v folder=src/$*/steps -f src/sql/steps.awk $(STEPS) >$@.new && mv $@.new $@
+	$(Q)LC_ALL=C awk -f src/sql/steps.awk $(BUILD)/outcomes.sql $(STEPS) >$@.new && mv $@.new $@
+
+$(ENGINES:%=$(BUILD)/%_steps.h): $(BUILD)/%_steps.h: src/sql/steps.awk $(BUILD)/outcomes.sql $(STEPS) Makefile
+	@mkdir -p $(@D)
+	$(Q)LC_ALL=C awk -v folder=src/$*/steps -f src/sql/steps.awk $(BUILD)/outcomes.sql $(STEPS) >$@.new && mv $@.new $@
 
 $(OBJECTS) $(BUILD)/main.o: | $(BUILD)/sql_steps.h
 $(POSTGRES_OBJECTS): | $(BUILD)/postgres_schema.h $(BUILD)/postgres_steps.h

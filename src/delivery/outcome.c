@@ -12,7 +12,8 @@
 #include "base/log.h"
 #include "base/output.h"
 
-/* Postfix bounces on every exit status but 0, 71 and 75; a delivery ends only with a row of this table. */
+/* Postfix bounces on every exit status but 0, 71 and 75; a delivery ends only with a row of this table. SQL's
+ * lists of outcomes are made of it, too (sql/outcomes.awk), so each row is one line. */
 static const struct outcome_row rows[OUTCOME_COUNT] = {
     [OUTCOME_TROUBLE] = {"trouble", EX_TEMPFAIL, "4.3.0", 451, "deferred", false},
     [OUTCOME_STORED] = {"stored", EX_OK, "2.1.5", 250, "stored", true},

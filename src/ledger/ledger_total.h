@@ -9,7 +9,7 @@
 
 /* Columns: name, label, le, value. Rows are grouped by name, then by label, with le ascending and 0 last:
  *
- * deliveries   label: stored, duplicate, deferred, bounced, died. One for each recipient of each try
+ * deliveries   label: stored, quarantined, duplicate, deferred, bounced, died. One for each recipient of each try
  * deferrals    label: the outcome of those that were deferred (delivery/outcome.h)
  * searches     how often a mailbox was searched for a copy in doubt
  * phase        label: read, lock, database, imap. Number of tries that took more than the previous le and at most le

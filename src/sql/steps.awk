@@ -2,8 +2,10 @@
 #
 # Reads the steps of the engines, and writes what is compiled of them.
 #
-#    awk -v folder=FOLDER -f steps.awk FILE...    the texts of the engine in FOLDER, for its table
-#    awk -f steps.awk FILE...                     the steps: their numbers, what they take and give (sql_steps.h)
+#    awk -v folder=FOLDER -f steps.awk OUTCOMES FILE...    the texts of the engine in FOLDER, for its table
+#    awk -f steps.awk OUTCOMES FILE...                     the steps: their numbers, what they take and give (sql_steps.h)
+#
+# A file that is in no folder of steps, OUTCOMES, has words for all engines.
 #
 # A file consists of paragraphs, which end with an empty line:
 #
@@ -28,8 +30,7 @@ function fail(text)
 
 function engine_of(file)
 {
-    sub(/\/[^\/]*$/, "", file)
-    return file
+    return sub(/\/steps\/[^\/]*$/, "/steps", file) ? file : ""
 }
 
 # The number of a value, as two digits.
@@ -41,7 +42,7 @@ function value_number(name,    i)
     fail(step ": takes no " name)
 }
 
-function with_words(line,    whole, name, argument, text)
+function with_words(line,    whole, name, argument, text, engine)
 {
     gsub(/@schema@/, "\003", line)
     while (match(line, /@[a-z_]+(\([^@]*\))?@/)) {
@@ -49,9 +50,10 @@ function with_words(line,    whole, name, argument, text)
         name = whole
         sub(/\(.*/, "", name)
         argument = whole == name ? "" : substr(whole, length(name) + 2, length(whole) - length(name) - 2)
-        if (!((engine_of(FILENAME), name) in words))
+        engine = ("", name) in words ? "" : engine_of(FILENAME)
+        if (!((engine, name) in words))
             fail("there is no word " name)
-        text = words[engine_of(FILENAME), name]
+        text = words[engine, name]
         gsub(/@schema@/, "\003", text)
         gsub(/&/, "\\\\&", argument)
         gsub(/[{][}]/, argument, text)
@@ -93,7 +95,7 @@ function in_c(line)
 function end_paragraph(    key)
 {
     if (word != "") {
-        words[engine_of(FILENAME), word] = text
+        words[engine_of(last_file), word] = text
     } else if (step != "") {
         key = list_takes "|" list_gives
         if (step in shapes && shapes[step] != key)

@@ -46,6 +46,7 @@ def test_stats(site):
     assert sum(hour["stored"] for hour in said["hours"]) == 4 and sum(hour["retried"] for hour in said["hours"]) == 1
     assert max(hour["p99"] for hour in said["hours"]) > 6
     text = " ".join(site.run("stats").out.split())
+    assert not [label for label in said["deliveries"] if f" {label} {said['deliveries'][label]} " not in text], text
     assert "messages 6, " in text and "unfinished 1, the oldest for 1 min" in text and "stored 6 85.7 % #" in text
 
 

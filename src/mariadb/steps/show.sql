@@ -60,7 +60,7 @@ m.message_id, t.queue_id, t.host, t.pid, d.recipient, t.outcome, t.reason, d.acc
 c.uidvalidity, c.uid, t.read_ms, t.lock_ms, t.database_ms, t.imap_ms
 FROM message m CROSS JOIN delivery d ON d.message = m.id CROSS JOIN try t ON t.delivery = d.id
 LEFT JOIN copy c ON c.message = d.message
-AND c.account = d.account AND c.mailbox = d.mailbox AND t.outcome IN ('stored', 'quarantined', 'duplicate')
+AND c.account = d.account AND c.mailbox = d.mailbox AND t.outcome IN (@good_outcomes@)
 WHERE m.id = :message AND t.span_id IS NOT NULL ORDER BY t.started_at, d.id, t.claim
 
 -- show_copies: of a message

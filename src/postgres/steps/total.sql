@@ -7,12 +7,12 @@ pg_catalog.width_bucket({}::bigint - 1, @bounds@)
 -- word counted_until: the moment that separates tries that are counted from their rows from those that were added up
 coalesce((SELECT pg_catalog.to_timestamp(value / 1000000.0) FROM @schema@.total WHERE name = 'counted_until'), '-infinity')
 
--- word counted_tries: tries t of deliveries d, as they are counted. If an outcome can mean both deferral and bounce, it
--- counts as a bounce in the try that finished the delivery
+-- word counted_tries: tries t of deliveries d, as they are counted (outcomes.awk). If an outcome can mean both deferral and bounce,
+-- it counts as a bounce in the try that finished the delivery
 SELECT t.outcome, CASE WHEN t.outcome = 'claimed' THEN 'died'
-WHEN t.outcome IN ('stored', 'quarantined', 'duplicate') THEN t.outcome WHEN t.outcome = 'too-large'
-OR t.outcome IN ('overquota', 'unknown', 'refused') AND t.ended_at >= d.finished_at THEN 'bounced'
-ELSE 'deferred' END AS status, t.read_ms, t.lock_ms, t.database_ms, t.imap_ms, CASE WHEN t.outcome IN ('stored', 'quarantined')
+WHEN t.outcome IN (@good_outcomes@) THEN t.outcome WHEN t.outcome IN (@bounced_outcomes@)
+OR t.outcome IN (@perhaps_bounced_outcomes@) AND t.ended_at >= d.finished_at THEN 'bounced'
+ELSE 'deferred' END AS status, t.read_ms, t.lock_ms, t.database_ms, t.imap_ms, CASE WHEN t.outcome IN (@stored_outcomes@)
 AND t.queued_at IS NOT NULL THEN greatest((extract(epoch FROM t.ended_at - t.queued_at) * 1000)::bigint, 0) END
 AS delay_ms
 FROM @schema@.try t JOIN @schema@.delivery d ON d.id = t.delivery

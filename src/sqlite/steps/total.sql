@@ -10,12 +10,12 @@ WHEN {} <= 300000 THEN 300000 WHEN {} <= 1800000 THEN 1800000 WHEN {} <= 7200000
 -- word counted_until: the moment that separates tries that are counted from their rows from those that were added up
 coalesce((SELECT value FROM @schema@.total WHERE name = 'counted_until'), 0)
 
--- word counted_tries: tries t of deliveries d, as they are counted. If an outcome can mean both deferral and bounce, it
--- counts as a bounce in the try that finished the delivery
+-- word counted_tries: tries t of deliveries d, as they are counted (outcomes.awk). If an outcome can mean both deferral and bounce,
+-- it counts as a bounce in the try that finished the delivery
 SELECT t.outcome, CASE WHEN t.outcome = 'claimed' THEN 'died'
-WHEN t.outcome IN ('stored', 'quarantined', 'duplicate') THEN t.outcome WHEN t.outcome = 'too-large'
-OR t.outcome IN ('overquota', 'unknown', 'refused') AND t.ended_at >= d.finished_at THEN 'bounced'
-ELSE 'deferred' END AS status, t.read_ms, t.lock_ms, t.database_ms, t.imap_ms, CASE WHEN t.outcome IN ('stored', 'quarantined')
+WHEN t.outcome IN (@good_outcomes@) THEN t.outcome WHEN t.outcome IN (@bounced_outcomes@)
+OR t.outcome IN (@perhaps_bounced_outcomes@) AND t.ended_at >= d.finished_at THEN 'bounced'
+ELSE 'deferred' END AS status, t.read_ms, t.lock_ms, t.database_ms, t.imap_ms, CASE WHEN t.outcome IN (@stored_outcomes@)
 AND t.queued_at IS NOT NULL THEN max(coalesce((t.ended_at - t.queued_at + 500) / 1000, 0), 0) END
 AS delay_ms
 FROM @schema@.try t CROSS JOIN @schema@.delivery d ON d.id = t.delivery
