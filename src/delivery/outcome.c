@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The table of outcomes, and the only place where the text of a report is set. */
+/* SPDX-License-Identifier: ISC */
 #include "delivery/outcome.h"
 
 #include <glib.h>
@@ -12,7 +10,7 @@
 #include "base/log.h"
 #include "base/output.h"
 
-/* Postfix bounces on every exit status but 0, 71 and 75; a delivery ends only with a row of this table. */
+/* Postfix bounces on every exit status except 0, 71 and 75. */
 static const struct outcome_row rows[OUTCOME_COUNT] = {
     [OUTCOME_TROUBLE] = {"trouble", EX_TEMPFAIL, "4.3.0", 451, "deferred", false},
     [OUTCOME_STORED] = {"stored", EX_OK, "2.1.5", 250, "stored", true},
@@ -38,7 +36,7 @@ const struct outcome_row *outcome_row(enum outcome outcome)
     return &rows[outcome < OUTCOME_COUNT ? outcome : OUTCOME_TROUBLE];
 }
 
-/* The text goes into the ledger, which accepts only UTF-8, but IMAP servers may send anything. */
+/* The ledger accepts only UTF-8, but IMAP servers may send any bytes. */
 void report_set(struct report *report, enum outcome outcome, const char *format, ...)
 {
     va_list arguments;
