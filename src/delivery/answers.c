@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The text of each answer, and which answers finish a delivery in the record. */
+/* SPDX-License-Identifier: ISC */
 #include "delivery/answers.h"
 
 #include "delivery/made.h"
@@ -35,7 +33,6 @@ void answers_unrecorded(struct delivery_work *work, enum ledger_result result, c
                        conflict ? busy : text);
 }
 
-/* Left alone until its hold-off is over. */
 static void report_claimed(const struct delivery_work *work, size_t target, struct report *report)
 {
     const struct ledger_found_copy *copy = &work->found->copies[target];
@@ -64,7 +61,6 @@ void answers_of_plan(struct delivery_work *work)
     }
 }
 
-/* What would become of a copy that is to be made. */
 static void preview(const struct delivery_work *work, size_t target, struct report *report)
 {
     const char *mailbox = work->targets.list[target].mailbox;
@@ -94,8 +90,8 @@ void answers_preview(struct delivery_work *work)
     answers_log_sent(work, &report, 0, false);
 }
 
-/* The recipient that must be retried if the Sent copy is not made: the copy's owner or, if that one was refused for
- * good, another one that was stored. LEDGER_OTHER: none of this delivery. */
+/* Returns the recipient to retry for the Sent copy: its owner or, if that one bounced, one that succeeded.
+ * LEDGER_OTHER: none of this delivery. */
 static size_t find_sent_owner(const struct delivery_work *work)
 {
     const struct delivery_answer *answers = work->delivery->answers;
@@ -137,7 +133,6 @@ void answers_sent(struct delivery_work *work, enum outcome outcome, const char *
         report_set(report, outcome, "Sent copy of %s: %s", work->targets.sender.account, text);
 }
 
-/* Whether a recipient of this delivery must be retried for the Sent copy. */
 static bool sent_is_open(const struct delivery_work *work)
 {
     const struct plan *plan = work->plan;

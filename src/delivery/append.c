@@ -1,13 +1,11 @@
-/* SPDX-License-Identifier: ISC
- *
- * Sessions are taken and given back here, and what a lost one means is decided. */
+/* SPDX-License-Identifier: ISC */
 #include "delivery/append.h"
 
 #include <string.h>
 
 #include "base/output.h"
 
-/* If the reader is gone by now, the message may be incomplete: it must not be stored, and never be resumed. */
+/* Returns false if the peer closed: the message, perhaps incomplete, must neither be stored nor resumed. */
 static bool still_wanted(void *context)
 {
     struct delivery_work *work = context;
@@ -50,7 +48,6 @@ bool append_begin(struct delivery_work *work, const struct letter *letter, enum 
         announce(work, it);
         return true;
     }
-    /* It may work later: when the sessions of others are given back, or with more time. */
     bool late = !it->put_off && strcmp(it->fault.code, MAILBOX_LATE) == 0;
     it->put_off |= late;
     it->begun = !late && !sessions_in_the_way(sessions, &it->fault);
@@ -63,7 +60,6 @@ void append_feed(struct delivery_work *work, size_t target, int64_t until_ms)
         mailbox_append_feed(work->appends[target].mailbox, until_ms);
 }
 
-/* The session is given back, or dropped after anything that leaves its state unknown. */
 static void end_append(struct delivery_work *work, struct appending *it, enum append_result result)
 {
     const struct config *server = target_server(work, it->letter.target);

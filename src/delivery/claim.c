@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * What each COMMIT of a claim records. */
+/* SPDX-License-Identifier: ISC */
 #include "delivery/claim.h"
 
 #include "delivery/answers.h"
@@ -30,7 +28,7 @@ void claim_copies(struct delivery_work *work)
 static struct ledger_made describe_made(size_t target, const struct made *made)
 {
     bool explained = made->state != COPY_STORED || made->fallback != NULL || made->quarantine == QUARANTINE_STORED;
-    bool in_target = made->fallback == NULL; /* the ledger's UID is that in the target's mailbox */
+    bool in_target = made->fallback == NULL; /* the ledger records only the target's UIDs */
     return (struct ledger_made){
         .target = target,
         .state = made->state,

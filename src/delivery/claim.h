@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: ISC
  *
- * A claim: the copies that this delivery makes, from their COMMIT as `appending` to that of their results. */
+ * A claim: from the COMMIT of copies as `appending` to the COMMIT of their results. */
 #ifndef ONCEDROP_CLAIM_H
 #define ONCEDROP_CLAIM_H
 
 #include "delivery/made.h"
 
-/* Claims the copies that the plan makes, together with the record and the present answers: ledger_claim. */
+/* Commits the planned copies, the message and the present replies (ledger_claim). */
 void claim_copies(struct delivery_work *work);
 
-/* Settles, which is the commit point, the recipients' copies or, if `sent`, the Sent copy. The answers must be set; a
- * success that could not be recorded is taken back. Returns whether the Sent copy is held now. */
+/* Settles the recipients' copies or, if `sent`, the Sent copy: the commit point. A success that could not be recorded
+ * becomes a deferral. Returns true if the Sent copy is held now. */
 bool claim_settle(struct delivery_work *work, bool sent);
 
-/* Nothing was sent, and nothing will be: gives back what is not settled. */
+/* Releases what is not settled. Precondition: nothing of the message was sent for it. */
 void claim_abandon(struct delivery_work *work);
 
 #endif

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * In the target's mailbox, unless it is found in the one that takes its place. */
+/* SPDX-License-Identifier: ISC */
 #include "delivery/copy.h"
 
 #include "delivery/append.h"

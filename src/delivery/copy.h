@@ -1,13 +1,11 @@
-/* SPDX-License-Identifier: ISC
- *
- * Makes a copy, from the search to the APPEND. */
+/* SPDX-License-Identifier: ISC */
 #ifndef ONCEDROP_COPY_H
 #define ONCEDROP_COPY_H
 
 #include "delivery/made.h"
 
-/* Makes the copy of this target, which must be held, as planned, and sets its result: searches for it if necessary, then
- * appends it on the same session. What cannot be stored as it is, is left to fallback.h and quarantine.h. */
+/* Makes a copy: searches if the plan says so, appends on the same session, sets the result. Leaves refusals to
+ * fallback.h and quarantine.h. Precondition: the copy is held. */
 void copy_make(struct delivery_work *work, size_t target);
 
 #endif

@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: ISC
  *
- * The steps of a delivery. A failure is reported where it occurs; the ledger tells the next delivery of the message
- * about anything left half done. */
+ * The steps of a delivery. The protocol, which stores each copy once:
+ *
+ *    look     take the message's lock, and read its state from the ledger
+ *    plan     decide what to do about each target
+ *    claim    COMMIT the copies to be made as `appending`, with a random token; send nothing of the message before
+ *    hold     take the lock again, and check that each copy has our token
+ *    append   send the message; if the copy is in doubt, search the mailbox first
+ *    settle   COMMIT the results: the commit point; report success only then
+ *
+ * A delivery that dies leaves `appending`. Others skip that copy until the hold-off is over, since the server may still
+ * store it. The next one claims it in doubt. The Sent copy is appended and settled after the recipients' copies. Each
+ * step reports its failures. */
 #include "delivery/delivery.h"
 
 #include <string.h>
@@ -20,7 +30,6 @@
 #include "delivery/server.h"
 #include "delivery/spare.h"
 
-/* Once, for it has the same cause each time. */
 static void report_unconfined(int error)
 {
     static bool reported;
@@ -30,8 +39,8 @@ static void report_unconfined(int error)
     log_info("the decoder is not confined, for a filter of its system calls cannot be set: %s", strerror(error));
 }
 
-/* Done before the lock is taken, so that a message that takes long to decode delays nobody else. False: there is
- * trouble, which is reported. */
+/* Waits before the lock is taken, so that slow decoding blocks no other delivery. Returns false, with reports, if it
+ * was cut off. */
 static bool wait_for_decoding(struct delivery_work *work)
 {
     struct decoding *decoding = work->delivery->decoding;
@@ -47,7 +56,6 @@ static bool wait_for_decoding(struct delivery_work *work)
     return !decoding_cut_off(decoding);
 }
 
-/* Look: take the lock, and read what is known. */
 static bool take_look(struct delivery_work *work)
 {
     struct fault fault = {.text = ""};
@@ -91,8 +99,8 @@ static struct plan *plan_now(const struct delivery_work *work)
     return plan_make(work->found, &request);
 }
 
-/* Plan: what to do about each target. Recipients that need nothing get their answer. Where the mailboxes are to be looked
- * into first, the plan is for that, and another one is made of what they show. */
+/* Also reports recipients that need nothing. With verification, a first plan says what to verify, and a second one uses
+ * the result. */
 static void make_plan(struct delivery_work *work)
 {
     size_t count = work->targets.message.target_count;
@@ -113,9 +121,8 @@ static void begin_appends(struct delivery_work *work)
     delivery_spent(work->delivery, PHASE_IMAP);
 }
 
-/* Claim: commits the copies to be made as `appending`, together with the record, before any of the message is sent. While
- * the database works, sessions are opened, and their servers are told that a message will come. If it works in this process,
- * a server whose session is open is told before. */
+/* Commits the claim; meanwhile opens sessions and begins APPENDs. If the database works in this process, begins one on
+ * an open session before. */
 static void claim(struct delivery_work *work)
 {
     if (ledger_works_here(work->delivery->ledger) && inboxes_open(work))
@@ -133,7 +140,6 @@ static size_t count_busy(const struct delivery *delivery)
     return count;
 }
 
-/* Nothing was sent for the claim. */
 static void give_back_claim(struct delivery_work *work, enum ledger_result result)
 {
     if (result == LEDGER_CONFLICT)
@@ -142,7 +148,7 @@ static void give_back_claim(struct delivery_work *work, enum ledger_result resul
         claim_abandon(work);
 }
 
-/* Hold: only if this returns true may anything be appended. */
+/* Returns true if the message may be sent now: the lock and each copy are ours. */
 static bool hold(struct delivery_work *work)
 {
     const struct delivery_request *request = work->request;
@@ -169,8 +175,6 @@ static bool hold(struct delivery_work *work)
     return false;
 }
 
-/* There is no copy to make, but the answers must be recorded. A delivery whose end is not recorded would stay open for
- * ever, so on failure Postfix must retry it. */
 static void record_only(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
@@ -188,7 +192,6 @@ static void record_only(struct delivery_work *work)
     give_back_claim(work, result);
 }
 
-/* The steps of a delivery, each of which src/README.md describes. */
 static void deliver(struct delivery_work *work)
 {
     if (!targets_collect(work->delivery, &work->targets) || !server_trusted(work) || !wait_for_decoding(work) ||
@@ -237,7 +240,7 @@ void delivery_begin(struct delivery *delivery, struct fault *fault)
     delivery->decoding = decoding_start(request->message, level, fault);
 }
 
-/* Begins the debug log with the addresses; their accounts are added when they are known (targets.c). */
+/* targets.c adds the accounts. */
 static void begin_debug(const struct delivery_request *request)
 {
     debug_begin(request->queue_id);

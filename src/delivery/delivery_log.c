@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Where the time went, and the log lines with the result for each recipient and for the Sent copy. */
+/* SPDX-License-Identifier: ISC */
 #include <signal.h>
 #include <stdio.h>
 
@@ -17,7 +15,6 @@ void delivery_spent(struct delivery *delivery, enum delivery_phase phase)
     delivery->spent_ms[phase] += base_now_ms() - delivery->started_ms - said;
 }
 
-/* What all lines of a delivery share. */
 struct common {
     const char *id, *queue_id, *holder;
     char size[24], delay[24], delays[96];

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * From command line and environment, else from the header. */
+/* SPDX-License-Identifier: ISC */
 #include "delivery/envelope.h"
 
 #include <string.h>
@@ -18,8 +16,7 @@ void envelope_clear(struct envelope *envelope)
     base_free(&envelope->only_login);
 }
 
-/* A pipe that was cut ends like a complete one. Postfix's ${size} includes its own record marks, so it is only roughly
- * the size of the input. */
+/* A pipe that was cut ends like a complete one. Postfix's ${size} includes its record marks: it is inexact. */
 static bool cut_short(const struct message *message, int64_t size)
 {
     return (int64_t)message->size + size / 32 + 1024 < size;
@@ -46,8 +43,7 @@ static void from_header(char **field, const struct message *message, const char 
         *field = message_header(message, name);
 }
 
-/* Only if there is a Received field: without one the message did not come through Postfix, and our caller wrote the
- * field. */
+/* Without Received, the message did not come through Postfix: our caller wrote the field. */
 static void original_from_header(char **field, const struct message *message)
 {
     char *received OD_CLEANUP(base_free) = message_header(message, "Received");
@@ -57,7 +53,6 @@ static void original_from_header(char **field, const struct message *message)
         *field = received_original(message);
 }
 
-/* Removes one pair of <>, which Return-Path has. */
 static void strip_brackets(char *text)
 {
     size_t length = strlen(text);

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Searches and appends in the mailbox that takes the place of another. */
+/* SPDX-License-Identifier: ISC */
 #include "delivery/fallback.h"
 
 #include <string.h>
@@ -32,7 +30,6 @@ bool fallback_awaits(const struct delivery_work *work, size_t target, const char
     return awaits;
 }
 
-/* Of another delivery (plan.c), or of this one. */
 static bool is_fenced(const struct delivery_work *work, size_t target, const char *fallback)
 {
     const struct plan_target *plan = &work->plan->targets[target];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * In rounds: sessions are opened and APPENDs begun, then all are fed, then all answers are waited for. */
+ * Rounds: open sessions and begin APPENDs, send the message on all, collect all results. */
 #include "delivery/inboxes.h"
 
 #include "delivery/append.h"
@@ -10,9 +10,8 @@
 #include "delivery/quarantine.h"
 #include "delivery/search.h"
 
-#define OPENING_MS 2000 /* for that long, further sessions are opened before those that are open are used */
+#define OPENING_MS 2000 /* then a round uses what is open */
 
-/* Whether this target is an inbox whose copy is to be made. */
 static bool is_made(const struct delivery_work *work, size_t target)
 {
     return target != work->plan->sent && plan_is_made(&work->plan->targets[target]);
@@ -36,13 +35,12 @@ bool inboxes_any(const struct delivery_work *work)
     return count_left(work) > 0;
 }
 
-/* Whether it is to be searched for first, which takes a session for itself. */
 static bool is_searched(const struct delivery_work *work, size_t target)
 {
     return work->plan->targets[target].action == PLAN_SEARCH;
 }
 
-/* Which target is first. It is tried however little time is left; otherwise a slow database could put it off for ever. */
+/* Returns the target that is tried however little time is left: a slow database must not postpone it for ever. */
 static size_t first_target(const struct delivery_work *work)
 {
     size_t i = 0;
@@ -51,16 +49,14 @@ static size_t first_target(const struct delivery_work *work)
     return work->targets.order[i];
 }
 
-/* Whether the rounds are for it. */
 static bool is_wanted(const struct delivery_work *work, size_t target)
 {
     return is_left(work, target) && !is_searched(work, target);
 }
 
-/* The targets that are left for this round and those after it. */
 struct round {
-    size_t fresh, put_off; /* not put off, and put off until there are none of those */
-    size_t silent;         /* put off before, and not left: their sessions could not be opened then either */
+    size_t fresh, put_off; /* not postponed; postponed until there are none of those */
+    size_t silent;         /* postponed, and failed again */
 };
 
 static struct round round_of(const struct delivery_work *work)
@@ -75,8 +71,7 @@ static struct round round_of(const struct delivery_work *work)
     return round;
 }
 
-/* How long a session may take to open. The more sessions did not respond in time, the less each gets, so that many of them do not
- * take up the time of the others. */
+/* Returns the timeout for a session: the shorter the more timed out, so that other servers have time. */
 static int64_t opening_ms(const struct delivery_work *work, size_t target, const struct round *round)
 {
     if (round->fresh > 0 && round->fresh + round->put_off > 1)
@@ -84,8 +79,8 @@ static int64_t opening_ms(const struct delivery_work *work, size_t target, const
     return target_server(work, target)->imap.timeout / (int64_t)(round->silent + 1);
 }
 
-/* Begins APPENDs on sessions of different accounts. Those that are open are not kept waiting for one that cannot be opened,
- * or only slowly: the others are for the next round. False: nothing was begun or put off. */
+/* A slow or failed open ends the round, so that open sessions do not wait. Returns false if nothing was begun or
+ * postponed. */
 static bool begin_round(struct delivery_work *work)
 {
     const struct round round = round_of(work);
@@ -131,7 +126,6 @@ void inboxes_cancel(struct delivery_work *work)
         append_cancel(work, i);
 }
 
-/* first: nothing was tried yet; false from then on. */
 static bool in_time(const struct delivery_work *work, size_t target, bool *first)
 {
     bool was_first = *first;
@@ -139,7 +133,7 @@ static bool in_time(const struct delivery_work *work, size_t target, bool *first
     return was_first || made_in_time(work, target);
 }
 
-/* Leaves it for the next delivery; returns where to say why. */
+/* Defers the copy; returns where to report why. */
 static struct report *put_aside(struct delivery_work *work, size_t target)
 {
     work->made[target] = (struct made){.state = COPY_PENDING, .doubt = work->plan->targets[target].doubt};
@@ -164,8 +158,7 @@ static void search_and_append(struct delivery_work *work, size_t target, bool *f
         leave_for_later(work, target);
 }
 
-/* Sends the message wherever an APPEND was begun, then waits for the answers: the mailboxes are filled at the same time,
- * and the time that silent ones take counts once. */
+/* Sends all before it collects: mailboxes are filled concurrently, and timeouts count once. */
 static void finish_round(struct delivery_work *work, bool *first)
 {
     int64_t began = base_now_ms();
@@ -189,7 +182,6 @@ static void finish_round(struct delivery_work *work, bool *first)
     }
 }
 
-/* Begins another round, if something is left for one, and if there is time. What is put off may leave it empty. */
 static bool next_round(struct delivery_work *work, bool first)
 {
     for (size_t i = 0; !first && i < work->targets.message.target_count; i++)
@@ -198,8 +190,7 @@ static bool next_round(struct delivery_work *work, bool first)
     return begin_round(work);
 }
 
-/* What was not stored in its mailbox as it is. Before a fallback adds anything to a mailbox, it must be known what has
- * become of that mailbox's own copy. */
+/* A fallback adds to a mailbox after its own copy has a result. */
 static void append_otherwise(struct delivery_work *work)
 {
     size_t count = work->targets.message.target_count;
@@ -215,8 +206,7 @@ static void append_otherwise(struct delivery_work *work)
     }
 }
 
-/* A target to be searched has the session of its account for itself, so it has a turn of its own: before all others if
- * it is first, else after them. */
+/* A search needs the account's session for itself: its turn is before the rounds if it is first, else after them. */
 static void append_inboxes(struct delivery_work *work)
 {
     size_t first_one = first_target(work);
@@ -233,7 +223,6 @@ static void append_inboxes(struct delivery_work *work)
     append_otherwise(work);
 }
 
-/* Gives the report of each copy made to its recipients. */
 static void report_copies(struct delivery_work *work)
 {
     for (size_t i = 0; i < work->request->recipient_count; i++) {

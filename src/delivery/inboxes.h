@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: ISC
  *
- * The recipients' mailboxes: their copies are appended at the same time, then settled together. */
+ * The recipients' copies: appended concurrently, settled together. */
 #ifndef ONCEDROP_INBOXES_H
 #define ONCEDROP_INBOXES_H
 
 #include "delivery/work.h"
 
-/* Whether the plan includes any. */
+/* Returns true if any is planned. */
 bool inboxes_any(const struct delivery_work *work) OD_MUST;
 
-/* Whether there is one, and its account's session is open, so that inboxes_begin does not wait for a server. */
+/* Returns true if one is planned and its session is open: inboxes_begin() does not block. */
 bool inboxes_open(const struct delivery_work *work) OD_MUST;
 
-/* Opens IMAP sessions and begins APPENDs (append_begin), from which nothing is stored before inboxes_deliver; to be
- * called while the database works on the claim, or before it does. */
+/* Begins APPENDs (append_begin), while the claim is committed or before. */
 void inboxes_begin(struct delivery_work *work);
 
-/* Instead of inboxes_deliver: ends the sessions of what was begun. */
+/* Instead of inboxes_deliver(): closes these sessions. */
 void inboxes_cancel(struct delivery_work *work);
 
-/* After the hold: appends the copies, settles them, and sets the reports. Returns whether the Sent copy is held now. */
+/* After the hold: appends and settles the copies, and sets the reports. Returns true if the Sent copy is held now. */
 bool inboxes_deliver(struct delivery_work *work) OD_MUST;
 
 #endif

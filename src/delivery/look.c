@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * One copy after the other, on sessions that are kept. */
+/* SPDX-License-Identifier: ISC */
 #include "delivery/look.h"
 
 #include <string.h>
@@ -9,13 +7,12 @@
 #include "delivery/fallback.h"
 #include "delivery/search.h"
 
-/* Whether restore is for the copies of this account. */
 static bool is_concerned(const struct delivery_request *request, const struct ledger_target *target)
 {
     return request->only_account == NULL || strcmp(request->only_account, target->account) == 0;
 }
 
-/* What is not there: lost, or perhaps deleted. */
+/* Returns true with the report set if an absent copy may have been deleted, or the check failed. */
 static bool stays_deleted(struct delivery_work *work, size_t target, struct report *report)
 {
     struct fault fault;
@@ -28,7 +25,7 @@ static bool stays_deleted(struct delivery_work *work, size_t target, struct repo
     return absence != ABSENCE_LOST;
 }
 
-/* Whether it is left alone; the report says why. */
+/* Returns true if the copy is skipped; the report says why. */
 static bool look_for(struct delivery_work *work, size_t target, struct made *made)
 {
     struct letter letter = letter_planned(work, target);
@@ -40,7 +37,7 @@ static bool look_for(struct delivery_work *work, size_t target, struct made *mad
            stays_deleted(work, target, &made->report);
 }
 
-/* The same for one that need not be stored. */
+/* Returns true if a target in any state is skipped. */
 static bool look_at(struct delivery_work *work, size_t target, struct made *made)
 {
     const struct delivery_request *request = work->request;
@@ -57,7 +54,6 @@ static bool look_at(struct delivery_work *work, size_t target, struct made *made
     return true;
 }
 
-/* Passes the report on to the recipients of the mailbox, or as that of the Sent copy. */
 static void give_report(struct delivery_work *work, size_t target, const struct made *made)
 {
     if (!made->report.given)

@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: ISC
  *
- * Looks into the mailboxes for what is stored according to the ledger, before anything is claimed: for dry runs, and for
- * `restore`, which leaves no trace in the ledger of what is in its place. */
+ * Verifies copies in their mailboxes before anything is claimed: for dry runs, and `restore`, which records nothing
+ * about present copies. */
 #ifndef ONCEDROP_LOOK_H
 #define ONCEDROP_LOOK_H
 
 #include "delivery/work.h"
 
-/* Whether a delivery begins with a look. */
 static inline bool look_wanted(const struct delivery_request *request)
 {
     return request->again == AGAIN_MISSING || request->again == AGAIN_LOST ||
            (request->again == AGAIN_VERIFY && request->dry_run);
 }
 
-/* After the first plan, while the lock is held: looks for each copy that is stored according to the ledger.
+/* Searches for each copy that the ledger has as stored. Precondition: there is a plan, and the lock is held.
  *
- * Returns a new array, whether each target is to be left alone: it is in its place, or may have been deleted (AGAIN_LOST), or
- * that is not known; with AGAIN_MISSING and AGAIN_LOST also if it was never stored. The report of each says which. Of the
- * others a search before the APPEND has to confirm that they are missing. */
+ * Returns a new array of targets to skip, and sets their reports: present, perhaps deleted (AGAIN_LOST), not verified
+ * or, with AGAIN_MISSING and AGAIN_LOST, never stored. The search before the APPEND confirms the absence of others. */
 bool *look_into_mailboxes(struct delivery_work *work) OD_MUST;
 
 #endif

@@ -1,15 +1,13 @@
-/* SPDX-License-Identifier: ISC
- *
- * The table of meanings, and after how long a refusal is final. */
+/* SPDX-License-Identifier: ISC */
 #include "delivery/made.h"
 
 #include "base/deadline.h"
 
-/* What a failed APPEND means. Only what refers to this message or this mailbox may ever bounce: REFUSED and LIMIT after
- * reject_after, OVERQUOTA if so configured, TOOBIG. A Sent copy becomes `failed` instead. */
+/* Only failures about this message or mailbox may bounce: REFUSED and LIMIT after delivery.reject_after, OVERQUOTA if
+ * configured, TOOBIG. A Sent copy becomes `failed` instead. */
 static const struct {
     enum outcome outcome;
-    bool certain; /* this attempt stored nothing: doubt stays as before, or is cleared by a search that found nothing */
+    bool certain; /* nothing was stored: only earlier doubt remains */
 } meanings[] = {
     [APPEND_UNKNOWN] = {OUTCOME_MAILBOX, false},
     [APPEND_TROUBLE] = {OUTCOME_MAILBOX, false},
@@ -34,8 +32,7 @@ bool made_in_time(const struct delivery_work *work, size_t target)
     return deadline_left_ms() >= silent + deadline / 10;
 }
 
-/* Whether the content was refused for so long that something else must be done. A Sent copy does not wait for longer than
- * it would be retried. */
+/* A Sent copy does not wait for longer than it is retried. */
 static bool is_refused_for_long(const struct delivery_work *work, size_t target)
 {
     const struct config *config = work->request->config;
@@ -45,8 +42,7 @@ static bool is_refused_for_long(const struct delivery_work *work, size_t target)
     return work->found->copies[target].first_age_ms >= after;
 }
 
-/* Sets made->quarantine, too. An explanation of ours that is refused is no reason to return the message: it is not what
- * was sent. */
+/* A refused notice never bounces the message: the sender did not write it. */
 static enum outcome failure_outcome(const struct delivery_work *work, const struct letter *letter,
                                     enum append_result result, struct made *made)
 {

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * What became of a copy, and what each result of an APPEND means for the ledger and for Postfix. */
+/* SPDX-License-Identifier: ISC */
 #ifndef ONCEDROP_MADE_H
 #define ONCEDROP_MADE_H
 
@@ -8,26 +6,26 @@
 
 enum quarantine {
     QUARANTINE_NONE,
-    QUARANTINE_DUE,    /* an explanation is to be stored, with the message attached */
-    QUARANTINE_STORED, /* it is */
+    QUARANTINE_DUE, /* store a notice with the message attached */
+    QUARANTINE_STORED,
 };
 
 /* The result of a copy. */
 struct made {
-    enum copy_state state;     /* COPY_NONE: it was not tried yet */
-    bool doubt;                /* it may be there, whatever the state */
+    enum copy_state state;     /* not tried yet if COPY_NONE */
+    bool doubt;                /* it may be there, in any state */
     uint32_t uidvalidity, uid; /* 0: unknown */
-    bool never;                /* there is no such mailbox, and none can be made */
-    const char *fallback;      /* the mailbox it was tried in last, if that is not the target's; NULL: it is */
+    bool never;                /* the mailbox cannot be created */
+    const char *fallback;      /* mailbox tried last; NULL: the target's */
     enum quarantine quarantine;
-    struct report report; /* for the recipients of this mailbox */
+    struct report report;
 };
 
-/* Returns true if this target's copy can be made and settled before the deadline, even if its server does not respond. If not,
- * do not begin it: the deadline would end the process before it settles the earlier copies. */
+/* Returns true if the copy can be made and settled before the deadline, even if its server times out: the deadline
+ * would end the process before it settles earlier copies. */
 bool made_in_time(const struct delivery_work *work, size_t target) OD_MUST;
 
-/* What a result of APPEND means. UIDVALIDITY and UID must be set in *made; sets the rest of it. */
+/* Sets the result by that of an APPEND, except UIDVALIDITY and UID. */
 void made_by_append(const struct delivery_work *work, const struct letter *letter, enum append_result result,
                     const struct fault *fault, struct made *made);
 

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The table of outcomes, and the only place where the text of a report is set. */
+/* SPDX-License-Identifier: ISC */
 #include "delivery/outcome.h"
 
 #include <glib.h>
@@ -39,7 +37,7 @@ const struct outcome_row *outcome_row(enum outcome outcome)
     return &rows[outcome < OUTCOME_COUNT ? outcome : OUTCOME_TROUBLE];
 }
 
-/* The text goes into the ledger, which accepts only UTF-8, but IMAP servers may send anything. */
+/* The ledger accepts only UTF-8, but IMAP servers may send any bytes. */
 void report_set(struct report *report, enum outcome outcome, const char *format, ...)
 {
     va_list arguments;

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Decides by the state of each copy; the Sent copy has rules of its own. */
+/* SPDX-License-Identifier: ISC */
 #include "delivery/plan.h"
 
 #include <string.h>
@@ -30,7 +28,7 @@ const char *plan_why_text(enum plan_why why)
 static enum plan_why find_why(const struct ledger_found *found, const struct plan_request *request, size_t target)
 {
     const struct ledger_found_copy *copy = &found->copies[target];
-    bool sent = request->targets[target].role == COPY_SENT; /* never made a second time */
+    bool sent = request->targets[target].role == COPY_SENT; /* never made twice */
     if (request->left != NULL && request->left[target])
         return WHY_STORED;
     switch (copy->state) {
@@ -51,7 +49,7 @@ static enum plan_why find_why(const struct ledger_found *found, const struct pla
     return WHY_REFUSED;
 }
 
-/* The copy will be made. If it was `appending` and its hold-off is over, it may or may not be there. */
+/* After its hold-off, `appending` means in doubt. */
 static void append_or_search(const struct plan_request *request, const struct ledger_found_copy *copy,
                              enum copy_role role, struct plan_target *target)
 {
@@ -60,7 +58,7 @@ static void append_or_search(const struct plan_request *request, const struct le
     target->action = target->doubt || by_id || request->search ? PLAN_SEARCH : PLAN_APPEND;
 }
 
-/* Whether the account has another copy, or gets one by this delivery. alias: only in what may be this mailbox by another
+/* Returns true if the account has, or gets, a sibling copy. alias: only in what may be the same mailbox by another
  * name. */
 static bool has_other(const struct plan_request *request, const struct ledger_found *found, size_t target, bool alias)
 {
@@ -78,10 +76,9 @@ static bool is_fresh(const struct plan_request *request, const struct ledger_fou
     return copy->beside_age_ms > 0 && ledger_in_hold_off(copy->beside_age_ms, request->hold_off);
 }
 
-/* What was meant for a folder that cannot be made may be in the inbox: nothing is added to that before it is searched,
- * except on purpose; and nothing while the delivery of the other copy may still add that, as it does if it has lost its
- * lock. For a folder's copy that matters only if its folder cannot be made (fallback_append). The same goes for a copy by
- * what may be another name of the mailbox. */
+/* A copy for a folder that cannot be created may be in the inbox, which is searched before it gets its own copy, unless
+ * forced. While the sibling may still arrive there, perhaps by a delivery that lost its lock, the copy is deferred. A
+ * folder's copy checks that only in fallback_append(). Names that may be of one mailbox follow the same rules. */
 static void plan_beside(const struct plan_request *request, const struct ledger_found *found, size_t target,
                         struct plan_target *it)
 {
@@ -112,11 +109,12 @@ static void plan_inbox(const struct plan_request *request, const struct ledger_f
         append_or_search(request, copy, COPY_INBOX, target);
 }
 
-/* The Sent copy is claimed for the first recipient that goes on. If another delivery claimed it recently, it is left to
- * that delivery, whose recipient Postfix will retry. If that recipient is one of ours, it must be retried; if it is
- * finished, one of ours takes its place. Two variants may both be under way, if a lease expired before its claim was
- * committed: neither is left to the other then. If one copy stands for several variants, and all of them are recorded as
- * stored, each is searched for by its Message-ID: the first restores a lost copy, which the others find. */
+/* The owner is the first recipient that goes on. A copy claimed by another delivery within the hold-off is skipped:
+ * Postfix retries its owner. If that is our recipient, it must be retried; if it is finished, one of ours replaces it.
+ *
+ * Two variants may be in flight if a lease expired before its claim was committed: neither is skipped for the other. If
+ * one copy stands for several stored variants, each is searched for by Message-ID: the first restores a lost copy, the
+ * others find it. */
 static void plan_sent(const struct plan_request *request, const struct ledger_found_copy *copy, struct plan *plan)
 {
     struct plan_target *target = &plan->targets[plan->sent];

@@ -1,13 +1,10 @@
-/* SPDX-License-Identifier: ISC
- *
- * The explanation of a copy: who gets it, from whom, and its APPEND. */
+/* SPDX-License-Identifier: ISC */
 #include "delivery/quarantine.h"
 
 #include "decode/explanation.h"
 #include "delivery/append.h"
 #include "delivery/search.h"
 
-/* To whom, and from whose postmaster. */
 static void address_to(const struct delivery_work *work, size_t target, struct explanation *explanation)
 {
     if (target == work->plan->sent) {

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The tokens of the field, and the form in which Postfix writes it. */
+/* SPDX-License-Identifier: ISC */
 #include "delivery/received.h"
 
 #include <string.h>
@@ -14,16 +12,14 @@
 
 enum kind { TOKEN_END, TOKEN_WORD, TOKEN_COMMENT, TOKEN_SEMICOLON, TOKEN_BROKEN };
 
-/* A token of the field, by RFC 5322 (3.2.2, 3.2.4, 3.6.7). A word is anything but a comment: an atom, an address, a
- * quoted string. */
+/* RFC 5322, 3.2.2, 3.2.4, 3.6.7. Words are atoms, addresses and quoted strings. */
 struct token {
     enum kind kind;
-    const char *start; /* of a comment: after its '(' */
-    size_t length;     /* of a comment: without its ')' */
+    const char *start; /* in a comment */
+    size_t length;     /* without ')' */
 };
 
-/* Returns the position after the string or comment whose first character is before `at`; NULL if it does not end.
- * Comments nest. */
+/* Returns the end of a string or comment that begins before `at`, or NULL. Comments nest. */
 static const char *skip_enclosed(const char *at, char open, char close)
 {
     for (size_t depth = 1; *at != '\0'; at++) {
@@ -39,7 +35,7 @@ static const char *skip_enclosed(const char *at, char open, char close)
 
 static const char *skip_word(const char *at)
 {
-    while (at != NULL && strchr(" \t\r\n();", *at) == NULL) /* this also finds the end of the text */
+    while (at != NULL && strchr(" \t\r\n();", *at) == NULL) /* also finds the final NUL */
         at = *at == '"' ? skip_enclosed(at + 1, '"', '"') : at + 1;
     return at;
 }
@@ -78,7 +74,7 @@ static bool is_this_word(const struct token *token, const char *word)
            strncasecmp(token->start, word, token->length) == 0;
 }
 
-/* Whether Postfix wrote the login unchanged: it balances parentheses, and replaces unprintable characters by '?'. */
+/* Postfix changes other logins: it balances parentheses, and replaces unprintable characters by '?'. */
 static bool is_plain_login(const char *login, size_t length)
 {
     for (size_t i = 0; i < length; i++)
@@ -87,15 +83,13 @@ static bool is_plain_login(const char *login, size_t length)
     return length > 0 && length <= LOGIN_MOST;
 }
 
-/* The field in Postfix's form. */
 struct postfix_field {
-    struct token comment;  /* the last one before "by", which no client can choose; TOKEN_END: none */
+    struct token comment;  /* the last one before "by"; TOKEN_END: none */
     struct token protocol; /* TOKEN_END: none */
     struct token id;
     const char *date;
 };
 
-/* Reads "from HELO (NAME [ADDRESS]) (COMMENT)...", if the field begins like that. *ret_next is the token after it. */
 static bool read_client(const char **at, struct token *ret_comment, struct token *ret_next)
 {
     *ret_comment = (struct token){.kind = TOKEN_END};
@@ -116,8 +110,7 @@ static bool is_queue_id(const struct token *id)
     return id->kind == TOKEN_WORD && id->length <= QUEUE_ID_MOST && strspn(id->start, letters) >= id->length;
 }
 
-/* Reads what received_queue says, and nothing else. It may be folded between any tokens: for mail from sendmail(1), where
- * ", from userid NUMBER" follows MAIL_NAME, Postfix folds it before "id". */
+/* After sendmail(1)'s ", from userid NUMBER" Postfix folds the field before "id". */
 static bool read_field(const char *at, struct postfix_field *ret)
 {
     struct token token;
@@ -140,7 +133,6 @@ static bool read_field(const char *at, struct postfix_field *ret)
     return token.kind == TOKEN_SEMICOLON;
 }
 
-/* Only the topmost field: those below were not written by our own Postfix. *ret points into *ret_text. */
 static bool read_topmost(const struct message *message, char **ret_text, struct postfix_field *ret)
 {
     *ret_text = message_header(message, "Received");
@@ -164,7 +156,7 @@ void received_queue(const struct message *message, char **queue_id, int64_t *ret
         *ret_time = 0;
 }
 
-/* RFC 3848, RFC 6531: protocols whose client has authenticated. */
+/* RFC 3848, RFC 6531. */
 static bool is_authenticated(const struct token *protocol)
 {
     return is_this_word(protocol, "ESMTPA") || is_this_word(protocol, "ESMTPSA") ||

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Accounts are found by the ledger's ids, since accounts of different servers may have the same name. */
+/* SPDX-License-Identifier: ISC */
 #include "delivery/refusals.h"
 
 #include <glib.h>
@@ -13,20 +11,20 @@
 #include "ledger/ledger_refusal.h"
 #include "mailbox/mailbox.h"
 
-#define REMEMBERED_MOST 10000   /* then all are forgotten: the ledger has them */
-#define APART_MS INT64_C(10000) /* closer refusals count as one: a delivery may try twice */
+#define REMEMBERED_MOST 10000   /* then the cache is cleared */
+#define APART_MS INT64_C(10000) /* closer refusals count as one, as a delivery may try twice */
 
 struct account {
     char *server, *name;
     int64_t refusals; /* in a row; 0: a login succeeded */
-    int64_t at_ms;    /* the last one, by base_now_ms() */
+    int64_t at_ms;    /* of the last one, by base_now_ms() */
     int64_t wait_ms;
     char *reason;
     bool changed; /* not in the ledger yet */
 };
 
 struct refusals {
-    GHashTable *accounts; /* by ledger_refusal_id */
+    GHashTable *accounts; /* by ledger_refusal_id() */
 };
 
 static void end_account(void *item)
@@ -158,7 +156,6 @@ void refusals_learn(struct refusals *refusals, const struct config *config, cons
     it->reason = base_strdup(known->reason);
 }
 
-/* False with the fault set on trouble. */
 static bool record_one(struct ledger *ledger, const char *id, const struct account *it, struct fault *fault)
 {
     if (it->refusals == 0)
@@ -183,7 +180,7 @@ void refusals_record(struct refusals *refusals, struct ledger *ledger, int64_t l
         if (!it->changed)
             continue;
         if (deadline_left_ms() < least_left_ms)
-            return; /* the answers must not be late for this; the next delivery records it */
+            return; /* the next delivery records it */
         it->changed = false;
         if (!record_one(ledger, id, it, &fault)) {
             log_warning("could not record whether an account's login was refused: %s",

@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: ISC
  *
- * Accounts whose login an IMAP server refused, and when they are tried again.
+ * Login backoff: when an account whose login was refused is tried again.
  *
- * A refused login is expensive: Dovecot delays all later logins from the same client address, and providers lock accounts. So an
- * account that was refused is not tried with each message, nor with each retry.
+ * Refused logins are expensive: Dovecot delays later ones of the same client address, providers lock accounts. So the
+ * account is not tried for a minute, twice as long after each further refusal, up to half an hour, or until a login
+ * succeeds. Meanwhile its mail is deferred. Exceptions:
  *
- * The rule. After a refusal the account is not tried for a minute; after each further one, for twice as long, up to half an hour.
- * A login that succeeds ends this. Meanwhile the account's mail is deferred, never bounced. Exceptions:
+ * - The wait is at most REFUSALS_DOUBT_MS, unless this process opened another session with the server within that time:
+ *   the password of all accounts may be wrong, and soon be corrected.
+ * - A new imap.password_file ends it: the record's name contains the file's time.
+ * - MAILBOX_CROWDED (connection closed; [UNAVAILABLE], which Dovecot sends for unknown accounts, too) and refusals with
+ *   imap.password_command, whose output may change, count from the second on, for at most REFUSALS_DOUBT_MS.
+ * - [LIMIT], [INUSE], timeouts and unreachable servers never count, nor any refusal if one login opens all accounts.
+ * - Refusals older than a day, or in the future (a clock was set back), do not count.
  *
- * - The wait is at most REFUSALS_DOUBT_MS, unless this process has opened another session with this server within that time.
- *   Otherwise the password that opens all accounts may be wrong, and they must be tried soon after it is corrected.
- * - A new password in imap.password_file ends it: the record's name contains the time when the file was written. So hosts whose
- *   files were written at different times have a record each.
- * - An uncertain refusal counts from the second on, and the wait is at most REFUSALS_DOUBT_MS. The server may have had trouble
- *   (MAILBOX_CROWDED: it closed the connection, or answered [UNAVAILABLE], as Dovecot also does for accounts that do not exist).
- *   Or imap.password_command may print another password or token by then.
- * - [LIMIT], [INUSE], and a server that does not respond or cannot be reached never count. Nor does any refusal if one login opens
- *   all accounts.
- * - A refusal does not count if it is older than a day, or in the future, since a clock was set back.
- *
- * A process remembers the refusals that it saw or read in the ledger, which all processes and hosts share. */
+ * A process caches refusals; the ledger shares them. */
 #ifndef ONCEDROP_REFUSALS_H
 #define ONCEDROP_REFUSALS_H
 
@@ -35,29 +30,26 @@ struct refusals;
 struct refusals *refusals_new(void) OD_MUST;
 void refusals_free(struct refusals **refusals);
 
-/* Names the record of an account in the ledger: ledger_refusal_id of refusals_server. New strings. */
+/* Return new strings: the ledger's record is ledger_refusal_id() of refusals_server(). */
 char *refusals_server(const struct config *config) OD_MUST;
 char *refusals_id(const struct config *config, const char *account) OD_MUST;
 
-/* Returns true if the account must not be tried now. Then the fault says since when, why, and until when. */
+/* Returns true if the account must not be tried now; the error says why. */
 bool refusals_hold(const struct refusals *refusals, const struct config *config, const char *account,
                    struct fault *fault) OD_MUST;
 
-/* A session was opened. */
 void refusals_opened(struct refusals *refusals, const struct config *config, const char *account);
 
-/* No session was opened, for this reason (mailbox_open). others_open: another login with the server succeeded within
- * REFUSALS_DOUBT_MS. */
+/* Records an error of mailbox_open(). others_open: another login succeeded within REFUSALS_DOUBT_MS. */
 void refusals_failed(struct refusals *refusals, const struct config *config, const char *account, bool others_open,
                      const struct fault *why);
 
-/* Takes over what the ledger has of the account. */
+/* Caches the ledger's record. */
 void refusals_learn(struct refusals *refusals, const struct config *config, const char *account,
                     const struct ledger_refusal *known);
 
-/* Writes to the ledger what was seen since the last call; the ledger must not be in a transaction. Failures are logged.
- *
- * least_left_ms  stops if the process has less time than this until its deadline; the next call goes on */
+/* Writes changes to the ledger, which must not be in a transaction, and logs failures. With less than least_left_ms
+ * before the deadline, leaves them to the next call. */
 void refusals_record(struct refusals *refusals, struct ledger *ledger, int64_t least_left_ms);
 
 #endif

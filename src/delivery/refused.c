@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The records are read in ledger_look's batch, so they cost no further round trip. */
+/* SPDX-License-Identifier: ISC */
 #include "delivery/refused.h"
 
 #include "ledger/ledger_refusal.h"

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * What is searched for, and how far back. */
+/* SPDX-License-Identifier: ISC */
 #include "delivery/search.h"
 
 #include <string.h>
@@ -9,11 +7,10 @@
 #include "delivery/append.h"
 #include "message/message_comparison.h"
 
-#define SENT_NEWEST 500 /* how many messages back the Sent mailbox is searched for the Message-ID */
+#define SENT_NEWEST 500 /* messages of Sent that are compared by Message-ID */
 
-/* A message in doubt may be there as another try delivered it, with other transport fields of unknown size; and servers
- * that count a line end as one byte report little more than half of the size. But no MTA passes on a header larger than
- * 1 MiB (Exim, header_maxsize; Postfix 100 KiB). */
+/* An earlier attempt may have stored other transport fields; servers that count a line end as one byte report half of
+ * the size. No MTA passes on a header over 1 MiB (Exim, header_maxsize; Postfix 100 KiB). */
 #define TRANSPORT_MOST (1024 * 1024)
 
 static void feed_message(void *context, const void *bytes, size_t size)
@@ -41,7 +38,6 @@ static enum candidate judge_explanation(void *context)
     return explanation_comparison_end(context) ? CANDIDATE_SAME : CANDIDATE_OTHER;
 }
 
-/* NULL: reads nothing. */
 static struct search_reader message_reader(struct message_comparison *comparison)
 {
     return (struct search_reader){
@@ -62,7 +58,6 @@ static bool is_searchable(const struct message *message)
            mailbox_searchable(message->message_id, message->message_id_length, message->message_id_folded);
 }
 
-/* The size matters only where no Message-ID tells other messages apart. */
 static enum search_result search_message(struct mailbox *mailbox, const struct delivery_work *work,
                                          const struct letter *letter, struct made *made, struct fault *fault)
 {
@@ -72,7 +67,7 @@ static enum search_result search_message(struct mailbox *mailbox, const struct d
     bool by_id = sent ||
                  (message->message_id != NULL &&
                   (work->request->id_only || target_server(work, letter->target)->imap.match == IMAP_MATCH_MESSAGE_ID));
-    bool newest_only = sent && !plan->doubt && !plan->alias; /* otherwise we may have stored it long ago */
+    bool newest_only = sent && !plan->doubt && !plan->alias; /* otherwise our copy may be older */
     bool has_ids = by_id || is_searchable(message), sized = !has_ids && message->content_size > 1;
     struct message_comparison *whole OD_CLEANUP(message_comparison_free) =
         by_id ? NULL : message_comparison_new(message, ignored_fields(work));
@@ -93,7 +88,7 @@ static enum search_result search_message(struct mailbox *mailbox, const struct d
     return mailbox_search(mailbox, &search, &made->uidvalidity, &made->uid, fault);
 }
 
-/* Whether there can be one: by an earlier attempt, or of another copy in this mailbox. */
+/* An earlier attempt, or a sibling copy, may have left a notice. */
 static bool is_perhaps_explained(const struct delivery_work *work, size_t target)
 {
     const struct config *config = target_server(work, target);
@@ -122,8 +117,7 @@ static enum search_result search_explanation(struct mailbox *mailbox, const stru
     return mailbox_search(mailbox, &search, &made->uidvalidity, &made->uid, fault);
 }
 
-/* In doubt the session must be new to this delivery: what it finds then depends on no view from before. Not for a look, after
- * which nothing is appended without another search. */
+/* In doubt the search must not depend on an earlier view. Verification may: another search precedes the APPEND. */
 static struct mailbox *take_session(const struct delivery_work *work, size_t target, bool *ret_kept,
                                     struct fault *fault)
 {
@@ -162,7 +156,7 @@ static enum search_result search_once(const struct delivery_work *work, const st
     return result;
 }
 
-/* A kept session that fails is replaced once. */
+/* Replaces a failing reused session once. */
 static enum search_result search_twice(const struct delivery_work *work, const struct letter *letter, struct made *made,
                                        struct fault *fault)
 {

@@ -1,21 +1,17 @@
-/* SPDX-License-Identifier: ISC
- *
- * Looks for a copy in its mailbox before it is appended. */
+/* SPDX-License-Identifier: ISC */
 #ifndef ONCEDROP_SEARCH_H
 #define ONCEDROP_SEARCH_H
 
 #include "delivery/made.h"
 
-/* Opens the session for a search that comes later, and remembers a failure. The account must have a session available. */
+/* Opens the session for a later search. Precondition: it is available. */
 void search_open(struct delivery_work *work, size_t target);
 
-/* Searches for the message and, where there can be one, for the explanation in its place; in doubt on a new session.
- *
- * SEARCH_FOUND: *made is stored. SEARCH_TROUBLE: it is deferred, with the letter's doubt. SEARCH_ABSENT: it is
- * untouched. */
+/* Searches for the message, and for a notice in its place if there can be one; in doubt on a new session. SEARCH_FOUND:
+ * the result is stored. SEARCH_TROUBLE: it is deferred. */
 enum search_result search_copy(struct delivery_work *work, const struct letter *letter, struct made *made) OD_MUST;
 
-/* After SEARCH_ABSENT: whether the message was lost, by the UID that is recorded. The fault is set on trouble. */
+/* After SEARCH_ABSENT: finds out why by the recorded UID. Sets the error on ABSENCE_TROUBLE. */
 enum absence search_absence(struct delivery_work *work, size_t target, struct fault *fault) OD_MUST;
 
 #endif

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * A copy that cannot be made is put off, or given up. */
+/* SPDX-License-Identifier: ISC */
 #include "delivery/sent.h"
 
 #include "delivery/answers.h"
@@ -9,7 +7,7 @@
 #include "delivery/fallback.h"
 #include "delivery/quarantine.h"
 
-/* If the copy cannot be made for longer than sent_retry, it is given up: it never bounces the message. */
+/* Returns true if the copy is not retried; that never bounces the message. */
 static bool is_given_up(const struct delivery_work *work, const struct made *made)
 {
     const struct ledger_found_copy *found = &work->found->copies[work->plan->sent];
@@ -32,7 +30,6 @@ static void append_and_settle(struct delivery_work *work)
     (void)!claim_settle(work, true);
 }
 
-/* NULL: it can be made now. */
 static const char *why_not_now(const struct delivery_work *work, bool held, bool first)
 {
     size_t sent = work->plan->sent;

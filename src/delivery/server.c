@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Looks in this process's memory, then in the ledger, then at the server. */
+/* SPDX-License-Identifier: ISC */
 #include "delivery/server.h"
 
 #include "base/log.h"
@@ -8,9 +6,8 @@
 #include "ledger/ledger_server.h"
 #include "mailbox/mailbox.h"
 
-#define LOOKS_MOST 3 /* how many accounts to try, as any of them may be missing on the server */
+#define LOOKS_MOST 3 /* accounts to try: any may be missing on the server */
 
-/* Examines the server, and records the result if it is certain. */
 static enum identity_result look_at_server(struct delivery_work *work, const struct config *config, const char *name,
                                            struct fault *fault)
 {
@@ -74,8 +71,8 @@ static bool is_trusted(struct delivery_work *work, const struct config *config, 
     return false;
 }
 
-/* The mail of this server is deferred. Whose Sent copy it has, waits with all recipients: nobody gets mail of which the
- * sender has no copy yet. */
+/* Defers the server's mail. If it has the Sent mailbox, defers all recipients: none gets a message before its Sent copy
+ * can be made. */
 static void leave_server(struct delivery_work *work, const struct config *config, enum outcome outcome,
                          const char *text)
 {
@@ -91,7 +88,6 @@ static void leave_server(struct delivery_work *work, const struct config *config
     targets_leave_out(&work->targets, work->request->recipient_count, config);
 }
 
-/* Whether any recipient is left. */
 static bool any_left(const struct delivery_work *work)
 {
     bool any = false;
@@ -109,7 +105,7 @@ bool server_trusted(struct delivery_work *work)
         if (is_trusted(work, config, &outcome, &fault))
             continue;
         leave_server(work, config, outcome, fault.text);
-        i = SIZE_MAX; /* the others, which have moved up */
+        i = SIZE_MAX; /* restart: the others have moved up */
     }
     delivery_spent(work->delivery, PHASE_DATABASE);
     return any_left(work);

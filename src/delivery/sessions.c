@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Sessions are found by server and account; the one unused longest makes room. */
+/* SPDX-License-Identifier: ISC */
 #include "delivery/sessions.h"
 
 #include <glib.h>
@@ -11,46 +9,46 @@
 #include "delivery/sessions_limit.h"
 
 #define TRUST_MS INT64_C(3600000)
-#define GOODBYE_MS 1000 /* for the server to count those less that make room for another */
-#define SHARED_MOST 4   /* sessions of one login for everybody: several mailboxes are filled at the same time */
-#define NOTICE_MS 20    /* between tries, for the server to notice the end of their processes too, as Courier must, */
-#define NOTICE_TRIES 10 /* and how many */
-#define QUIET_TIMES 2   /* of imap.timeout: nobody waits for a server that was silent, where there are others; ... */
-#define FIRST_SHARE \
-    15 /* ... then this part of it at first, twice as much each time, up to all of it, so that a slow one is
-                         * reached in the end; ... */
-#define LIMIT_TIMES 10 /* ... and the pause is at least so many times as long */
-#define MOST_MS 600000 /* that long, there are no more sessions with a server than when it refused one more */
+#define GOODBYE_MS 1000 /* wait for the server to count a closed session less */
+#define SHARED_MOST 4   /* sessions of one login for all mailboxes */
+#define NOTICE_MS 20    /* between retries: Courier counts a process until it notices its end */
+#define NOTICE_TRIES 10
+/* The circuit breaker, if there are several servers. A timeout opens it for QUIET_TIMES * imap.timeout. The next
+ * connection gets imap.timeout / FIRST_SHARE, doubled after each failure; the pause is at least LIMIT_TIMES as long. */
+#define QUIET_TIMES 2
+#define FIRST_SHARE 15
+#define LIMIT_TIMES 10
+#define MOST_MS 600000 /* how long a server's limit is assumed */
 #define KEY_SIZE 16
-#define NO_ROOM_MS 60000 /* that long, it is not tried again to make room after that did not help */
+#define NO_ROOM_MS 60000 /* how long making room is not retried, after it did not help */
 
 struct session {
-    GList unused;         /* its place among the unused ones, if nobody has it */
-    struct known *server; /* with which it is */
-    char *key;            /* the account, or see find_key */
+    GList unused; /* link in the pool's list, while free */
+    struct known *server;
+    char *key; /* account, or see find_key() */
     struct mailbox *mailbox;
-    uint64_t opened;    /* number of the delivery */
-    int64_t used_at_ms; /* base_now_ms() */
-    bool out;           /* given out */
+    uint64_t opened; /* number of the delivery */
+    int64_t used_at_ms;
+    bool out; /* in use */
 };
 
-/* What is known of a server; the times are of base_now_ms(). */
+/* Times by base_now_ms(). */
 struct known {
-    const struct config *config; /* with this server */
-    GHashTable *kept;            /* its sessions by account */
-    size_t most;                 /* of them, until most_until: it refused more */
+    const struct config *config;
+    GHashTable *kept; /* sessions, by key */
+    size_t most;      /* sessions until most_until, as the server refused more */
     int64_t most_until;
     int64_t trusted_until;
-    int64_t opens_until; /* a login succeeded REFUSALS_DOUBT_MS before */
+    int64_t opens_until; /* REFUSALS_DOUBT_MS after the last login */
     int64_t no_room_until;
     int64_t quiet_until;
-    int64_t limit_ms; /* for the next session, after it was silent; 0: none of its own */
+    int64_t limit_ms; /* timeout after the breaker was open; 0: none */
 };
 
 struct sessions {
     uint64_t delivery;
     size_t most, count;
-    GQueue unused; /* of all servers; the one unused longest is first */
+    GQueue unused; /* the one unused longest is first */
     int64_t shortest_idle_ms;
     struct refusals *refusals;
     size_t servers;
@@ -110,8 +108,8 @@ void sessions_begin(struct sessions *sessions)
     sessions->delivery++;
 }
 
-/* What its session is found by. Where one login opens everybody's mailboxes, each session serves some of the accounts, always the
- * same ones: servers remember what they have opened. */
+/* If one login opens all mailboxes, each session serves a fixed part of the accounts: servers cache what they
+ * opened. */
 static const char *find_key(const struct sessions *sessions, const struct known *known, const char *account,
                             char buffer[KEY_SIZE])
 {
@@ -150,7 +148,7 @@ static void end_one(struct sessions *sessions, struct session *session)
     g_hash_table_remove(session->server->kept, session->key);
 }
 
-/* With this server, or NULL: with any. NULL: there is none. */
+/* NULL: of any server. */
 static struct session *longest_unused(const struct sessions *sessions, const struct known *known)
 {
     const GList *at = sessions->unused.head;
@@ -183,7 +181,6 @@ static bool is_usable(const struct sessions *sessions, const struct session *ses
     return will_do && mailbox_connected(session->mailbox);
 }
 
-/* With this server, or NULL: with any. */
 static size_t count_unused(const struct sessions *sessions, const struct known *known)
 {
     size_t count = 0;
@@ -192,7 +189,7 @@ static size_t count_unused(const struct sessions *sessions, const struct known *
     return count;
 }
 
-/* Ends this many, those that are unused longest first. With one server, waits until it has noticed. */
+/* Closes those unused longest. Waits until the server, if not NULL, has noticed. */
 static void end_unused(struct sessions *sessions, const struct known *known, size_t count)
 {
     int64_t until = base_now_ms() + (known != NULL ? GOODBYE_MS : 0);
@@ -209,7 +206,6 @@ static bool is_crowded(const struct fault *fault)
     return strcmp(fault->code, MAILBOX_CROWDED) == 0 || strcmp(fault->code, MAILBOX_LIMIT) == 0;
 }
 
-/* Whether a session could not be opened because this process has too many files open. */
 static bool lacks_files(const struct fault *fault)
 {
     return strcmp(fault->code, MAILBOX_NO_FILES) == 0;
@@ -225,7 +221,6 @@ static size_t half_of(size_t unused)
     return unused > 1 ? unused / 2 : 1;
 }
 
-/* As long as this process has too many open files, ends unused sessions of any server, and tries again. */
 static struct mailbox *open_with_files(struct sessions *sessions, const struct config *config, const char *account,
                                        int64_t limit_ms, struct fault *fault)
 {
@@ -250,8 +245,7 @@ static struct mailbox *open_in_room(struct sessions *sessions, const struct conf
     return mailbox;
 }
 
-/* Makes room for it if the server may have refused because of the number of sessions; if that helps, there will not be more of
- * them for a while. */
+/* Makes room if the server may have refused because of too many sessions. If that helps, assumes its limit. */
 static struct mailbox *open_kept(struct sessions *sessions, struct known *known, const char *account, int64_t limit_ms,
                                  struct fault *fault)
 {
@@ -283,7 +277,7 @@ static struct mailbox *open_kept(struct sessions *sessions, struct known *known,
     return mailbox;
 }
 
-/* It was silent: not a refusal, nor anything else that may concern one account only. */
+/* Opens the circuit breaker; not after a refusal, which may concern one account only. */
 static void become_quiet(struct known *known)
 {
     int64_t timeout = known->config->imap.timeout;
@@ -301,8 +295,6 @@ bool sessions_quiet(const struct sessions *sessions, const struct config *config
     return true;
 }
 
-/* The mail of other servers does not wait for one that was silent: it is not asked for a while, and then does not get long
- * to answer. */
 static struct mailbox *open_unless_quiet(struct sessions *sessions, const struct config *config, const char *account,
                                          int64_t limit_ms, struct fault *fault)
 {
@@ -322,7 +314,7 @@ static struct mailbox *open_unless_quiet(struct sessions *sessions, const struct
     return mailbox;
 }
 
-/* Opens none if the account was refused too recently. A failure while other sessions are in the way does not count as a refusal. */
+/* A failure that sessions in use may have caused is no refusal. */
 static struct mailbox *open_unless_refused(struct sessions *sessions, const struct config *config, const char *account,
                                            int64_t limit_ms, struct fault *fault)
 {
@@ -339,7 +331,6 @@ static struct mailbox *open_unless_refused(struct sessions *sessions, const stru
     return mailbox;
 }
 
-/* Opens the account's session in place of others, if there must be. */
 static struct session *open_session(struct sessions *sessions, const struct config *config, const char *account,
                                     int64_t limit_ms, struct fault *fault)
 {
@@ -404,7 +395,7 @@ int64_t sessions_expire(struct sessions *sessions)
     for (const GList *at = sessions->unused.head; at != NULL; at = at->next) {
         struct session *it = at->data;
         if (it->used_at_ms + sessions->shortest_idle_ms >= next)
-            break; /* nor does any after it */
+            break; /* no later one is due earlier */
         if (it->used_at_ms + it->server->config->imap.idle >= next)
             continue;
         first = it;

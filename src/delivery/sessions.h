@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  *
- * The IMAP sessions of a process, kept from message to message: at most imap.sessions of them, one for each account. The
- * account's server is that of `config` (config_server). A delivery takes a session and gives it back, or drops it. One that
- * was not used for imap.idle is not used again. Where one login opens everybody's mailboxes (config_is_shared), up to four
- * sessions serve all accounts; "the account's session" is then the one that serves it. */
+ * The pool of IMAP sessions of a process, reused from message to message: one per account, at most imap.sessions.
+ * `config` is that of the account's server. Sessions unused for imap.idle are not reused. If one login opens all
+ * mailboxes (config_is_shared), up to four sessions serve all accounts; "the account's session" is the one that serves
+ * it. */
 #ifndef ONCEDROP_SESSIONS_H
 #define ONCEDROP_SESSIONS_H
 
@@ -13,58 +13,56 @@
 
 struct sessions;
 
-/* Room for as many as sessions_limit says. processes: how many share imap.sessions. */
+/* Returns a pool; `processes` share imap.sessions (sessions_limit). */
 struct sessions *sessions_new(const struct config *config, size_t processes) OD_MUST;
-void sessions_free(struct sessions **sessions); /* ends all sessions */
+void sessions_free(struct sessions **sessions);
 
-/* A delivery begins: sessions opened from here on are new to it. */
+/* Begins a delivery: sessions opened from now on are new to it. */
 void sessions_begin(struct sessions *sessions);
 
-/* Whether the account's session can be taken: nobody has it, or there is none, but room for it. */
+/* Returns true if the account's session is free, or can be opened. */
 bool sessions_available(const struct sessions *sessions, const struct config *config, const char *account) OD_MUST;
 
-/* Whether the account's session is open and nobody has it, as far as is known without asking the server. */
+/* Returns true if the account's session is open and free; does not ask the server. */
 bool sessions_open(const struct sessions *sessions, const struct config *config, const char *account) OD_MUST;
 
-/* Whether sessions_take may have failed (fault) because other sessions are taken: it may work when they are given back. */
+/* Returns true if sessions_take() may have failed because other sessions are in use: retry after their release. */
 bool sessions_in_the_way(const struct sessions *sessions, const struct fault *fault) OD_MUST;
 
 enum sessions_age {
-    SESSIONS_KEPT, /* one kept from an earlier delivery will do */
+    SESSIONS_KEPT, /* a reused one will do */
     SESSIONS_NEW,  /* it must be new to this delivery */
 };
 
-/* Takes the account's session, until sessions_give_back or sessions_drop; it must be available. If none is kept, or the
- * server has closed it, a new one is opened; that ends the one unused longest if there is no room. If the server refuses
- * a new one, and the reason may be that there are too many, half of the unused ones with this server are ended, and then the
- * others. If this process has too many open files, that is done with those of all servers. If an earlier login of the account
- * was refused, it may be too early to try another (refusals.h): then this fails.
+/* Acquires the account's session, until sessions_give_back() or sessions_drop(). Opens one if none can be reused; in a
+ * full pool, in place of the one unused longest. If the server may have refused because of too many sessions, closes
+ * half of its unused ones, then the others; of all servers, if this process has too many open files. Fails during login
+ * backoff. Precondition: sessions_available().
  *
- * limit_ms    for opening a new one (mailbox_open); 0: none
- * *ret_kept   it is from an earlier delivery: the server may have closed it without our knowing
+ * limit_ms   timeout for opening (mailbox_open); 0: none
+ * *ret_kept  from an earlier delivery: the server may have closed it
  *
- * The session still belongs to `sessions`. NULL with the fault set if none can be opened. */
+ * The session remains the pool's. Returns NULL with the error set on failure. */
 struct mailbox *sessions_take(struct sessions *sessions, const struct config *config, const char *account,
                               enum sessions_age age, int64_t limit_ms, bool *ret_kept, struct fault *fault) OD_MUST;
 
-/* The session may be used again; it ends here if it has no connection any more. */
+/* Releases the session; closes it if its connection is lost. */
 void sessions_give_back(struct sessions *sessions, const struct config *config, const char *account);
 
-/* Ends the account's session, if there is one: for when its state is not known, as in the middle of an APPEND. */
+/* Closes the account's session, if any: for an unknown state, as amid an APPEND. */
 void sessions_drop(struct sessions *sessions, const struct config *config, const char *account);
 
-/* Where there are several servers: whether this one was so silent when a session was to be opened that it is not asked again
- * yet, so that the mail of the others does not wait; then the fault is set. */
+/* Circuit breaker, with several servers: returns true with the error set while this one is not tried, after it was
+ * unresponsive: the others' mail must not wait. */
 bool sessions_quiet(const struct sessions *sessions, const struct config *config, struct fault *fault) OD_MUST;
 
-/* For a process that has nothing else to do: ends one session that is unused for imap.idle. Returns when to call it
- * again, by base_now_ms(); INT64_MAX: nothing to do until after the next delivery. */
+/* For an idle process: closes one session unused for imap.idle. Returns when to call again (base_now_ms); INT64_MAX:
+ * after the next delivery. */
 int64_t sessions_expire(struct sessions *sessions) OD_MUST;
 
-/* The accounts whose login was refused, of all servers; they live as long as `sessions`. */
 struct refusals *sessions_refusals(struct sessions *sessions) OD_MUST;
 
-/* Whether the server was found trustworthy (server.h) within the last hour. */
+/* Returns true if the server's identity was verified (server.h) within the last hour. */
 bool sessions_trusted(const struct sessions *sessions, const struct config *config) OD_MUST;
 void sessions_trust(struct sessions *sessions, const struct config *config);
 

@@ -6,9 +6,8 @@
 
 #include "mailbox/mailbox.h"
 
-#define OTHER_FILES 64 /* that a process has open for other purposes */
+#define OTHER_FILES 64 /* descriptors for other purposes */
 
-/* The most that a session has open, with any server. */
 static struct descriptors most_descriptors(const struct config *config)
 {
     struct descriptors most = mailbox_descriptors(config);

@@ -1,18 +1,14 @@
-/* SPDX-License-Identifier: ISC
- *
- * How many IMAP sessions a process may have. */
+/* SPDX-License-Identifier: ISC */
 #ifndef ONCEDROP_SESSIONS_LIMIT_H
 #define ONCEDROP_SESSIONS_LIMIT_H
 
 #include "base/config.h"
 
-/* Returns this process's share of imap.sessions, as one of `processes`, but no more than it can have descriptors for. Each session
- * counts like those with the server whose sessions have most descriptors (mailbox_descriptors). If necessary and allowed, raises
- * the process's limit (RLIMIT_NOFILE, getrlimit(2)). At least 1. */
+/* Returns a process's share of imap.sessions, at least 1, limited by its descriptors; the server that needs most counts
+ * (mailbox_descriptors). Raises RLIMIT_NOFILE if necessary and allowed. */
 size_t sessions_limit(const struct config *config, size_t processes) OD_MUST;
 
-/* Whether one process can have imap.sessions. Raises the limit as sessions_limit does. If it returns false, *ret_limit is what
- * sessions_limit returns for one process, and the fault says why it is no more. */
+/* Returns true if one process can have imap.sessions; else sets *ret_limit to sessions_limit(), and the error. */
 bool sessions_suffice(const struct config *config, size_t *ret_limit, struct fault *fault) OD_MUST;
 
 #endif

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Only certainty: whatever is not plainly stored and told is left to a delivery. */
+/* SPDX-License-Identifier: ISC */
 #include "delivery/spare.h"
 
 static bool recipient_is_told(const struct delivery_work *work, size_t recipient)

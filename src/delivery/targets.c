@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Routing: the recipients by their addresses; the sender is who is logged in, and who the message says it is from. Then the
- * description of the message for the ledger. */
+/* SPDX-License-Identifier: ISC */
 #include "delivery/targets.h"
 
 #include <glib.h>
@@ -13,8 +10,7 @@
 #include "decode/decode.h"
 #include "delivery/received.h"
 
-/* The index of (account, mailbox) among the targets; added if it is new, since two addresses may map to one mailbox. If
- * one of them has no other, the mailbox has no fallback. */
+/* A mailbox of two addresses has a fallback only if both have it. */
 static size_t add_target(struct targets *targets, const struct config *server, const char *account, const char *mailbox,
                          const char *fallback, enum copy_role role)
 {
@@ -42,8 +38,8 @@ static enum route_result find_route(const struct delivery *delivery, const struc
     return route_find(delivery->request->config, delivery->ledger, address, ret, fault);
 }
 
-/* Whether the account is the caller's own: that of its login name's spelling or, if the name is the local part of an
- * address as it stands, what it is routed to. LISA is not lisa here, nor is lisa+x or lisa@elsewhere. */
+/* Returns ROUTE_OK if the account is the caller's own: the login is its name, or an unchanged local part that is routed
+ * to it. LISA is not lisa, nor is lisa+x. */
 static enum route_result check_caller(const struct delivery *delivery, const char *account, struct fault *fault)
 {
     const struct delivery_request *request = delivery->request;
@@ -61,7 +57,6 @@ static enum route_result check_caller(const struct delivery *delivery, const cha
     return ROUTE_TROUBLE;
 }
 
-/* Of a route that could not be found. */
 static enum outcome trouble(const struct delivery *delivery)
 {
     return ledger_is_lost(delivery->ledger) ? OUTCOME_DATABASE : OUTCOME_TROUBLE;
@@ -110,7 +105,7 @@ static bool local_domain(const struct delivery *delivery, const struct route *fr
     return false;
 }
 
-/* Who is logged in. If this or From is not an address, a stranger wrote it, and it is no error of ours. */
+/* What is no address is no error: a stranger may have written it. */
 static bool find_login(const struct delivery_request *request, char **ret_text, struct address *ret)
 {
     struct fault ignored;
@@ -129,17 +124,13 @@ static bool find_from(const struct delivery *delivery, struct address *ret)
     return text != NULL && address_parse(text, ret, &ignored);
 }
 
-/* The sender's account and Sent mailbox, as far as route.sent_copy allows:
+/* Finds the sender's account and Sent mailbox, as route.sent_copy says:
  *
- * authenticated  the SASL login (that of the request, even if it says that there was none; else received_login) maps to
- *                the same account as the From address
- * from           the From address maps to an account: by account_query, or else its domain is that of one of the
- *                recipients (a template alone would map any stranger to an account)
+ * authenticated  the SASL login (the request's, even if empty; else received_login) maps to the account of From
+ * from           From maps to an account by account_query, or has a recipient's domain: a template maps any stranger
  *
- * With only_login there is no Sent copy: nothing that the caller or the message says about the sender can be trusted.
- *
- * ROUTE_NONE: no Sent copy is due, or From could not be decoded. ROUTE_TROUBLE: unknown (fault set). In any case *ret is to
- * be cleared. */
+ * With only_login there is no Sent copy: nothing said about the sender can be trusted. ROUTE_NONE: none is due, or From
+ * could not be decoded. ROUTE_TROUBLE: unknown. *ret must be cleared. */
 static enum route_result sender_route(const struct delivery *delivery, struct route *ret, struct fault *fault)
 {
     const struct delivery_request *request = delivery->request;
@@ -157,7 +148,7 @@ static enum route_result sender_route(const struct delivery *delivery, struct ro
     bool stranger = login == NULL || strcmp(parsed.address, from.address) != 0;
     if (result == ROUTE_NO_SERVER)
         return stranger ? ROUTE_NONE : ROUTE_TROUBLE;
-    if (result == ROUTE_OK && ret->sent == NULL) /* it has no copies */
+    if (result == ROUTE_OK && ret->sent == NULL) /* no Sent copies */
         return ROUTE_NONE;
     if (result != ROUTE_OK)
         return result;
@@ -168,8 +159,7 @@ static enum route_result sender_route(const struct delivery *delivery, struct ro
     return route_leads_to(request->config, delivery->ledger, &parsed, ret->account, fault);
 }
 
-/* Finds the server of an account that was recorded without it, by an address. ROUTE_NONE: the address does not lead to the
- * account. */
+/* Finds the server by an address. ROUTE_NONE: it does not lead to the account. */
 static enum route_result server_of(const struct delivery *delivery, const struct address *address, const char *account,
                                    const struct config **ret, struct fault *fault)
 {
@@ -183,7 +173,7 @@ static enum route_result server_of(const struct delivery *delivery, const struct
     return ROUTE_OK;
 }
 
-/* By the account's name as an address, or by From. Returns ROUTE_OK, or ROUTE_TROUBLE. */
+/* By the account's name as an address, then by From. */
 static enum route_result recorded_server(const struct delivery *delivery, const char *account,
                                          const struct config **ret, struct fault *fault)
 {
@@ -217,8 +207,7 @@ static enum route_result recorded_sender(const struct delivery *delivery, struct
     return ROUTE_OK;
 }
 
-/* Adds the Sent copy, if the sender has an account here and one is due; false if that is unknown. If Sent is also a
- * recipient's mailbox, that copy suffices. */
+/* Returns false if it is unknown whether a Sent copy is due. If Sent is a recipient's mailbox, one copy suffices. */
 static bool add_sent(struct delivery *delivery, struct targets *targets)
 {
     const struct delivery_request *request = delivery->request;

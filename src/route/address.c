@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * RFC 5321's local parts, quoted or not, and the templates that use them. */
+/* SPDX-License-Identifier: ISC */
 #include "route/address.h"
 
 #include <glib.h>
@@ -14,8 +12,8 @@ static bool contains_control(const char *text, size_t length)
     return false;
 }
 
-/* A local part that is a Quoted-string (RFC 5321, 4.1.2), up to the end or the '@': its content goes to *ret, a new
- * string; returns how many bytes it took. Otherwise *ret is untouched. */
+/* Returns the length of a local part that is a Quoted-string (RFC 5321, 4.1.2), and its content in *ret, a new string;
+ * else 0. */
 static size_t take_quoted(const char *text, size_t length, char **ret)
 {
     size_t at = 1;
@@ -35,7 +33,7 @@ static size_t take_quoted(const char *text, size_t length, char **ret)
     return good ? at + 1 : 0;
 }
 
-/* Whether it can be written without quotes (RFC 5321, 4.1.2; RFC 6531). */
+/* Needs no quotes (RFC 5321, 4.1.2; RFC 6531). */
 static bool is_dot_string(const char *local)
 {
     size_t length = strlen(local);
@@ -45,7 +43,7 @@ static bool is_dot_string(const char *local)
     return length > 0 && local[0] != '.' && local[length - 1] != '.' && strstr(local, "..") == NULL;
 }
 
-/* Removes quotes unless they are needed: "lisa@elsewhere" must not become another user's account. */
+/* Keeps necessary quotes: "lisa@elsewhere" must not become another user's account. */
 static char *plain_user(const char *content, size_t length)
 {
     char *user = g_ascii_strdown(content, (gssize)length);
@@ -119,7 +117,7 @@ char *address_clean(const char *text)
     return g_string_free(clean, FALSE);
 }
 
-/* The value of the name at *at, after "%{"; *at is moved past the '}'. */
+/* Moves *at from after "%{" past '}'. */
 static const char *lookup(const char **at, const struct address *address)
 {
     const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Parses an envelope address (RFC 5321, 4.1.2) with its subaddress (RFC 5233), which Postfix calls the extension. */
+ * Parses an envelope address (RFC 5321, 4.1.2) with its subaddress (RFC 5233; Postfix: extension). */
 #ifndef ONCEDROP_ADDRESS_H
 #define ONCEDROP_ADDRESS_H
 
@@ -9,25 +9,25 @@
 #define ADDRESS_MAX 512 /* bytes; RFC 5321 allows 256 */
 
 struct address {
-    char *address; /* user@domain without the detail, ASCII letters in lower case */
-    char *user;    /* local part before the first '+', lower case, unquoted unless it needs quotes (RFC 5321, 4.1.2) */
-    char *detail;  /* what follows that '+', as written; "" if there is none */
-    char *domain;  /* lower case; "" if there is none */
+    char *address; /* user@domain, ASCII letters in lower case */
+    char *user;    /* before the first '+', lower case, quoted if necessary */
+    char *detail;  /* after that '+', as written; may be "" */
+    char *domain;  /* lower case; may be "" */
 };
 
-/* Parses an address. Surrounding blanks and one pair of <> are removed. False with the fault set if the address is
- * empty, has nothing before or after its '@', has a second '@' after a quoted local part, is longer than ADDRESS_MAX,
- * is not UTF-8, or contains control characters; *ret is then untouched. */
+/* Parses an address, without surrounding blanks and one pair of <>. Returns false with the error set if it is empty,
+ * not UTF-8, longer than ADDRESS_MAX, has control characters, nothing before or after '@', or a second '@' after a
+ * quoted local part. */
 bool address_parse(const char *text, struct address *ret, struct fault *fault) OD_MUST;
 
-void address_clear(struct address *address); /* for OD_CLEANUP */
+void address_clear(struct address *address);
 
-/* A new string: an address from Postfix, with U+FFFD in place of control characters and invalid UTF-8, so that it can
- * be routed and recorded. */
+/* Returns an address from Postfix as a new string to be routed and recorded, with U+FFFD for control characters and
+ * invalid UTF-8. */
 char *address_clean(const char *text) OD_MUST;
 
-/* Expands %{address}, %{user}, %{domain}, %{detail} and %% in a template. Returns a new string, or NULL with the fault
- * set: an unknown name or a lone '%'. With address NULL, only checks the template. */
+/* Expands %{address}, %{user}, %{domain}, %{detail} and %%. Returns a new string, or NULL with the error set. address
+ * NULL: only checks. */
 char *address_expand(const char *template, const struct address *address, struct fault *fault) OD_MUST;
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Template or query, then the detail. Names that no mail server or ledger could take are refused here. What stands before
- * the @ of an address, which anybody can write, may become part of a mailbox name. */
+ * Refuses unsafe names: any client can write the local part, which may become part of a mailbox name. */
 #include "route/route.h"
 
 #include <glib.h>
@@ -11,7 +10,6 @@
 
 #define QUERY "route.account_query"
 
-/* Expands a setting of [route] for an address. NULL with the fault set. */
 static char *expand(const char *setting, const char *template, const struct address *address, struct fault *fault)
 {
     char *text = address_expand(template, address, fault);
@@ -20,8 +18,8 @@ static char *expand(const char *setting, const char *template, const struct addr
     return text;
 }
 
-/* In names with '/' a dot is an ordinary character; in "user.%{user}" it is the separator (RFC 3501, 5.1.1). A '%' or
- * '*' would be a wildcard to LIST. */
+/* With '/' in names a dot is an ordinary character; in "user.%{user}" it is the separator (RFC 3501, 5.1.1). '%' and
+ * '*' are wildcards to LIST. */
 static bool is_safe(const char *user, const char *template)
 {
     return strpbrk(user, strchr(template, '/') != NULL ? "/%*\"\\" : "/.%*\"\\") == NULL && user[0] != '~';
@@ -40,7 +38,7 @@ static bool expand_mailbox(const char *setting, const char *template, const stru
     return *mailbox != NULL;
 }
 
-/* Its halves, unchanged: unlike an address from outside, its case may matter. */
+/* Unlike in an address, case may matter. */
 static void split_account(const char *account, struct address *ret)
 {
     const char *at = strrchr(account, '@');
@@ -52,9 +50,8 @@ static void split_account(const char *account, struct address *ret)
     };
 }
 
-/* Where config_is_shared, sets those of *inbox and *sent that are NULL; the variables stand for the account here, whatever
- * address led to it. False with the fault set: the account's characters would make it the name of somebody else's mailbox,
- * or *sent is \Sent, which would be the login's own. */
+/* With config_is_shared, sets mailboxes that are NULL; variables stand for the account. Returns false with the error
+ * set if its characters would name another account's mailbox, or *sent is \Sent, the login's own. */
 static bool expand_mailboxes(const struct config *config, const char *account, char **inbox, char **sent,
                              struct fault *fault)
 {
@@ -69,7 +66,7 @@ static bool expand_mailboxes(const struct config *config, const char *account, c
            fault_set(fault, "account %s: \\Sent would be the mailbox of [imap] user", account);
 }
 
-/* The sender chooses the detail: it may name a folder, but not a path or a pattern. */
+/* The sender chooses the detail: no path, no pattern. */
 static bool detail_is_folder(const char *detail)
 {
     struct fault ignored;
@@ -80,7 +77,6 @@ static bool detail_is_folder(const char *detail)
     return encoded != NULL;
 }
 
-/* Finds the account by the template, or by account_query, which may also return the mailboxes. */
 static enum route_result find_account(const struct config *config, struct ledger *ledger, const struct address *address,
                                       char *ret_columns[4], struct fault *fault)
 {
@@ -96,8 +92,7 @@ static enum route_result find_account(const struct config *config, struct ledger
     return found ? ROUTE_OK : ROUTE_NONE;
 }
 
-/* Gives each mailbox a single name, otherwise its copies would count as different ones: INBOX in any case (RFC 3501,
- * 5.1), and the use \Sent (RFC 6154, 2). */
+/* INBOX (RFC 3501, 5.1) and \Sent (RFC 6154, 2) are one mailbox in any case. */
 static char *one_name(char *name)
 {
     static const char *const names[] = {"INBOX", "\\Sent"};
@@ -107,7 +102,7 @@ static char *one_name(char *name)
     return name;
 }
 
-/* A name that IMAP cannot take must be found before anything is claimed for it. */
+/* Names that IMAP cannot take must be found before a claim. */
 static bool names_are_good(const struct route *route, struct fault *fault)
 {
     const char *const names[] = {route->inbox, route->sent, route->fallback};
@@ -129,7 +124,6 @@ static bool account_is_good(const struct route *route, struct fault *fault)
                route->address, ADDRESS_MAX);
 }
 
-/* The configuration with the account's server; `name` is what the query says, or NULL. */
 static const struct config *find_server(const struct config *config, const char *name, const struct address *address,
                                         struct fault *fault)
 {
@@ -146,7 +140,7 @@ enum route_result route_find(const struct config *config, struct ledger *ledger,
                              struct route *ret, struct fault *fault)
 {
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
-    char *columns[4] = {NULL}; /* set on ROUTE_OK only, and then part of the route, but for the server's name */
+    char *columns[4] = {NULL}; /* set on ROUTE_OK; then the route's, except the server's name */
     enum route_result result = find_account(config, ledger, address, columns, fault);
     if (result != ROUTE_OK)
         return result;
@@ -203,7 +197,7 @@ void route_clear(struct route *route)
     base_free(&route->sent);
 }
 
-/* A setting of [route] that must, or must not, name the owner. The detail is the sender's choice. */
+/* Mailboxes must name their owner if `shared`, and must not otherwise. The sender chooses the detail: it names none. */
 static bool check_owner(const char *setting, const char *template, bool shared, struct fault *fault)
 {
     bool names = strstr(template, "%{") != NULL;

@@ -10,37 +10,37 @@
 #include "route/address.h"
 
 struct route {
-    char *address; /* normalised, without the detail */
-    char *domain;  /* of the address, lower case */
+    char *address; /* without detail */
+    char *domain;  /* lower case */
     char *account;
-    char *inbox;    /* mailbox for mail to this address; INBOX if it is INBOX in any case (RFC 3501, 5.1) */
-    char *fallback; /* the mailbox without the detail, if that named the inbox; NULL: the inbox is the only one */
-    char *sent;     /* mailbox for mail from this address; \Sent likewise; NULL: no Sent copies for this account */
-    char *home;     /* where one login opens everybody's mailboxes (config_is_shared), the account's inbox; else NULL */
-    const struct config *server; /* the configuration with the account's IMAP server (config_server) */
-    const char *account_by, *inbox_by, *sent_by, *server_by; /* the settings that decided, such as "route.account" */
+    char *inbox;                 /* for mail to this address; INBOX in upper case (RFC 3501, 5.1) */
+    char *fallback;              /* mailbox without detail, if that named the inbox */
+    char *sent;                  /* for mail from it; NULL: no Sent copies */
+    char *home;                  /* the inbox, if one login opens all mailboxes; else NULL */
+    const struct config *server; /* of the account's server */
+    const char *account_by, *inbox_by, *sent_by, *server_by; /* settings, such as "route.account" */
 };
 
 enum route_result {
-    ROUTE_TROUBLE, /* fault set */
+    ROUTE_TROUBLE,
     ROUTE_OK,
-    ROUTE_NONE,      /* account_query succeeded and returned no row: there is no such account; fault set */
-    ROUTE_NO_SERVER, /* by the templates alone it would be on a server that there is not; fault set */
+    ROUTE_NONE,      /* account_query returned no row */
+    ROUTE_NO_SERVER, /* the templates name an unknown server */
 };
 
-/* Finds the account of an address: by route.account_query if it is set, else by the template route.account. With
- * route.detail = folder the detail names the mailbox, unless it is unsuitable (hierarchy separators, wildcards, control
- * characters, not UTF-8, longer than 64 bytes): then the inbox is used. *ret is set on ROUTE_OK only. */
+/* Finds the account by route.account_query or, if it is not set, by route.account. With route.detail = folder the
+ * detail names the mailbox, unless it has separators, wildcards, control characters, over 64 bytes or invalid UTF-8:
+ * then the inbox. Sets *ret on ROUTE_OK, else the error. */
 enum route_result route_find(const struct config *config, struct ledger *ledger, const struct address *address,
                              struct route *ret, struct fault *fault) OD_MUST;
 
-/* Whether an address maps to this account. ROUTE_OK: yes; ROUTE_NONE: no; ROUTE_TROUBLE: fault set. */
+/* Returns ROUTE_OK if the address maps to this account, ROUTE_NONE if not. */
 enum route_result route_leads_to(const struct config *config, struct ledger *ledger, const struct address *address,
                                  const char *account, struct fault *fault) OD_MUST;
 
-void route_clear(struct route *route); /* for OD_CLEANUP */
+void route_clear(struct route *route);
 
-/* Whether the [route] settings are valid, and go with each other; the fault names the one that is not. */
+/* Returns true if the [route] settings are valid together; else the error names one. */
 bool route_check(const struct config *config, struct fault *fault) OD_MUST;
 
 #endif
