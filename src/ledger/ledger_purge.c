@@ -3,10 +3,7 @@
 
 #include "ledger/ledger_batch.h"
 
-/* Locks the next messages that the step finds: find_expired or find_old, for LEDGER_BATCH of them after *after.
- *
- * *after      id of the last message examined; advanced
- * *ret_ended  there are no more */
+/* Locks the next messages of the step find_expired or find_old. */
 static bool lock_next(struct ledger *ledger, enum sql_step find, const struct sql_value *values, int64_t *after,
                       bool *ret_ended, struct ledger_batch *ret, struct fault *fault)
 {
@@ -32,7 +29,6 @@ static int64_t appending_ms(const struct ledger *ledger, const struct ledger_exp
     return expire->older_than_ms > hold_off ? expire->older_than_ms : hold_off;
 }
 
-/* Which messages are to be abandoned, as values. */
 #define EXPIRED(ledger, expire) \
     .older_ms = SQL_NUMBER((expire)->older_than_ms), .appending_ms = SQL_NUMBER(appending_ms(ledger, expire)), \
     .upto = SQL_NUMBER((expire)->upto)
