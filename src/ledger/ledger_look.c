@@ -175,7 +175,7 @@ static bool take_refusals(struct ledger *ledger, const struct ledger_message *me
 }
 
 /* Reads the copies of a known message. In the first batch, the join would cost a tenth of a first delivery's time in
- * the database. After a known message it is there, which saves a round trip in a replay. */
+ * the database. After a known message, as in a replay, that batch has it: a round trip less. */
 static bool read_copies(struct ledger *ledger, const struct ledger_message *message, struct ledger_found *found,
                         struct fault *fault)
 {
@@ -295,8 +295,8 @@ static bool just_claimed(const struct ledger *ledger, const struct ledger_messag
     return false;
 }
 
-/* Ends the transaction, and counts recipients without another record, a row that may be lost. ask: also queries the
- * lock holder. */
+/* Ends the transaction, and adds a row that counts recipients without another record; losing it does no harm. ask: also
+ * queries the lock holder. */
 static void end_held(struct ledger *ledger, bool ask, size_t recipients)
 {
     struct fault ignored;
