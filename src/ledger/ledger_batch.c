@@ -40,7 +40,6 @@ struct sql_rows *ledger_batch_find(struct ledger *ledger, enum sql_step find, co
     return NULL;
 }
 
-/* Opens the transaction and tries each candidate's lock; *ret becomes those whose lock we got. */
 static bool lock_messages(struct ledger *ledger, const struct ledger_candidates *candidates, struct ledger_batch *ret,
                           struct fault *fault)
 {
@@ -64,8 +63,8 @@ static bool lock_messages(struct ledger *ledger, const struct ledger_candidates 
     return good;
 }
 
-/* A claim may be about to be committed without the message's lock, since its lease has run out meanwhile. What it writes
- * refers to the message's row and so locks it: we lock that row too. Removes from the batch what we did not get. */
+/* Locks the messages' rows, and removes the others from the batch. A claim whose lease has expired may be about to
+ * commit without the lock, but locks its message's row. */
 static bool lock_rows(struct ledger *ledger, struct ledger_batch *batch, struct fault *fault)
 {
     ledger_add_begin_under(ledger);

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The record is tested in a transaction that is rolled back. */
+/* SPDX-License-Identifier: ISC */
 #include "ledger/ledger_check.h"
 
 #include <string.h>
@@ -25,12 +23,10 @@ enum sql_proof ledger_check_proof(const struct config *config, bool connects, si
     return SQL_PROOF_BAD;
 }
 
-/* Within the transaction that ledger_look has opened: writes the record, as much as record.level asks for, claims a
- * copy, and settles it. */
 static bool write_delivery(struct ledger *ledger, const struct ledger_message *message,
                            const struct ledger_found *found, struct fault *fault)
 {
-    static char text[] = "check \xe2\x9c\x93"; /* not only ASCII: the database must accept that too */
+    static char text[] = "check \xe2\x9c\x93"; /* not ASCII, which every database accepts */
     struct decoded_address address = {.role = "from", .position = 1, .address = text};
     struct decoded_part part = {.path = text, .type = text, .size = message->size, .text = text};
     const struct decoded decoded = {

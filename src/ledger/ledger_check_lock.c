@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: ISC
  *
- * Engines and proxies that grant every lock, or none, are found by experiment, between sessions and between hosts. */
+ * Finds by experiment engines and proxies that grant every lock, or none. */
 #include <glib.h>
 #include <string.h>
 
 #include "ledger/ledger_check.h"
 #include "ledger/ledger_lock.h"
 
-#define CHECK_MS 4000 /* for an answer that takes a delivery a few milliseconds */
+#define CHECK_MS 4000 /* for a result that takes milliseconds */
 #define HOSTS_MOST 8
 
-/* How two sessions share a lock. */
 enum sharing {
-    SHARING_TROUBLE, /* a transaction was refused, or got no answer; the fault says why */
+    SHARING_TROUBLE, /* a transaction failed; error set */
     EXCLUDES,
     NEVER_GRANTED,
     GRANTED_TWICE,
     NOT_RELEASED,
 };
 
-/* Tries the lock as a delivery does; *ret: whether it was granted. ledger_rollback releases it. */
 static bool begin_try(struct ledger *ledger, int64_t key, bool *ret, struct fault *fault)
 {
     if (!ledger_connect(ledger, fault) || !ledger_set_lock(ledger, key, fault))
@@ -44,13 +42,12 @@ static bool begin_try(struct ledger *ledger, int64_t key, bool *ret, struct faul
     return result != NULL && kept;
 }
 
-/* A transaction of `other` got no answer while one of `ledger` was open. Finds out whether it was waiting for that
- * one. */
+/* Explains why `other` had no result, if it waited for the transaction of `ledger`. */
 static void explain_no_answer(struct ledger *ledger, struct ledger *other, int64_t key, struct fault *fault)
 {
     struct fault ignored;
     bool granted;
-    if (other->sql == NULL || sql_usable(other->sql)) /* there was an answer: an error */
+    if (other->sql == NULL || sql_usable(other->sql)) /* there was a result: an error */
         return;
     ledger_rollback(ledger);
     if (begin_try(other, key, &granted, &ignored))
@@ -90,8 +87,7 @@ static enum sharing share(struct ledger *ledger, struct ledger *other, struct fa
     return sharing;
 }
 
-/* The methods by which these two sessions exclude each other, other than the one that is set: a new string, such as
- * "row". NULL: none. */
+/* Returns the other methods that work: a new string; NULL: none. */
 static char *other_methods(struct ledger *ledger, struct ledger *other)
 {
     struct fault ignored;
@@ -112,7 +108,6 @@ static char *other_methods(struct ledger *ledger, struct ledger *other)
     return g_string_free(names, !any);
 }
 
-/* Sets the fault to what is wrong, and which method to use. who: the two. */
 static bool explain_sharing(struct ledger *ledger, struct ledger *other, enum sharing sharing, const char *who,
                             struct fault *fault)
 {
@@ -140,7 +135,6 @@ static bool explain_sharing(struct ledger *ledger, struct ledger *other, enum sh
     return false;
 }
 
-/* A session with one of the hosts; its configuration is its own. */
 struct host {
     struct config config;
     char *conninfo, *name;
@@ -160,8 +154,8 @@ static void hosts_clear(struct hosts *hosts)
     }
 }
 
-/* Whether deliveries can reach the host, and may write there. A replica that target_session_attrs keeps them away from
- * is nothing to report; for others *left_out says why. */
+/* Returns true if deliveries can reach the host and write there. Otherwise adds why to *left_out, unless
+ * target_session_attrs excludes it. */
 static bool reach(const struct sql_engine *engine, struct host *host, char **left_out)
 {
     struct fault fault;
@@ -205,7 +199,7 @@ static bool check_hosts(const struct ledger *ledger, struct host *hosts, struct 
     return true;
 }
 
-/* With a row missing, its messages would be deferred for ever. */
+/* If a row is missing, its messages are deferred for ever. */
 static bool check_slots(struct ledger *ledger, struct fault *fault)
 {
     if (ledger->config->lock.method != LOCK_METHOD_ROW)

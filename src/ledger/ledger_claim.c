@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Claim and hold: from the lock to the moment when an APPEND is allowed. */
+/* SPDX-License-Identifier: ISC */
 #include <unistd.h>
 
 #include "ledger/ledger_claim.h"
@@ -12,8 +10,7 @@ bool ledger_works_here(const struct ledger *ledger)
     return ledger->engine->works_here;
 }
 
-/* The recipient's delivery and this try of it, in one statement. known: the message may have been
- * recorded before. */
+/* known: the message may be recorded already. */
 static void add_answer(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_answer *answer,
                        bool known, const struct ledger_times *times)
 {
@@ -45,7 +42,6 @@ static void add_copy(struct ledger *ledger, const struct ledger_claim *claim, co
                      .again = SQL_TRUTH(copy->again), LEDGER_CLOCKS(ledger)));
 }
 
-/* Whether the hold includes this copy. */
 static bool is_held(const struct ledger_claimed *claimed, size_t target)
 {
     return !claimed->settled && (target == LEDGER_ALL_TARGETS || claimed->copy.target == target);
@@ -82,7 +78,7 @@ enum ledger_result ledger_take_hold(struct ledger *ledger, size_t mark, size_t c
         return ledger_lock_timed_out(ledger, fault) ? LEDGER_BUSY : LEDGER_TROUBLE;
     ledger_note_lock(ledger, true);
     if (!lock_reasserted(lock)) {
-        ledger->leased = false; /* it is another's */
+        ledger->leased = false; /* another session has it */
         return LEDGER_BUSY;
     }
     size_t held = 0;
@@ -96,7 +92,7 @@ void ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, c
 {
     if (!found->known)
         ledger_add_record(ledger, claim->message, found->received_at, decoded);
-    bool known = found->known || ledger_leases(ledger); /* a lease may have been another's since the look */
+    bool known = found->known || ledger_leases(ledger); /* a lease may have been another's since ledger_look */
     for (size_t i = 0; i < answers.count; i++)
         add_answer(ledger, claim, &answers.answers[i], known, &answers.times);
     size_t searches = 0;
@@ -169,7 +165,7 @@ enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim
 {
     if (!claim->in_flight) {
         *fault = claim->fault;
-        sql_close(&ledger->sql); /* if the COMMIT was already on its way, the hold-off releases the claim */
+        sql_close(&ledger->sql); /* if the COMMIT was sent, the hold-off releases the claim */
         return LEDGER_TROUBLE;
     }
     enum ledger_result result = take_claim(ledger, claim, fault);

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Each question is one step, restricted to what was asked for. */
+/* SPDX-License-Identifier: ISC */
 #include "ledger/ledger_report.h"
 
 #include <glib.h>
@@ -8,7 +6,7 @@
 
 #include "ledger/ledger_session.h"
 
-/* One character of a regular expression. What has a meaning there has none in brackets, but for ^ and the backslash. */
+/* Appends a literal character: in brackets only ^ and the backslash are special. */
 static void add_character(GString *pattern, gunichar c)
 {
     gunichar cases[] = {c, g_unichar_tolower(c), g_unichar_toupper(c)};
@@ -23,9 +21,8 @@ static void add_character(GString *pattern, gunichar c)
     }
 }
 
-/* A regular expression that finds the text, whatever the case of its letters: each stands there in both, because of cases
- * SQLite knows only ASCII's, and PostgreSQL those of a locale. The engines mean the same by all that is in it; a new string,
- * or NULL for NULL. */
+/* Returns a regular expression for the text in any case, alike in all engines: SQLite knows only ASCII's cases,
+ * PostgreSQL those of a locale. A new string; NULL for NULL. */
 static char *part_pattern(const char *text)
 {
     if (text == NULL)
@@ -41,7 +38,6 @@ static bool is_moment(const char *time)
     return time != NULL && time[0] == '@';
 }
 
-/* A filter: none unless it is asked for. */
 struct ledger_table *ledger_list(struct ledger *ledger, const struct ledger_filter *filter, struct fault *fault)
 {
     bool unfinished = filter->state != NULL && strcmp(filter->state, "unfinished") == 0;

@@ -1,12 +1,10 @@
-/* SPDX-License-Identifier: ISC
- *
- * The steps of each method, and who has the lock when it is not granted: by then that session may have gone. */
+/* SPDX-License-Identifier: ISC */
 #include "ledger/ledger_lock.h"
 
 #include <string.h>
 #include <unistd.h>
 
-/* No step releases a lock that ends with its transaction: the end of that does. */
+/* A lock that ends with its transaction has no release step. */
 static const struct {
     const char *name;
     enum sql_step acquire, reassert, holder, release, release_all;
@@ -64,7 +62,7 @@ void ledger_note_lock(struct ledger *ledger, bool held)
     ledger->leased = held && ledger_leases(ledger);
 }
 
-/* All steps of a lock take the same values. A lease lasts as long as the deadline, which ends whoever has it. */
+/* A lease lasts for delivery.deadline, which ends its holder. */
 static void add_step(struct ledger *ledger, enum sql_step step, int64_t key, int64_t wait_ms)
 {
     bool slot = ledger->config->lock.method == LOCK_METHOD_ROW;

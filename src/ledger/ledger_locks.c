@@ -1,11 +1,8 @@
-/* SPDX-License-Identifier: ISC
- *
- * One statement over the ledger's claims and the server's locks and sessions. */
+/* SPDX-License-Identifier: ISC */
 #include "ledger/ledger_report.h"
 
 #include "ledger/ledger_session.h"
 
-/* The steps give the same, whatever the method. */
 _Static_assert((int)LOCKS_ADVISORY_WAITING == (int)LOCKS_WAITING, "columns");
 _Static_assert((int)LOCKS_ROW_WAITING == (int)LOCKS_WAITING, "columns");
 _Static_assert((int)LOCKS_LEASE_WAITING == (int)LOCKS_WAITING, "columns");

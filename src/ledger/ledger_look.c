@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Trying the lock, and reading what is known once it is ours. */
+/* SPDX-License-Identifier: ISC */
 #include <glib.h>
 #include <string.h>
 
@@ -11,11 +9,10 @@
 
 #define POLL_FIRST_MS 5
 #define POLL_LONGEST_MS 100
-#define LEASE_WAIT_MS 1000 /* for the COMMIT of whoever takes or ends a lease just now */
+#define LEASE_WAIT_MS 1000 /* for a COMMIT that takes or ends the lease */
 
-/* Marks of the batch. */
 struct marks {
-    size_t lock, copies, refusals, end; /* copies, refusals: equal to the next one if they are not asked for */
+    size_t lock, copies, refusals, end; /* copies, refusals: equal to the next if not queried */
 };
 
 static size_t sent_target(const struct ledger_message *message)
@@ -35,7 +32,6 @@ static void add_copies_query(struct ledger *ledger, const struct ledger_message 
                                   .accounts = SQL_TEXTS(accounts, message->target_count), LEDGER_CLOCKS(ledger)));
 }
 
-/* For the Sent copy only the Message-ID counts. */
 static void add_variant_query(struct ledger *ledger, const struct ledger_message *message)
 {
     size_t target = sent_target(message);
@@ -46,8 +42,6 @@ static void add_variant_query(struct ledger *ledger, const struct ledger_message
                                   .mailbox = SQL_TEXT(sent->mailbox), LEDGER_HOLD_OFF(ledger), LEDGER_CLOCKS(ledger)));
 }
 
-/* Sends one batch: the settings, the lock, the message, for a Sent copy the variants, the copies, if they are asked for at
- * once (read_copies), the accounts' refused logins, and the end. */
 static bool send_look(struct ledger *ledger, const struct ledger_message *message, int64_t wait_ms, struct marks *ret,
                       struct fault *fault)
 {
@@ -75,7 +69,7 @@ static size_t find_recipient(const struct ledger_message *message, const char *a
     return LEDGER_OTHER;
 }
 
-/* The age of a claim; *ret_ahead if it is from the future. */
+/* Returns a claim's age. Sets *ret_ahead if it is in the future without a result. */
 static int64_t claim_age(const struct sql_rows *rows, size_t row, size_t column, bool *ret_ahead)
 {
     int64_t ms = sql_number(rows, row, column);
@@ -83,7 +77,6 @@ static int64_t claim_age(const struct sql_rows *rows, size_t row, size_t column,
     return ms > 0 ? ms : 0;
 }
 
-/* The account has this copy in another mailbox. */
 static void take_beside(const struct sql_rows *rows, size_t row, struct ledger_found_copy *copy, bool *ret_ahead)
 {
     int64_t ms = MAX(claim_age(rows, row, LOOK_COPIES_ATTEMPT_AGE_MS, ret_ahead), 1);
@@ -129,7 +122,6 @@ static void take_copy(const struct ledger_message *message, const struct sql_row
     }
 }
 
-/* Takes the rows of look_variants, one for each kind of Sent copy that other content with this Message-ID has, or may get. */
 static void take_variants(const struct sql_rows *rows, struct ledger_found *found, struct ledger_found_copy *copy)
 {
     for (size_t i = 0; i < rows->count; i++) {
@@ -141,7 +133,6 @@ static void take_variants(const struct sql_rows *rows, struct ledger_found *foun
     }
 }
 
-/* What the first batch tells: everything but the copies of a known message. NULL with the fault set. */
 static struct ledger_found *take_found(struct ledger *ledger, const struct ledger_message *message, size_t mark,
                                        struct fault *fault)
 {
@@ -182,9 +173,8 @@ static bool take_refusals(struct ledger *ledger, const struct ledger_message *me
     return rows != NULL;
 }
 
-/* A batch of its own, only for a message that is known: for all others, and for a lock that is not granted, the server
- * would load tables and plan a join for nothing, a tenth of a first delivery's time in it. After a known message the
- * next one may be known as well, as in a replay: then they are asked for at once, which saves a round trip. */
+/* Reads the copies of a known message. In the first batch, the join would cost a tenth of a first delivery's time in
+ * the database. After a known message, as in a replay, that batch has it: a round trip less. */
 static bool read_copies(struct ledger *ledger, const struct ledger_message *message, struct ledger_found *found,
                         struct fault *fault)
 {
@@ -195,7 +185,6 @@ static bool read_copies(struct ledger *ledger, const struct ledger_message *mess
     return sql_send(ledger->sql, fault) && take_copies(ledger, message, mark, found, fault);
 }
 
-/* The end of a batch under the lock: the session, and with it the lock, must be there still. */
 static bool end_batch(struct ledger *ledger, bool good, struct fault *fault)
 {
     if (sql_finish(ledger->sql) || !good)
@@ -203,7 +192,6 @@ static bool end_batch(struct ledger *ledger, bool good, struct fault *fault)
     return fault_set(fault, "database: connection lost");
 }
 
-/* Reads what is known, in the state under the lock, which is a lease only once that is committed. NULL with the fault set. */
 static struct ledger_found *read_found(struct ledger *ledger, const struct ledger_message *message,
                                        const struct marks *marks, struct fault *fault)
 {
@@ -220,9 +208,8 @@ static struct ledger_found *read_found(struct ledger *ledger, const struct ledge
     return found;
 }
 
-/* One try. What is known is read after the lock is taken, in separate statements, so that they see the state under the
- * lock; without the lock their results are ignored. wait_ms: for the lock, where the engine can. After LEDGER_BUSY the
- * caller must end the transaction. */
+/* Tries the lock once. Later statements of the batch see the state under the lock; without it they are ignored. After
+ * LEDGER_BUSY the caller must end the transaction. */
 static enum ledger_result try_look(struct ledger *ledger, const struct ledger_message *message, int64_t wait_ms,
                                    struct ledger_found **ret, struct fault *fault)
 {
@@ -237,7 +224,7 @@ static enum ledger_result try_look(struct ledger *ledger, const struct ledger_me
         sql_finish(ledger->sql);
         return LEDGER_BUSY;
     }
-    ledger->leased = sent && ledger_leases(ledger); /* it may be */
+    ledger->leased = sent && ledger_leases(ledger); /* possibly */
     struct ledger_found *found = lock != NULL ? read_found(ledger, message, &marks, fault) : NULL;
     if (found != NULL) {
         ledger_note_lock(ledger, true);
@@ -263,8 +250,8 @@ static enum ledger_result look_once(struct ledger *ledger, const struct ledger_m
     return result;
 }
 
-/* Looks once. If a claim's time is in the future, since the clock was ahead, sets it to the present, and looks again: so the
- * claim's hold-off ends one hold-off after it was first seen. This has a transaction of its own, since the delivery may fail. */
+/* Reads the state. Gives claims in the future the present time, so that their hold-off ends, and reads again: in a
+ * transaction of its own, since the delivery may fail. */
 static enum ledger_result look(struct ledger *ledger, const struct ledger_message *message, int64_t wait_ms,
                                struct ledger_found **ret, struct fault *fault)
 {
@@ -285,13 +272,12 @@ static enum ledger_result look(struct ledger *ledger, const struct ledger_messag
 
 static void pause_ms(int64_t ms)
 {
-    ms = ms / 2 + g_random_int_range(0, (int)ms + 1); /* jitter: a factor of 0.5 to 1.5 */
+    ms = ms / 2 + g_random_int_range(0, (int)ms + 1); /* jitter: 0.5 to 1.5 */
     g_usleep((gulong)ms * 1000);
 }
 
-/* Whether another delivery claimed one of our copies within this time, or one that may end in the same mailbox
- * (fallback.h, alias.h): between the COMMIT of its claim and its hold it does not have the lock, but the copy is not ours
- * to make. Ignores copies that we would leave to others anyway. */
+/* Returns true if another delivery just claimed one of our copies, or one that may end in the same mailbox (fallback.h,
+ * alias.h): before its hold it does not have the lock. Ignores copies to skip. */
 static bool just_claimed(const struct ledger *ledger, const struct ledger_message *message,
                          const struct ledger_found *found, int64_t within_ms)
 {
@@ -308,8 +294,8 @@ static bool just_claimed(const struct ledger *ledger, const struct ledger_messag
     return false;
 }
 
-/* Ends the transaction, and counts recipients for whom nothing else is written. Losing this row would do no harm, so
- * there is no wait for the disk. ask: in the same round trip asks who holds the lock. */
+/* Ends the transaction, and adds a row that counts recipients without another record; losing it does no harm. ask: also
+ * queries the lock holder. */
 static void end_held(struct ledger *ledger, bool ask, size_t recipients)
 {
     struct fault ignored;

@@ -1,9 +1,7 @@
-/* SPDX-License-Identifier: ISC
- *
- * The account of an address, by the site's own query (route.account_query). */
+/* SPDX-License-Identifier: ISC */
 #include "ledger/ledger_lock.h"
 
-/* The query is the site's own: it may rely on the search_path of its role. */
+/* The query may rely on the search_path of its role. */
 static bool lookup_once(struct ledger *ledger, const char *query, const char *address, bool *ret_found,
                         char *ret_columns[4], struct fault *fault)
 {
@@ -22,10 +20,10 @@ static bool lookup_once(struct ledger *ledger, const char *query, const char *ad
     }
     if (rows->count > 1)
         return fault_set(fault, "[route] account_query: %zu rows for one address, at most one is allowed", rows->count);
-    if (rows->columns == 0) /* a statement that never returns rows does not say that the account is unknown */
+    if (rows->columns == 0) /* this does not say that the account is unknown */
         return fault_set(fault, "[route] account_query: the statement returns no columns");
     *ret_found = rows->count == 1;
-    for (size_t i = 0; *ret_found && i < 4; i++) /* as many of the columns as it has */
+    for (size_t i = 0; *ret_found && i < 4; i++)
         ret_columns[i] = i < rows->columns ? sql_copy(rows, 0, i) : NULL;
     return true;
 }

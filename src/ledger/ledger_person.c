@@ -8,14 +8,12 @@
 #include "ledger/ledger_purge.h"
 #include "ledger/ledger_report.h"
 
-/* The values of find_person. */
 #define PERSON(address_, after_) \
     SQL_STEP(find_person, .address = SQL_TEXT(address_), .older_ms = SQL_NUMBER(LEDGER_PURGE_YOUNGEST_MS), \
              .after = SQL_NUMBER(after_), .most = SQL_NUMBER(LEDGER_PERSON_MOST))
 
 _Static_assert(LEDGER_PERSON_MOST <= LEDGER_BATCH, "what is found at once is locked at once");
 
-/* Advances *after behind the rows. Returns whether they are the last ones. */
 static bool advance(const struct sql_rows *rows, int64_t *after)
 {
     if (rows->count > 0)
@@ -59,7 +57,6 @@ bool ledger_person_has_raw(struct ledger *ledger, int64_t message, bool *ret, st
     return rows != NULL;
 }
 
-/* Counts what stays as it is, and collects the rest. */
 static void sort_out(const struct sql_rows *rows, struct ledger_forget *forget, struct ledger_candidates *old)
 {
     old->count = 0;
@@ -80,7 +77,7 @@ static void sort_out(const struct sql_rows *rows, struct ledger_forget *forget, 
     }
 }
 
-/* Removes those of them whose lock is free, and that are still old. */
+/* Removes those that are still old and whose lock is free. */
 static bool remove_unheld(struct ledger *ledger, const struct ledger_candidates *old, int64_t *removed,
                           struct fault *fault)
 {

@@ -3,10 +3,7 @@
 
 #include "ledger/ledger_batch.h"
 
-/* Locks the next messages that the step finds: find_expired or find_old, for LEDGER_BATCH of them after *after.
- *
- * *after      id of the last message examined; advanced
- * *ret_ended  there are no more */
+/* Locks the next messages of the step find_expired or find_old. */
 static bool lock_next(struct ledger *ledger, enum sql_step find, const struct sql_value *values, int64_t *after,
                       bool *ret_ended, struct ledger_batch *ret, struct fault *fault)
 {
@@ -26,7 +23,6 @@ static bool lock_next(struct ledger *ledger, enum sql_step find, const struct sq
     return true;
 }
 
-/* Which messages are to be abandoned, as values. */
 #define EXPIRED(ledger, expire) \
     .older_ms = SQL_NUMBER((expire)->older_than_ms), LEDGER_HOLD_OFF(ledger), .upto = SQL_NUMBER((expire)->upto)
 

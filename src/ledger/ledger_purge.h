@@ -1,34 +1,31 @@
 /* SPDX-License-Identifier: ISC
  *
- * Old records, in batches: unfinished messages are abandoned, finished ones are deleted, after their counts
- * were added up (ledger_total.h).
+ * Old records, in batches: expires unfinished messages, deletes finished ones after adding up their counts
+ * (ledger_total.h).
  *
- * Without the former, a message that Postfix gave up, or that an administrator removed from the queue, would stay unfinished
- * for ever, since nobody tells us. By its age, or at the administrator's request, it becomes `abandoned`: deliveries by their
- * outcome, copies by their state. Nothing else changes: doubt is kept, and if the message comes in after all it is delivered
- * as usual.
- *
- * All return false or NULL with the fault set on trouble; a batch has then changed nothing. */
+ * The ledger does not learn that Postfix bounced a message or an administrator removed it. So it expires by age or on
+ * request: outcomes and states become "abandoned", doubt is kept, a later delivery is as usual. A batch that fails
+ * changes nothing. */
 #ifndef ONCEDROP_LEDGER_PURGE_H
 #define ONCEDROP_LEDGER_PURGE_H
 
 #include "ledger/ledger_query.h"
 
-/* Selects unfinished messages with no recent try of an unfinished recipient or copy. */
+/* Unfinished messages without a recent attempt of what is unfinished. */
 struct ledger_expire {
-    int64_t older_than_ms; /* since the last try; but no copy in its hold-off is abandoned */
-    int64_t after, upto;   /* message ids: greater than `after`, up to `upto`; each batch advances `after` */
-    bool ended;            /* there are no more */
+    int64_t older_than_ms; /* since the last attempt; a copy in its hold-off is skipped */
+    int64_t after, upto;   /* message ids: above `after` (advanced by each batch), up to `upto` */
+    bool ended;
 };
 
-/* Lists them, oldest first, one row for each. Columns: last_at, queue_id, recipients, message_id, reason (of the last try). */
+/* Lists them, oldest first (step preview_expired). */
 struct ledger_table *ledger_expire_preview(struct ledger *ledger, const struct ledger_expire *expire,
                                            struct fault *fault) OD_MUST;
 
-/* Whether the message has anything unfinished, of any age. */
+/* Sets *ret: something of the message is unfinished. */
 bool ledger_expire_is_open(struct ledger *ledger, int64_t message, bool *ret, struct fault *fault) OD_MUST;
 
-/* Abandons the next batch, except messages that are just being delivered. Returns these, with the columns above. */
+/* Expires the next batch, except messages that a delivery has. Returns those expired, as above. */
 struct ledger_table *ledger_expire_batch(struct ledger *ledger, struct ledger_expire *expire,
                                          struct fault *fault) OD_MUST;
 
@@ -36,16 +33,16 @@ struct ledger_table *ledger_expire_batch(struct ledger *ledger, struct ledger_ex
 
 struct ledger_purge {
     int64_t older_than_ms; /* at least LEDGER_PURGE_YOUNGEST_MS */
-    int64_t after;         /* last message of the previous batch; 0 at first; advanced by each batch */
+    int64_t after;         /* last one examined; 0 at first; advanced by each batch */
     int64_t deleted;       /* increased by each batch */
-    bool ended;            /* there are no more */
+    bool ended;
 };
 
-/* How many messages would be deleted once record.abandon_after is applied. */
+/* Counts the messages to delete once record.abandon_after is applied. */
 bool ledger_purge_count(struct ledger *ledger, int64_t older_than_ms, int64_t *ret, struct fault *fault) OD_MUST;
 
-/* Deletes the next batch of messages that are finished, and that arrived and were last touched long enough ago.
- * Messages that are just being delivered are left for the next time. */
+/* Deletes the next batch of messages that are finished, arrived and changed long enough ago, and that no delivery
+ * has. */
 bool ledger_purge_batch(struct ledger *ledger, struct ledger_purge *purge, struct fault *fault) OD_MUST;
 
 #endif

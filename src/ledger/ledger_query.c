@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Converts results to tables that outlive them. */
+/* SPDX-License-Identifier: ISC */
 #include "ledger/ledger_query.h"
 
 #include <stdlib.h>

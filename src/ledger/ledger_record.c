@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The record of a message, which applications read. It is written once, in the transaction of the first claim; if two
- * deliveries with different lock keys are first, by the one that commits first. */
+ * Records a message once, in the transaction of the first claim. If deliveries with different lock keys race, the first
+ * to commit records it. */
 #include <glib.h>
 #include <stddef.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "message/message.h"
 
 #define RAW_CHUNK (1024 * 1024)
-#define TEXT_MAX (1024 * 1024) /* of a part: decode.h returns no more */
+#define TEXT_MAX (1024 * 1024) /* of a part, as in decode.h */
 
 static void add_message(struct ledger *ledger, const struct ledger_message *message, int64_t received_at,
                         const struct decoded *decoded)
@@ -27,7 +27,6 @@ static void add_message(struct ledger *ledger, const struct ledger_message *mess
                      .received_at = SQL_NUMBER(received_at)));
 }
 
-/* A column of the addresses: the text at this offset of each, a new array. */
 static const char **address_column(const struct decoded *decoded, size_t offset)
 {
     const char **texts = base_alloc((decoded->address_count + 1) * sizeof(char *));

@@ -4,7 +4,6 @@
 
 #include "ledger/ledger_session.h"
 
-/* Adds the record of a new message. */
 void ledger_add_record(struct ledger *ledger, const struct ledger_message *message, int64_t received_at,
                        const struct decoded *decoded);
 

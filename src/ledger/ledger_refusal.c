@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * One row for each account and server. */
+/* SPDX-License-Identifier: ISC */
 #include "ledger/ledger_refusal.h"
 
 #include <glib.h>
@@ -8,7 +6,7 @@
 
 #include "ledger/ledger_lock.h"
 
-#define NAME_MOST 500 /* of names that are only for people */
+#define NAME_MOST 500 /* of names only displayed */
 
 char *ledger_refusal_id(const char *server, const char *account)
 {

@@ -1,13 +1,10 @@
-/* SPDX-License-Identifier: ISC
- *
- * Messages in the record, and their bytes, chunk by chunk. */
+/* SPDX-License-Identifier: ISC */
 #include "ledger/ledger_resume.h"
 
 #include <glib.h>
 
 #include "ledger/ledger_session.h"
 
-/* The only column of these rows. */
 static bool take_ids(const struct sql_rows *rows, size_t limit, int64_t *ret_ids, size_t *ret_count)
 {
     if (rows == NULL)
@@ -47,14 +44,13 @@ bool ledger_unfinished_others(struct ledger *ledger, int64_t *ret, struct fault 
     return rows != NULL;
 }
 
-/* If there are not enough digits, the message's bytes will not match. */
+/* With too few digits, the bytes will not match. */
 static void take_digest(const char *hex, unsigned char digest[LEDGER_HASH_SIZE])
 {
     for (size_t i = 0; i < LEDGER_HASH_SIZE && hex[2 * i] != '\0' && hex[2 * i + 1] != '\0'; i++)
         digest[i] = (unsigned char)(g_ascii_xdigit_value(hex[2 * i]) * 16 + g_ascii_xdigit_value(hex[2 * i + 1]));
 }
 
-/* One row for each delivery; each row has the message's columns. */
 static struct ledger_recorded *take_recorded(const struct sql_rows *rows)
 {
     struct ledger_recorded *recorded = base_alloc(sizeof(*recorded));

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The version in the database, the method of locking; and upgrading. The SQL of the versions is the
- * engine's. */
+/* SPDX-License-Identifier: ISC */
 #include "ledger/ledger_schema.h"
 
 #include <string.h>
@@ -19,7 +16,6 @@ bool ledger_schema_create(const struct config *config, struct fault *fault)
     return engine != NULL && engine->create(config, fault);
 }
 
-/* The first column of the only row, as a number. */
 static bool ask_number(struct ledger *ledger, enum sql_step step, const struct sql_value *values, int64_t *ret,
                        struct fault *fault)
 {
@@ -105,7 +101,7 @@ bool ledger_schema_upgrade(struct ledger *ledger, int *ret_from, struct fault *f
     return done;
 }
 
-/* That the engine cannot be loaded is not a failure of the database. */
+/* That the engine cannot be loaded is no error of the database. */
 static enum sql_failure failure_of(const struct config *config, const struct fault *fault)
 {
     struct fault ignored;

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * One row for each server: reading it, claiming a look, writing the result. */
+/* SPDX-License-Identifier: ISC */
 #include "ledger/ledger_server.h"
 
 #include "ledger/ledger_lock.h"
@@ -19,7 +17,7 @@ bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_s
     bool known = rows->count == 1;
     bool honoured = known && sql_truth(rows, 0, SERVER_READ_HONOURED);
     bool look = !known || sql_truth(rows, 0, SERVER_READ_LOOK);
-    if (known && look) { /* if several processes see that, only one of them changes the row */
+    if (known && look) { /* of several processes only one changes the row */
         struct sql_rows *ours OD_CLEANUP(sql_rows_free) =
             ledger_run_or_retry(ledger_change, ledger,
                                 SQL_STEP(server_set_out, .server = SQL_TEXT(server),

@@ -1,13 +1,11 @@
-/* SPDX-License-Identifier: ISC
- *
- * The session: connecting, transaction settings, single statements. */
+/* SPDX-License-Identifier: ISC */
 #include "ledger/ledger_session.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/* `abandoned` is missing here: a delivery treats an abandoned copy as a pending one, doubt included. */
+/* Without "abandoned": a delivery treats it as pending, doubt included. */
 static const char *const state_names[] = {
     [COPY_NONE] = "none",     [COPY_PENDING] = "pending", [COPY_APPENDING] = "appending",
     [COPY_STORED] = "stored", [COPY_FAILED] = "failed",

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The session with the database: its transactions, and single statements. ledger_add_* adds steps to the batch; if
- * that fails, sql_send says so (sql.h). */
+ * The session with the database. ledger_add_* adds steps to the batch; sql_send reports a failure (sql.h). */
 #ifndef ONCEDROP_LEDGER_SESSION_H
 #define ONCEDROP_LEDGER_SESSION_H
 
@@ -15,78 +14,75 @@ struct ledger {
     struct sql *sql; /* NULL: not connected */
     char host[256];
     char application[64];
-    bool in_transaction; /* open and not failed, so a lock that ends with it is held */
-    bool knew;           /* the last message that was looked at, as may be the next */
-    int64_t lock_key;    /* of this delivery */
-    int64_t lock_owner;  /* of a lease: a random number, new each time that the lock is acquired */
-    bool leased;         /* the lock is a lease that must be released, or will expire */
-    char *holder;        /* the session that held the lock when it was not granted; NULL: unknown, or already told */
+    bool in_transaction; /* open and not failed: its lock is held */
+    bool knew;           /* the last message, so perhaps the next */
+    int64_t lock_key;
+    int64_t lock_owner; /* of a lease: random, new for each one */
+    bool leased;        /* a lease must be released */
+    char *holder;       /* lock holder, not reported yet; NULL: unknown */
 };
 
-/* A queue id as a parameter: cut to fit its index, both for writing and for searching. */
+/* A queue id as a parameter, truncated alike to write and to search. */
 #define LEDGER_QUEUE_ID(id) SQL_TEXT_MOST((id), 200)
 
-/* The values of a step about one message: which one. */
+/* Parameters: the key of a message. */
 #define LEDGER_KEY(message) \
     .identity = SQL_BYTES((message)->identity, LEDGER_HASH_SIZE), \
     .digest = SQL_BYTES((message)->digest, LEDGER_HASH_SIZE)
 
-/* The values of a step that makes a claim, or compares its age: this host, and its clocks. */
+/* Parameters: host and clocks, to claim or to compare a claim's age. */
 #define LEDGER_CLOCKS(ledger) \
     .host = SQL_TEXT((ledger)->host), .boot = SQL_NUMBER_IF(base_boot() != 0, base_boot()), \
     .running_us = SQL_NUMBER(base_now_ms() * 1000), .wall_us = SQL_NUMBER(base_wall_us())
 
-/* The value of a step that compares a claim with the hold-off. */
+/* The parameter of a step that checks the hold-off. */
 #define LEDGER_HOLD_OFF(ledger) .hold_off_ms = SQL_NUMBER((ledger)->config->delivery.hold_off)
 
-/* Connects again if the connection is not usable any more; false with the fault set if that fails. */
+/* Reconnects if the connection is not usable. */
 bool ledger_connect(struct ledger *ledger, struct fault *fault) OD_MUST;
 
-/* Whether to retry an operation that failed: only if it failed because a connection kept from before was lost. kept:
- * whether there was such a connection when the operation began. */
+/* Returns true if a failed operation lost a reused connection, and may be retried. kept: connected when it began. */
 bool ledger_lost_kept(const struct ledger *ledger, bool kept) OD_MUST;
 
-/* Runs one step in the session as it is; role is the role that it needs. NULL with the fault set on trouble. */
+/* Runs a step in the session as it is. role: needed by the step. */
 struct sql_rows *ledger_ask_here(struct ledger *ledger, const char *role, enum sql_step step,
                                  const struct sql_value *values, struct fault *fault) OD_MUST;
 
-/* The same outside of any transaction, for a step that only reads; connects again if necessary. */
+/* Runs a step that only reads, outside of any transaction; reconnects. */
 struct sql_rows *ledger_ask(struct ledger *ledger, const char *role, enum sql_step step, const struct sql_value *values,
                             struct fault *fault) OD_MUST;
 
-/* The same for a step that writes, in a transaction of its own. */
+/* Like ledger_ask, for a step that writes, in its own transaction. */
 struct sql_rows *ledger_change(struct ledger *ledger, const char *role, enum sql_step step,
                                const struct sql_value *values, struct fault *fault) OD_MUST;
 
 typedef struct sql_rows *ledger_run(struct ledger *ledger, const char *role, enum sql_step step,
                                     const struct sql_value *values, struct fault *fault);
 
-/* Adds to a fault of the database what an administrator can do about it. role: what the step that failed needs. */
+/* Adds the hint to a database error. role: needed by the failed step. */
 void ledger_add_remedy(const struct ledger *ledger, const char *role, struct fault *fault);
 
-/* Adds the beginning of a transaction and its settings. lock_ms: how long its steps may wait for a lock. */
+/* Adds BEGIN and its settings. lock_ms: timeout of its steps for a lock. */
 void ledger_add_begin(struct ledger *ledger, int64_t lock_ms);
 
-/* The same for one that tries the lock or takes it again, and reads: in an engine whose transactions write one at a time,
- * this one need not be one of them. */
+/* Like ledger_add_begin, to take the lock and read: does not count as a writer where only one may write. */
 void ledger_add_begin_look(struct ledger *ledger, int64_t lock_ms);
 
-/* The same for the site's own statement. */
+/* Like ledger_add_begin, for the site's own statement. */
 void ledger_add_begin_as_is(struct ledger *ledger);
 
-/* The same for a transaction that may be lost in a crash of the database: nobody waits for the disk. */
+/* Like ledger_add_begin, but COMMIT does not wait for the disk. */
 void ledger_add_begin_idle(struct ledger *ledger);
 
-/* Adds what the steps of a batch need that only reads, outside of any transaction. */
+/* Adds what a batch outside of any transaction needs to read. */
 void ledger_add_path(struct ledger *ledger);
 
-/* Adds a row about something that only the statistics count: held, search. */
+/* Adds a row for the statistics: "held", "search". */
 void ledger_add_event(struct ledger *ledger, const char *name, size_t count);
 
-/* Ends the batch, of which the last statement was a COMMIT; if one failed, also its transaction. */
+/* Ends a batch whose last statement is a COMMIT; rolls back after a failure. */
 void ledger_finish(struct ledger *ledger);
 
-/* Names of states and roles as used in the tables. */
 const char *ledger_state_name(enum copy_state state) OD_MUST;
 enum copy_state ledger_state(const char *name) OD_MUST;
 const char *ledger_role_name(enum copy_role role) OD_MUST;

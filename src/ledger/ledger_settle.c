@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Settle: records the result of the copies. Its COMMIT is the commit point of a delivery. */
+/* SPDX-License-Identifier: ISC */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +6,6 @@
 #include "ledger/ledger_claim.h"
 #include "ledger/ledger_lock.h"
 
-/* Marks of the batch's statements. */
 struct marks {
     size_t copies, commit, hold;
 };
@@ -18,7 +15,7 @@ static struct ledger_claimed *claimed(const struct ledger_claim *claim, size_t t
     for (size_t i = 0; i < claim->copy_count; i++)
         if (claim->copies[i].copy.target == target)
             return &claim->copies[i];
-    abort(); /* only what was claimed can be settled */
+    abort(); /* only claimed copies can be settled */
 }
 
 static void add_copy_state(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_made *made)
@@ -32,8 +29,7 @@ static void add_copy_state(struct ledger *ledger, const struct ledger_claim *cla
                      .uid = SQL_NUMBER_IF(made->uid != 0, made->uid), .error = SQL_TEXT(made->error)));
 }
 
-/* For the Sent copy only the Message-ID counts: copies that were claimed for other content with this id, but never
- * stored, are settled by this one. */
+/* For Sent only the Message-ID counts: settles variants that were never stored, too. */
 static void add_variants_state(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_made *made)
 {
     const struct ledger_target *target = &claim->message->targets[made->target];
@@ -45,7 +41,7 @@ static void add_variants_state(struct ledger *ledger, const struct ledger_claim 
                                   .uid = SQL_NUMBER_IF(made->uid != 0, made->uid)));
 }
 
-/* Updates only our own try: a delivery that has taken over has a row of its own. */
+/* Updates only our own attempt: a delivery that took over has its own row. */
 static void add_answer_update(struct ledger *ledger, const struct ledger_claim *claim,
                               const struct ledger_answer *answer, const struct ledger_times *times)
 {
@@ -97,8 +93,7 @@ static bool send_settling(struct ledger *ledger, const struct ledger_claim *clai
     return sql_send(ledger->sql, fault);
 }
 
-/* Takes the results up to the COMMIT. An UPDATE of no row means that the attempt is another delivery's,
- * or that the ledger was replaced. */
+/* An UPDATE of no row: another delivery has taken over, or the ledger was replaced. */
 static enum ledger_result take_settling(struct ledger *ledger, const struct ledger_settling *settling,
                                         const struct marks *marks, bool *ret_taken, struct fault *fault)
 {
@@ -118,12 +113,11 @@ static enum ledger_result take_settling(struct ledger *ledger, const struct ledg
     return result;
 }
 
-/* One attempt at settling, in the session as it is. */
 static enum ledger_result settle_once(struct ledger *ledger, const struct ledger_claim *claim,
                                       const struct ledger_settling *settling, bool *ret_next, bool *ret_taken,
                                       struct fault *fault)
 {
-    struct fault ignored = {.text = ""}; /* nothing sets it if the session was lost before */
+    struct fault ignored = {.text = ""}; /* empty if the session was lost before */
     struct marks marks = {.hold = 0};
     if (!ledger_connect(ledger, fault))
         return LEDGER_TROUBLE;
@@ -143,7 +137,7 @@ static enum ledger_result settle_once(struct ledger *ledger, const struct ledger
     return result;
 }
 
-/* Whoever greps the log for a queue id finds it. */
+/* Includes the queue id, for grep. */
 static void warn(const struct ledger_claim *claim, const char *what, const struct fault *fault)
 {
     const struct ledger_message *message = claim->message;
@@ -164,7 +158,7 @@ enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *cla
     enum ledger_result result = settle_once(ledger, claim, settling, ret_next, ret_taken, fault);
     if (result != LEDGER_TROUBLE)
         return result;
-    /* The message may be in the mailbox: a second session is cheaper than a search by the next delivery. */
+    /* The message may be in the mailbox: a new session is cheaper than a search by the next delivery. */
     warn(claim, "settling failed, trying once more on a new connection", fault);
     sql_close(&ledger->sql);
     again.next = LEDGER_NO_TARGET;

@@ -35,7 +35,6 @@ struct ledger_table *ledger_oldest(struct ledger *ledger, struct fault *fault)
     return ledger_query(ledger, SQL_STEP(oldest), fault);
 }
 
-/* Takes over the sentences. */
 static struct ledger_table *table_of_sentences(GPtrArray *sentences)
 {
     struct ledger_table *table = base_alloc(sizeof(*table));

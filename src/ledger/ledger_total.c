@@ -1,12 +1,9 @@
-/* SPDX-License-Identifier: ISC
- *
- * Recent tries are counted from their rows; older ones were added up before. `until` is the moment that separates the
- * two. */
+/* SPDX-License-Identifier: ISC */
 #include "ledger/ledger_total.h"
 
 #include "ledger/ledger_lock.h"
 
-#define LONGEST_MS (60 * 60 * INT64_C(1000)) /* adding up years of tries may take that long */
+#define LONGEST_MS (60 * 60 * INT64_C(1000)) /* years of attempts may take this long */
 
 struct ledger_table *ledger_totals_ever(struct ledger *ledger, struct fault *fault)
 {

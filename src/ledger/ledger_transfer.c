@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Both ledgers are read by the same keys, batch by batch, so what one has and the other lacks shows. A batch is written
- * in one transaction. */
+ * Reads both ledgers by the same keys, batch by batch, so that missing rows show. */
 #include "ledger/ledger_transfer.h"
 
 #include <inttypes.h>
@@ -10,14 +9,14 @@
 #include "ledger/ledger_session.h"
 #include "sql/sql_text.h"
 
-#define IDLE_MS 3600000 /* how long the source waits for the target */
+#define IDLE_MS 3600000 /* timeout of the source while writing */
 
-/* The steps: dump takes the key of the last row and how many follow; load takes what dump gives. */
+/* Parameters of dump: key of the last row, number of rows; of load: the columns of dump. */
 struct table {
     const char *name;
     enum sql_step dump, load;
     size_t keys; /* its first columns */
-    size_t most; /* rows of a batch: these texts and bytes may have a megabyte */
+    size_t most; /* rows of a batch; a cell may have 1 MiB */
 };
 
 static const struct table tables[LEDGER_TRANSFER_TABLES] = {
@@ -33,7 +32,6 @@ static const struct table tables[LEDGER_TRANSFER_TABLES] = {
     {"server", SQL_STEP_dump_server, SQL_STEP_load_server, 1, 2000},
 };
 
-/* A cell, as a value for the other ledger. */
 static struct sql_value value_of(const struct sql_rows *rows, size_t row, size_t column, char type)
 {
     const struct sql_cell *cell = &rows->cells[row * rows->columns + column];
@@ -51,7 +49,7 @@ static struct sql_value value_of(const struct sql_rows *rows, size_t row, size_t
     }
 }
 
-/* The rows that follow after the last one of `after` (NULL: the first ones); NULL with the fault set. */
+/* Returns the rows after the last one of `after`; NULL: the first. */
 static struct sql_rows *read_batch(struct ledger *ledger, const struct table *table, const struct sql_rows *after,
                                    struct fault *fault)
 {
@@ -78,7 +76,6 @@ static bool same_row(const struct sql_rows *one, const struct sql_rows *other, s
     return true;
 }
 
-/* How many of their first rows are the same. */
 static size_t count_same(const struct sql_rows *one, const struct sql_rows *other)
 {
     size_t row = 0;
@@ -87,7 +84,6 @@ static size_t count_same(const struct sql_rows *one, const struct sql_rows *othe
     return row;
 }
 
-/* Adds rows from this one on, and commits them. */
 static bool write_batch(struct ledger *target, const struct table *table, const struct sql_rows *rows, size_t from,
                         struct fault *fault)
 {
@@ -111,8 +107,7 @@ static bool write_batch(struct ledger *target, const struct table *table, const 
     return done;
 }
 
-/* Goes through a table of both; load: adds what the target lacks behind
- * what it has. False with the fault set: they differ otherwise, or on trouble. */
+/* Compares a table; load: adds rows missing at the end. Fails if they differ otherwise. */
 static bool go_through(struct ledger *source, struct ledger *target, const struct table *table, bool load,
                        struct ledger_transferred *ret, struct fault *fault)
 {
@@ -150,7 +145,7 @@ static bool nobody_delivers(struct ledger *source, struct fault *fault)
                      sql_text(rows, 0, UNDER_WAY_PID), sql_text(rows, 0, UNDER_WAY_HOST));
 }
 
-/* Gives claims whose time is in the future the present time: else they would be under way until that time. Failures are ignored. */
+/* Gives claims in the future the present time: they would seem under way. Ignores errors. */
 static void end_ahead(struct ledger *source)
 {
     struct fault ignored;
@@ -195,7 +190,7 @@ bool ledger_transfer_table(struct ledger *source, struct ledger *target, size_t 
     return true;
 }
 
-/* The only row of one step, handed to the other, which takes as many values. */
+/* Copies the only row of dump: its columns are the parameters of load. */
 static bool transfer_row(struct ledger *source, struct ledger *target, enum sql_step dump, enum sql_step load,
                          struct fault *fault)
 {

@@ -6,17 +6,16 @@
 
 #include "ledger/ledger_why_group.h"
 
-#define SLOW_MS 5000  /* what a try takes without anybody asking why */
-#define PHASE_MS 1000 /* what a part of it takes without being named */
-#define LATE_MS 60000 /* from Postfix's receipt to the first try, likewise */
+#define SLOW_MS 5000  /* longest attempt that needs no explanation */
+#define PHASE_MS 1000 /* shortest phase that is named */
+#define LATE_MS 60000 /* longest time in the queue that needs none */
 
-/* The order of the sentences. */
 enum rank { RANK_OTHERS, RANK_TRY, RANK_DOUBT, RANK_STATE, RANK_REMARK };
 
 struct sentence {
     enum rank rank;
-    int64_t at_us; /* of a try, since 1970 */
-    int64_t id;    /* of the row */
+    int64_t at_us; /* of an attempt, since 1970 */
+    int64_t id;
     char *text;
 };
 
@@ -59,7 +58,7 @@ static void say_others(const struct sql_rows *others, GArray *sentences)
         sql_text(others, 0, WHY_OTHERS_FIRST_AT));
 }
 
-/* A claim whose copy is being stored is told with that copy. */
+/* Returns true if the attempt is reported with its copy, which is being stored. */
 static bool is_current(const void *context, size_t row)
 {
     const struct ledger_why *why = context;
@@ -100,7 +99,7 @@ static void append_time(GString *text, const struct why_group *group)
     g_string_append(text, strcmp(between, ", ") == 0 ? ")" : "");
 }
 
-/* The copy in the mailbox of a try's delivery; SIZE_MAX: none. */
+/* Returns the copy in the mailbox of this delivery; SIZE_MAX: none. */
 static size_t copy_of(const struct ledger_why *why, size_t row)
 {
     for (size_t i = 0; i < why->copies->count; i++)
@@ -110,7 +109,6 @@ static size_t copy_of(const struct ledger_why *why, size_t row)
     return SIZE_MAX;
 }
 
-/* Of a duplicate: what was there before. */
 static void append_original(GString *text, const struct ledger_why *why, size_t row)
 {
     size_t copy = copy_of(why, row);
@@ -125,7 +123,7 @@ static void append_original(GString *text, const struct ledger_why *why, size_t 
                            sql_text(why->copies, copy, WHY_COPIES_HOST));
 }
 
-/* What was stored at the first try, at once, needs no explanation. */
+/* Skips a message that the first attempt stored at once. */
 static void say_group(const struct ledger_why *why, const struct why_group *group, GArray *sentences)
 {
     const struct sql_rows *tries = why->tries;
@@ -169,15 +167,14 @@ static void say_deliveries(const struct sql_rows *rows, GArray *sentences)
         const char *outcome = sql_text(rows, i, WHY_DELIVERIES_OUTCOME);
         const char *last_at = sql_text(rows, i, WHY_DELIVERIES_LAST_AT);
         bool has_reason = !sql_is_none(rows, i, WHY_DELIVERIES_REASON);
-        if (strcmp(outcome, "stored") != 0 &&
-            !sql_truth(rows, i, WHY_DELIVERIES_HAS_TRIES)) /* from before there was a history */
+        if (strcmp(outcome, "stored") != 0 && !sql_truth(rows, i, WHY_DELIVERIES_HAS_TRIES)) /* no attempt on record */
             say(sentences, RANK_TRY, sql_number(rows, i, WHY_DELIVERIES_LAST_US), id, "%s for <%s>: %s", last_at,
                 recipient, has_reason ? sql_text(rows, i, WHY_DELIVERIES_REASON) : outcome);
         if (strcmp(outcome, "abandoned") == 0)
             say(sentences, RANK_TRY, sql_number(rows, i, WHY_DELIVERIES_FINISHED_US), id,
                 "%s for <%s>: abandoned; the last try was %s", sql_text(rows, i, WHY_DELIVERIES_FINISHED_AT), recipient,
                 last_at);
-        /* Postfix was stopped while it wrote to the pipe: what came has a digest of its own, and nothing retries it. */
+        /* Postfix was stopped while it wrote to the pipe: what arrived has its own digest, and is not retried. */
         if (strcmp(outcome, "trouble") == 0 && !sql_truth(rows, i, WHY_DELIVERIES_IS_FINISHED) &&
             !sql_truth(rows, i, WHY_DELIVERIES_IS_WHOLE))
             say(sentences, RANK_REMARK, 0, id,
@@ -187,7 +184,7 @@ static void say_deliveries(const struct sql_rows *rows, GArray *sentences)
     }
 }
 
-/* A copy's error is its last try's reason, unless that try said more of something else. */
+/* Returns the error, or "" if an attempt's reason includes it. */
 static const char *error_not_given(const struct ledger_why *why, size_t copy)
 {
     const char *error = sql_text(why->copies, copy, WHY_COPIES_ERROR);

@@ -10,7 +10,7 @@ const char *why_group_reason(const struct sql_rows *tries, size_t row)
     return sql_text(tries, row, none ? WHY_TRIES_OUTCOME : WHY_TRIES_REASON);
 }
 
-/* Whether two reasons differ in numbers only, such as a server's timing. */
+/* Returns true if two reasons differ in numbers only, such as a server's timing. */
 static bool is_alike(const char *one, const char *other)
 {
     static const char numbers[] = "0123456789.";
@@ -28,7 +28,6 @@ static bool is_same(const struct sql_rows *tries, size_t one, size_t other, size
            strcmp(sql_text(tries, one, column), sql_text(tries, other, column)) == 0;
 }
 
-/* Whether two tries of a delivery are of one kind, and so told together. */
 static bool is_kind(const struct sql_rows *tries, size_t one, size_t other)
 {
     return is_same(tries, one, other, WHY_TRIES_DELIVERY) && is_same(tries, one, other, WHY_TRIES_QUEUE_ID) &&
@@ -36,7 +35,6 @@ static bool is_kind(const struct sql_rows *tries, size_t one, size_t other)
            is_alike(why_group_reason(tries, one), why_group_reason(tries, other));
 }
 
-/* Whether no earlier try of the delivery has its queue id. */
 static bool is_first_of_queue_id(const struct sql_rows *tries, size_t row)
 {
     for (size_t i = row; i > 0 && is_same(tries, i - 1, row, WHY_TRIES_DELIVERY); i--)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * A message: its bytes as they will be appended, and its identity. It is read once and never re-serialised. The only
- * changes: line ends become CRLF, an mbox From_ line is removed, NUL becomes 0x80. A bare CR is not a line end (RFC
- * 5321, 2.3.8) and is kept. */
+ * A message: its bytes as appended, and its identity. Never re-serialised. The only changes: line ends become CRLF (a
+ * bare CR is not one: RFC 5321, 2.3.8), an mbox From_ line is removed, NUL becomes 0x80. */
 #ifndef ONCEDROP_MESSAGE_H
 #define ONCEDROP_MESSAGE_H
 
@@ -12,73 +11,63 @@
 #include "base/config.h"
 
 #define MESSAGE_DIGEST_SIZE 32
-#define MESSAGE_ID_MOST ((size_t)1 << 18) /* how much of a Message-ID is copied; more than fits into an argument */
+#define MESSAGE_ID_MOST ((size_t)1 << 18) /* longest copy of a Message-ID; more than an argument may have */
 
 struct message {
-    const unsigned char *data;                 /* normalised bytes; in memory, or a mapped unlinked temporary file */
-    size_t size;                               /* of data */
-    size_t header_size;                        /* up to and including the empty line; size if there is none */
-    unsigned char digest[MESSAGE_DIGEST_SIZE]; /* content digest (message_digest.h); several CRs before an LF count
-                                                  as one, and those at the end do not count: some servers drop them */
-    size_t content_size;                       /* number of bytes digested: a copy may have more, added by transport */
-    const char *id_bytes; /* the Message-ID in data, between '<' and the last '>', folded as it is; NULL if missing,
-                             empty or damaged */
+    const unsigned char *data; /* in memory, or a mapped temp file */
+    size_t size;
+    size_t header_size;                        /* with the empty line; size if there is none */
+    unsigned char digest[MESSAGE_DIGEST_SIZE]; /* of the content (message_digest.h) */
+    size_t content_size;                       /* bytes digested; copies may have more, added in transport */
+    const char *id_bytes;                      /* Message-ID in data, from '<' to the last '>', folded;
+                                                  NULL: missing, empty or damaged */
     size_t id_size;
-    char *message_id; /* the same, unfolded, bytes unchanged, NUL-terminated; at most MESSAGE_ID_MOST of them */
+    char *message_id; /* unfolded, NUL-terminated; at most MESSAGE_ID_MOST */
     size_t message_id_length;
-    bool message_id_folded;      /* its field was folded inside the id: servers differ on how to search for it */
-    size_t message_id_count;     /* number of Message-ID fields in the header */
-    size_t received_size;        /* bytes read, before line ends were converted */
+    bool message_id_folded; /* inside the id: servers search for it differently */
+    size_t message_id_count;
+    size_t received_size;        /* before line ends were converted */
     struct message_store *store; /* owns data */
 };
 
 enum message_result {
     MESSAGE_OK,
-    MESSAGE_EMPTY,     /* there was no input: not a message */
-    MESSAGE_TOO_LARGE, /* over size_limit */
-    MESSAGE_TROUBLE,   /* read error, or no memory or disk space for it */
+    MESSAGE_EMPTY, /* no input */
+    MESSAGE_TOO_LARGE,
+    MESSAGE_TROUBLE, /* read error, no memory or disk space */
 };
 
-/* Reads fd to its end, once.
+/* Reads fd (pipe, socket or file) to its end, once.
  *
- * fd          pipe, socket or file
- * size_limit  bytes as appended, 0: none. Input beyond it is read and dropped, so that the writer does not get EPIPE.
- * ignore      identity.ignore: NULL-terminated names of fields to leave out of the digest in addition to the built-in
- *             ones, or NULL
+ * size_limit  bytes as appended; 0: none. Input beyond it is read and dropped, so that the writer gets no EPIPE
+ * ignore      identity.ignore: NULL-terminated names of further fields to leave out of the digest, or NULL
  *
- * On MESSAGE_OK *ret is a new message; otherwise *ret is untouched and the fault is set. Up to 1 MiB of the message is
- * kept in memory; a larger message is kept in an unlinked file in TMPDIR (default /tmp), mapped.
- *
- * For input in pieces (LMTP, replay) see message_builder.h. */
+ * On MESSAGE_OK *ret is new; otherwise it is untouched, and the error is set. */
 enum message_result message_read(int fd, size_t size_limit, const char *const *ignore, struct message **ret,
                                  struct fault *fault) OD_MUST;
 
 void message_free(struct message **message);
 
-/* The value of the first header field of that name (case-insensitive): unfolded (CRLF before a blank removed), trimmed,
- * bytes otherwise unchanged, at most the first MiB; NULL if there is no such field. To be freed with free(3). */
+/* Returns the first header field of that name, in any case, unfolded and trimmed, at most 1 MiB: a new string
+ * (free(3)); NULL: none. */
 char *message_header(const struct message *message, const char *name) OD_MUST;
 
 enum message_fields {
     MESSAGE_ALL_FIELDS,
-    MESSAGE_NO_ENVELOPE, /* without Return-Path, Delivered-To and X-Original-To: one recipient's envelope is private
-                            to that recipient. Only among the first 65536 pieces of the header: memory must not
-                            grow with the message */
+    MESSAGE_NO_ENVELOPE, /* without Return-Path, Delivered-To, X-Original-To, which are private to one recipient;
+                            only among the first 65536 pieces of the header */
 };
 
-/* The message with these fields only, as pieces of message->data in order.
- *
- * Returns a new array (free(3)) of *ret_count pieces; *ret_size is the sum of their sizes. */
+/* Returns the message with these fields only: a new array (free(3)) of *ret_count pieces of message->data, *ret_size
+ * bytes in all. */
 struct iovec *message_pieces(const struct message *message, enum message_fields fields, size_t *ret_count,
                              size_t *ret_size) OD_MUST;
 
-/* The identity of a message in the ledger: SHA-256 over namespace NUL id, where id is the Message-ID's bytes, unfolded,
- * or, without one, the content digest in lower-case hexadecimal. The lock key is its first 8 bytes, big-endian, signed.
- *
- * id  folded or not */
+/* Computes the identity of a message in the ledger: SHA-256 over namespace NUL id. id: the Message-ID, folded or not,
+ * or else the content digest in lower-case hexadecimal. The lock key is its first 8 bytes, big-endian, signed. */
 void message_identity(const char *namespace, const char *id, size_t id_length, unsigned char ret[MESSAGE_DIGEST_SIZE]);
 
-/* The same for this message. Every byte of a long id counts. */
+/* All bytes of a long id count. */
 void message_own_identity(const struct message *message, const char *namespace, unsigned char ret[MESSAGE_DIGEST_SIZE]);
 
 int64_t message_lock_key(const unsigned char identity[MESSAGE_DIGEST_SIZE]) OD_MUST;

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Builds a message. Each byte is examined once, for line ends and digest, on its way to the store. */
+/* SPDX-License-Identifier: ISC */
 #include "message/message_builder.h"
 
 #include "message/message_digest.h"
@@ -16,7 +14,7 @@ struct message_builder {
     size_t received_size;
     size_t size; /* as appended */
     bool too_large;
-    bool failed; /* why: in `fault` */
+    bool failed;
     struct fault fault;
     struct message_eol eol;
     struct message_digest *digest;
@@ -39,7 +37,6 @@ void message_builder_no_from_line(struct message_builder *builder)
     builder->eol.state = MESSAGE_EOL_REST;
 }
 
-/* Takes n bytes from the chunk. */
 static bool store_chunk(struct message_builder *builder, size_t n, struct fault *fault)
 {
     builder->size += n;

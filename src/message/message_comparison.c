@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The strict comparison, and one that tolerates what servers change in a message. */
+/* SPDX-License-Identifier: ISC */
 #include "message/message_comparison.h"
 
 #include <string.h>
@@ -8,24 +6,24 @@
 #include "message/message_digest.h"
 #include "message/msgid.h"
 
-#define HEADER_MOST ((size_t)64 * 1024) /* largest Message-ID field; a longer one tells nothing */
+#define HEADER_MOST ((size_t)64 * 1024) /* largest Message-ID field compared */
 
-/* A digest without CRs and without the newlines at the end. Initial state: all zero except for the digest. */
+/* A digest without CRs and final newlines. Initially zero, except for the digest. */
 struct loose {
     struct message_digest *digest;
     bool munge; /* header bytes >= 0x80 become X */
     bool in_line, in_body;
-    size_t held_lf; /* not fed yet, as they may be at the end */
+    size_t held_lf; /* may be at the end */
 };
 
 struct message_comparison {
     const struct message *message;
     const char *const *ignore;
-    const char **forgiven;         /* those, and the fields of the store */
+    const char **forgiven;         /* and the stores' fields */
     struct message_digest *strict; /* of the candidate; NULL: compare Message-IDs */
-    struct loose loose;            /* of the candidate */
+    struct loose loose;
     bool has_expected;
-    unsigned char expected[2][MESSAGE_DIGEST_SIZE]; /* the message's loose digests, as it is and munged */
+    unsigned char expected[2][MESSAGE_DIGEST_SIZE]; /* loose digests, as it is and munged */
     unsigned char *header;
     size_t header_size; /* HEADER_MOST + 1: too large */
 };
@@ -85,7 +83,7 @@ static void feed_loose(struct loose *loose, const unsigned char *bytes, size_t s
     }
 }
 
-/* Written into the message by mbox stores: Dovecot, GNU mailutils, UW. */
+/* Returns a new array: ignore, and the fields of mbox stores (Dovecot, GNU mailutils, UW). */
 static const char **forgiven_of(const char *const *ignore)
 {
     static const char *const store_fields[] = {"X-UID",  "Status",     "X-Status",       "X-Keywords",
@@ -174,8 +172,7 @@ static enum message_likeness end_content(struct message_comparison *comparison)
     return MESSAGE_OTHER;
 }
 
-/* Only the beginning of a very long id is copied. No header that is looked at has an equal one: when it is unfolded, at
- * least a third of an id remains. */
+/* A truncated id equals none in such a header: unfolding leaves at least a third of it. */
 _Static_assert(MESSAGE_ID_MOST / 3 > HEADER_MOST, "ids that are cut would be compared");
 
 static enum message_likeness end_id(struct message_comparison *comparison, size_t size)

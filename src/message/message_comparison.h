@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Compares messages that an IMAP server returns with the one searched for. They are fed in pieces as they arrive and
- * never held whole: a server may send any amount. */
+ * Compares messages that an IMAP server returns with the one searched for, in pieces: a server may send any amount. */
 #ifndef ONCEDROP_MESSAGE_COMPARISON_H
 #define ONCEDROP_MESSAGE_COMPARISON_H
 
@@ -9,25 +8,22 @@
 
 enum message_likeness {
     MESSAGE_OTHER,
-    MESSAGE_SIMILAR, /* the same except for what some servers change when they store a message, see message_comparison_new */
+    MESSAGE_SIMILAR, /* differs only in what some servers change */
     MESSAGE_SAME,
 };
 
-/* Compares contents. MESSAGE_SAME: the content digests are equal. MESSAGE_SIMILAR: the digests are equal without CRs
- * and the newlines at the end (Courier drops bare CRs and adds a final line end), taking the message either as it is or
- * with each header byte >= 0x80 replaced by X (Cyrus, munge8bit), and without the fields that mbox stores add (X-UID,
- * Status, ...). Only for a search before an APPEND: otherwise similar messages are different messages.
- *
- * ignore  as for message_read; it and the message must outlive the comparison */
+/* Compares content digests. MESSAGE_SIMILAR: they are equal without CRs and final newlines (Courier drops and adds
+ * some), without fields of mbox stores (X-UID, Status, ...), and perhaps with X for header bytes >= 0x80 (Cyrus,
+ * munge8bit). Only for a search before an APPEND: otherwise these are different messages. message and ignore must
+ * outlive the comparison. */
 struct message_comparison *message_comparison_new(const struct message *message, const char *const *ignore) OD_MUST;
 
-/* Compares Message-IDs: to be fed with headers as returned by FETCH BODY[HEADER.FIELDS (MESSAGE-ID)]. MESSAGE_SIMILAR:
- * they tell no id. */
+/* Compares Message-IDs, fed as FETCH BODY[HEADER.FIELDS (MESSAGE-ID)]. MESSAGE_SIMILAR: there is no id. */
 struct message_comparison *message_comparison_new_id(const struct message *message) OD_MUST;
 
 void message_comparison_feed(struct message_comparison *comparison, const void *bytes, size_t size);
 
-/* Returns the result for what was fed, and starts over for the next candidate. */
+/* Returns the result, and starts over. */
 enum message_likeness message_comparison_end(struct message_comparison *comparison) OD_MUST;
 
 void message_comparison_free(struct message_comparison **comparison);

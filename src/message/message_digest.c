@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The content digest as a state machine over chunks. */
+/* SPDX-License-Identifier: ISC */
 #include "message/message_digest.h"
 
 #include <string.h>
@@ -9,7 +7,7 @@
 #include "message/message_field.h"
 #include "message/message_scan.h"
 
-#define NAME_HELD 128 /* at least this much of a name is held back; longer ones are rare */
+#define NAME_HELD 128 /* at least this much of a name is held back */
 
 struct hash {
     struct sha256 *sha256;
@@ -19,20 +17,20 @@ struct hash {
 
 struct message_digest {
     struct hash hash;
-    struct hash before; /* the state before a name that may still be left out; sha256 is NULL if there is none */
-    struct hash solid;  /* the state before the white space that ends a field so far; likewise */
+    struct hash before; /* state before a name that may be left out; sha256 NULL: none */
+    struct hash solid;  /* state before a field's trailing white space; sha256 NULL: none */
     const char *const *ignore;
     struct message_scan scan;
     bool in_field;
-    bool line_ended;     /* a line of the field has ended; a continuation line makes this a fold */
-    bool folded;         /* since a fold, there were only blanks */
-    bool left_out;       /* whether to leave out the field of the current line */
-    size_t held, room;   /* of the current name: bytes known; not hashed unless `before` is set */
-    unsigned char *name; /* [room]: as long as the longest name to compare with */
+    bool line_ended;     /* a continuation line makes this a fold */
+    bool folded;         /* only blanks since a fold */
+    bool left_out;       /* the current line's field is */
+    size_t held, room;   /* bytes of the current name; not hashed unless `before` is set */
+    unsigned char *name; /* [room], as long as the longest name */
 };
 
-/* What MTAs and filters add, differently each time. No program of an author writes them, so that no two messages of one
- * author differ only there. Who adds which: oncedrop.conf(5). */
+/* Fields that MTAs and filters add, differently each time, and no author's program. oncedrop.conf(5) says who adds
+ * which. */
 /* clang-format off */
 static const char *const transport_fields[] = {
     /* MTAs and mail stores */
@@ -47,11 +45,11 @@ static const char *const transport_fields[] = {
     /* Gmail and Amazon SES */
     "X-Received", "X-Gm-*", "X-Google-Smtp-Source", "X-Forwarded-Encrypted", "X-Forwarded-To", "X-Forwarded-For",
     "X-SES-*",
-    /* who checks where a message is from */
+    /* sender authentication */
     "Authentication-Results", "Authentication-Results-Original", "Original-Authentication-Results",
     "Old-Authentication-Results", "X-Authentication-Results", "X-Original-Authentication-Results", "Received-SPF",
     "ARC-*", "DKIM-Filter", "X-DKIM", "DMARC-Filter", "X-Greylist", "X-policyd-weight",
-    /* filters for spam and viruses */
+    /* spam and virus filters */
     "X-Spam", "X-Spam-*", "X-Spam_*", "X-Spamd-*", "X-Rspamd-*", "X-Stat-Signature", "X-OS-Fingerprint", "Deliver-To",
     "X-Amavis-*", "X-Quarantine-ID", "X-Virus*", "X-AV-Checked", "X-Scanned-By", "X-MailScanner*", "X-Bogosity",
     "X-CRM114-*", "X-DSPAM-*", "X-Spambayes-*", "X-SpamProbe", "X-DCC-*", "X-Pyzor", "X-Haraka-*",
@@ -82,7 +80,7 @@ struct message_digest *message_digest_new(const char *const *ignore)
     return digest;
 }
 
-/* Of a longer name only the beginning is known, which suffices: no pattern is longer. */
+/* The beginning of a longer name suffices: no pattern is longer. */
 static bool listed(const struct message_digest *digest, const char *const *patterns)
 {
     for (; patterns != NULL && *patterns != NULL; patterns++)
@@ -91,7 +89,6 @@ static bool listed(const struct message_digest *digest, const char *const *patte
     return false;
 }
 
-/* The next CR within these bytes that is not part of a CRLF. */
 static const unsigned char *odd_cr(const unsigned char *bytes, const unsigned char *end)
 {
     const unsigned char *cr = memchr(bytes, '\r', (size_t)(end - bytes));
@@ -109,8 +106,7 @@ static void release_cr(struct hash *hash, size_t count)
     hash->held_cr = 0;
 }
 
-/* Hashes bytes, but only one of several CRs before an LF, and none at the very end: some servers' storage (Dovecot's
- * for one) drops them, and the message must still count as the same. */
+/* Hashes bytes, except the CRs that do not count. */
 static void update(struct hash *hash, const unsigned char *bytes, size_t size)
 {
     const unsigned char *end = bytes + size;
@@ -144,7 +140,7 @@ static struct hash saved(const struct hash *hash)
     return copy;
 }
 
-/* Adds a part of a name. If it does not fit, it is hashed, after the previous state of the hash was saved. */
+/* Hashes what does not fit, after saving the state of the hash. */
 static void hold_name(struct message_digest *digest, const unsigned char *bytes, size_t size)
 {
     size_t room = digest->room - digest->held;
@@ -161,7 +157,6 @@ static void hold_name(struct message_digest *digest, const unsigned char *bytes,
     update(&digest->hash, bytes + kept, size - kept);
 }
 
-/* The field is known to be content, or to be left out: deals with what was held back. */
 static void end_name(struct message_digest *digest, bool left_out)
 {
     if (digest->before.sha256 != NULL && left_out) {
@@ -176,7 +171,6 @@ static void end_name(struct message_digest *digest, bool left_out)
     digest->left_out = left_out;
 }
 
-/* All of the white space around a fold counts as one blank. */
 static void fold(struct message_digest *digest)
 {
     clear(&digest->hash);
@@ -185,7 +179,6 @@ static void fold(struct message_digest *digest)
     digest->folded = true;
 }
 
-/* Hashes bytes of one line of a field. */
 static void update_field(struct message_digest *digest, const unsigned char *bytes, size_t size)
 {
     const unsigned char *end = bytes + size, *white = end;

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Line ends, NUL, and the From_ line. */
+/* SPDX-License-Identifier: ISC */
 #include "message/message_eol.h"
 
 #include <string.h>
@@ -20,7 +18,7 @@ size_t message_eol_end(struct message_eol *eol, unsigned char *out)
     return held;
 }
 
-/* True if the byte still matches a From_ line, and so is held back or dropped. */
+/* Returns true if the byte matches a From_ line: it is held back or dropped. */
 static bool match_from_line(struct message_eol *eol, unsigned char byte)
 {
     if (eol->matched == 0 && byte == 'F')

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Header fields in the bytes of a message. */
+/* SPDX-License-Identifier: ISC */
 #include "message/message_field.h"
 
 #include <glib.h>

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Reads a message, computes its identity, finds values of header fields, and leaves some of them out. */
+/* SPDX-License-Identifier: ISC */
 #include "message/message.h"
 
 #include <errno.h>
@@ -15,16 +13,16 @@
 #include "message/message_store.h"
 
 #define READ_SIZE ((size_t)1 << 16)
-#define VALUE_MAX ((size_t)1 << 20)  /* how much of a field value is copied */
-#define PIECES_MAX ((size_t)1 << 16) /* one MiB of them: a message may consist of nothing but fields to leave out */
+#define VALUE_MAX ((size_t)1 << 20)  /* longest copy of a field value */
+#define PIECES_MAX ((size_t)1 << 16) /* 1 MiB of them: a message may consist of fields to leave out */
 
-/* Like read(2), but waits if another process made the shared descriptor non-blocking. */
+/* Like read(2), but waits if another process made the descriptor non-blocking. */
 static ssize_t read_blocking(int fd, void *buffer, size_t size)
 {
     ssize_t n;
 
     while ((n = read(fd, buffer, size)) < 0 && (errno == EINTR || errno == EAGAIN))
-        (void)poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1); /* the next read shows what it reports */
+        (void)poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1); /* the next read reports errors */
     return n;
 }
 
@@ -67,7 +65,7 @@ void message_identity(const char *namespace, const char *id, size_t id_length, u
     const char *at = id, *piece;
     size_t length;
 
-    /* including its NUL, so that no other split of the two gives the same bytes */
+    /* with its NUL: no other split gives these bytes */
     g_checksum_update(sha256, (const guchar *)namespace, (gssize)strlen(namespace) + 1);
     while (message_field_piece(&at, id + id_length, &piece, &length))
         g_checksum_update(sha256, (const guchar *)piece, (gssize)length);
@@ -111,7 +109,6 @@ char *message_header(const struct message *message, const char *name)
     return message_field_unfold(value, length < VALUE_MAX ? length : VALUE_MAX, &length);
 }
 
-/* Returns the size of the piece. */
 static size_t add_piece(GArray *pieces, const unsigned char *start, const unsigned char *end)
 {
     struct iovec piece = {.iov_len = (size_t)(end - start)};

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Scans the header as a state machine over chunks. */
+/* SPDX-License-Identifier: ISC */
 #include "message/message_scan.h"
 
 #include <string.h>
@@ -11,7 +9,7 @@ static void begin_line(struct message_scan *scan, unsigned char first)
     scan->state = first == '\r' || first == '\n' ? SCAN_CR : message_is_blank((char)first) ? SCAN_FOLD : SCAN_NAME;
 }
 
-/* Printable ASCII except the colon, then blanks only (RFC 5322, 3.6.8 and 4.5). */
+/* Printable ASCII except the colon, then blanks (RFC 5322, 3.6.8 and 4.5). */
 static size_t count_name(struct message_scan *scan, const unsigned char *bytes, size_t size)
 {
     size_t n = 0;
@@ -26,7 +24,6 @@ static size_t count_name(struct message_scan *scan, const unsigned char *bytes, 
     return n;
 }
 
-/* Up to the end of the line, or of the chunk. */
 static size_t take_rest(struct message_scan *scan, const unsigned char *bytes, size_t size, enum message_span *ret)
 {
     const unsigned char *lf = memchr(bytes, '\n', size);
@@ -40,7 +37,7 @@ static size_t take_rest(struct message_scan *scan, const unsigned char *bytes, s
     return (size_t)(lf - bytes) + 1;
 }
 
-/* The rest of an empty line; 0 if it is none. */
+/* The rest of an empty line; 0: it is none. */
 static size_t take_cr(struct message_scan *scan, const unsigned char *bytes, size_t size, enum message_span *ret)
 {
     size_t n = 0;
@@ -55,7 +52,7 @@ static size_t take_cr(struct message_scan *scan, const unsigned char *bytes, siz
     return 1;
 }
 
-/* The rest of a name, or its colon; 0 if the line is no field. */
+/* The rest of a name, or its colon; 0: not a field. */
 static size_t take_name(struct message_scan *scan, const unsigned char *bytes, size_t size, enum message_span *ret)
 {
     size_t n = count_name(scan, bytes, size);

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The bytes of a message, in memory or in an unlinked temporary file. */
+/* SPDX-License-Identifier: ISC */
 #include "message/message_store.h"
 
 #include <errno.h>
@@ -12,7 +10,7 @@
 #define MEMORY_MAX ((size_t)1 << 20)
 
 struct message_store {
-    unsigned char *memory; /* NULL once the file is in use */
+    unsigned char *memory; /* NULL once the file is used */
     size_t allocated;
     int fd;
     void *map;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The Message-ID. We have a parser of our own because a mail library's decoder maps distinct ids to one. It takes a
- * single pass over any input. */
+ * Reads the Message-ID in a single pass. A mail library's decoder maps distinct ids to one. */
 #include "message/msgid.h"
 
 #include <string.h>
@@ -9,13 +8,12 @@
 #include "message/message_field.h"
 #include "message/message_scan.h"
 
-/* Comments (RFC 5322, 3.2.2): nested, with quoted pairs. */
+/* Nested, with quoted pairs (RFC 5322, 3.2.2). */
 struct comment {
     size_t depth;
     bool quoted;
 };
 
-/* True when the character belongs to a comment. */
 static bool in_comment(struct comment *comment, char c)
 {
     if (comment->depth == 0 && c != '(')
@@ -41,7 +39,7 @@ static const char *find_open(const char *value, const char *end)
     return NULL;
 }
 
-/* The '>' that is followed only by comments and blanks; if there is none, the last '>'. */
+/* Returns the '>' that only comments and blanks follow, or else the last '>'. */
 static const char *find_close(const char *id, const char *end)
 {
     const char *close = NULL;
@@ -58,7 +56,6 @@ static const char *find_close(const char *id, const char *end)
     return close != NULL && comment.depth == 0 ? close : memrchr(id, '>', (size_t)(end - id));
 }
 
-/* Sets id_bytes and id_size if there is an id. */
 static void find_id(const struct message_field *field, struct message *message)
 {
     const char *end = field->value + field->value_length;
@@ -81,7 +78,7 @@ static void copy_id(struct message *message)
 
     if (at == NULL)
         return;
-    /* the first piece is all of what is not folded */
+    /* a single piece is not folded */
     message->message_id_folded = message_field_piece(&at, at + message->id_size, &piece, &size) &&
                                  size < message->id_size;
     message->message_id = message_field_unfold(message->id_bytes, most, &message->message_id_length);
@@ -92,7 +89,7 @@ void msgid_read(const unsigned char *header, size_t size, struct message *messag
     struct message_field field;
 
     for (const unsigned char *at = header; message_field_next(&at, header + size, &field);) {
-        /* a damaged id counts as missing: a later field does not repair the first */
+        /* a damaged id counts as missing: later fields do not repair it */
         if (message_field_is(&field, "Message-ID") && ++message->message_id_count == 1)
             find_id(&field, message);
     }
