@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: ISC
  *
- * Address fields. gmime's parser is not used: it drops addresses to which mail is delivered, recurses into nested groups,
- * and takes time quadratic in the length of a list. */
+ * Reads address fields. gmime's parser drops deliverable addresses, recurses into groups, and takes quadratic time. */
 #include <string.h>
 
 #include "decode/decode_internal.h"
 
-/* The last of each closing character. An opening character behind it is not closed, and so is literal. */
+/* The last of each; an opening character after it is literal. */
 struct closings {
     const char *quote, *comment, *bracket, *literal;
 };
@@ -16,7 +15,6 @@ static struct closings closings_of(const char *text)
     return (struct closings){strrchr(text, '"'), strrchr(text, ')'), strrchr(text, '>'), strrchr(text, ']')};
 }
 
-/* The character that closes what opens at `at`; '\0': nothing opens there, or nothing closes it. */
 static char closing_of(const char *at, const struct closings *last)
 {
     switch (*at) {
@@ -33,8 +31,7 @@ static char closing_of(const char *at, const struct closings *last)
     }
 }
 
-/* Length up to the ',' ';' or ':' that ends an address or a group name, except inside quotes, comments and brackets. A ':'
- * after an @ ends nothing, since a group name has no @. */
+/* Returns the length up to the unquoted ',' ';' or ':' that ends an address or group. A ':' after '@' ends nothing. */
 static size_t piece_length(const char *text, const struct closings *last)
 {
     char closing = '\0';
@@ -57,7 +54,6 @@ static size_t piece_length(const char *text, const struct closings *last)
     return i;
 }
 
-/* A new string; NULL: there is no name. */
 static char *decoded_phrase(GMimeParserOptions *options, const char *text)
 {
     char *phrase OD_CLEANUP(base_free) = g_strstrip(decode_to_utf8(text, strlen(text), NULL, 3 * DECODE_ADDRESS_MAX));
@@ -67,8 +63,7 @@ static char *decoded_phrase(GMimeParserOptions *options, const char *text)
     return decode_take(g_mime_utils_header_decode_phrase(options, joined));
 }
 
-/* A new string: the address as written, but its domain in lower case, decoded if it is an A-label ("xn--", RFC 5890), and
- * without a final dot. */
+/* Returns the address, domain in lower case, without a final dot, A-labels (RFC 5890) decoded. */
 static char *normal_address(const char *address)
 {
     size_t length = strlen(address);
@@ -87,17 +82,15 @@ static char *normal_address(const char *address)
     return copy;
 }
 
-/* A field while it is read. */
 struct field {
     struct decoded *decoded;
     GMimeParserOptions *options;
     const char *role;
-    size_t most; /* of decoded->addresses */
+    size_t most;
     int position;
-    char *group; /* of the next address; NULL: none */
+    char *group; /* of the next address */
 };
 
-/* A decode_mailbox_found. */
 static void add_mailbox(void *context, const char *name, const char *address)
 {
     struct field *field = context;

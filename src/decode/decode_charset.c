@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
- * The character sets that are converted: those in use for mail, under the names in use there (the labels of WHATWG's
- * Encoding Standard, IANA's aliases). Rare converters are where C libraries have had vulnerabilities; hence
- * ISO-2022-KR, -CN, -CN-EXT, -JP-1, -2 and -3, UTF-7, EUC-TW, EBCDIC and the DOS code pages are left out. */
+ * The supported character sets: those of mail, with WHATWG's labels and IANA's aliases. C libraries have had
+ * vulnerabilities in rare converters, so ISO-2022-KR, -CN, -CN-EXT, -JP-1, -2 and -3, UTF-7, EUC-TW, EBCDIC and DOS
+ * code pages are not supported. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
@@ -11,10 +11,10 @@
 #include "decode/decode_internal.h"
 
 #define KEY_MAX 32
-#define FORESEEN_MAX 1000 /* names in a message that are looked up in advance */
+#define FORESEEN_MAX 1000 /* names in a message */
 
-/* name: what the C library gets, often a superset of the set named. keys: letters and digits of the names in messages,
- * in lower case; NULL-terminated. */
+/* name: for the C library, often a superset. keys: letters and digits of names in messages, lower case;
+ * NULL-terminated. */
 struct charset {
     const char *name;
     const char *keys[13];
@@ -67,7 +67,7 @@ static const struct charset charsets[] = {
 };
 /* clang-format on */
 
-/* "ISO_8859-1:1987" is spelled in many ways. A '/' would begin options or a path, so such a name is rejected. */
+/* Reduces "ISO_8859-1:1987" to its key. Fails for other characters: '/' begins options or a path. */
 static bool make_key(const char *name, char key[KEY_MAX])
 {
     size_t length = 0;
@@ -99,8 +99,7 @@ const char *decode_charset(const char *name)
     return charset != NULL ? charset->name : NULL;
 }
 
-/* What iconv_open may open: from when on nothing but these character sets, and then only those whose converters are
- * kept, as files cannot be opened any more. */
+/* guarded: iconv_open opens only these sets. sealed: only kept ones, since files cannot be opened. */
 static bool guarded, sealed;
 static bool kept[G_N_ELEMENTS(charsets)];
 
@@ -109,7 +108,7 @@ void decode_charset_guard(void)
     guarded = true;
 }
 
-/* The C library does not unload the code of a converter that is open. */
+/* The C library does not unload an open converter. */
 static void keep_converter(const struct charset *charset)
 {
     if (charset == NULL || kept[charset - charsets])
@@ -119,7 +118,7 @@ static void keep_converter(const struct charset *charset)
     kept[charset - charsets] = true;
 }
 
-/* The place of a name that the '=' at `at` comes before; NULL if none is expected there. */
+/* Returns where a name begins after the '=' at `at`, or NULL. */
 static const char *name_after(const char *start, const char *at, const char *end)
 {
     static const char word[] = "charset";
@@ -134,7 +133,7 @@ static const char *name_after(const char *start, const char *at, const char *end
     return end - at > 1 && at[1] == '"' ? at + 2 : at + 1;
 }
 
-/* Encoded words, charset=, and extended parameters. */
+/* Keeps those in encoded words, charset= and extended parameters. */
 static void keep_all_named(const char *start, const char *end)
 {
     char name[2 * KEY_MAX];
@@ -167,7 +166,7 @@ void decode_charset_keep(const struct message *message)
     guarded = sealed = true;
 }
 
-/* function: a pointer to the function pointer to set. ISO C has no conversion from an object pointer. */
+/* function: address of a function pointer. ISO C converts no object pointer to one. */
 static void find_real(const char *name, void *function)
 {
     void *symbol = dlsym(RTLD_NEXT, name);
@@ -175,9 +174,8 @@ static void find_real(const char *name, void *function)
     memcpy(function, &symbol, sizeof(symbol));
 }
 
-/* Replaces the C library's function in the whole process: gmime opens converters itself, under names that it may have
- * assembled from pieces (continued parameters, quoted pairs), so checking its input would not be enough. The C library
- * never gets the message's spelling. */
+/* Replaces the C library's function in the whole process: checking gmime's input is not enough, since gmime assembles
+ * names from pieces. */
 /* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the libc's names are reserved ones */
 iconv_t iconv_open(const char *to, const char *from)
 {
@@ -200,8 +198,8 @@ iconv_t iconv_open(const char *to, const char *from)
     return real(to, name);
 }
 
-/* Likewise for iconv(3). glibc's CP949 rejects A2 E8 only after it has consumed it, and other converters may do the
- * same. At the end of a text nothing is then left to skip, but gmime would skip a byte all the same. */
+/* Replaces the C library's function. glibc's CP949 rejects A2 E8 after consuming it; at the end of a text gmime would
+ * skip a byte more. */
 /* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the libc's names are reserved ones */
 size_t iconv(iconv_t converter, char **in, size_t *left, char **out, size_t *room)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The filter. Files, sockets, other processes and executable memory cannot be had any more. */
+ * A filter that denies files, sockets, other processes and executable memory. */
 #include <errno.h>
 #include <seccomp.h>
 #include <signal.h>
@@ -10,8 +10,7 @@
 
 #include "decode/decode_internal.h"
 
-/* Memory, time, locks, and what a signal or the end of the process takes. read and write: decoder.c has closed all but
- * the socket to our parent. */
+/* read, write: only the socket to the parent is open. */
 static const int harmless[] = {
     SCMP_SYS(read),      SCMP_SYS(write),           SCMP_SYS(brk),          SCMP_SYS(mremap),
     SCMP_SYS(munmap),    SCMP_SYS(madvise),         SCMP_SYS(futex),        SCMP_SYS(futex_time64),
@@ -21,7 +20,6 @@ static const int harmless[] = {
     SCMP_SYS(sigreturn), SCMP_SYS(restart_syscall), SCMP_SYS(exit),         SCMP_SYS(exit_group),
 };
 
-/* These only with such arguments. */
 static int add_conditional(scmp_filter_ctx filter)
 {
     const scmp_datum_t self = (scmp_datum_t)getpid();
@@ -34,7 +32,7 @@ static int add_conditional(scmp_filter_ctx filter)
         {SCMP_SYS(mmap), 1, {no_code}},
         {SCMP_SYS(mmap2), 1, {no_code}},
         {SCMP_SYS(mprotect), 1, {no_code}},
-        /* its limit of processor time, of each message anew */
+        /* CPU limit, set for each message */
         {SCMP_SYS(prlimit64), 2, {SCMP_A0(SCMP_CMP_EQ, 0, 0), SCMP_A1(SCMP_CMP_EQ, RLIMIT_CPU, 0)}},
         /* abort(3) */
         {SCMP_SYS(tgkill),
@@ -48,7 +46,7 @@ static int add_conditional(scmp_filter_ctx filter)
     return result;
 }
 
-/* By prctl(2), level 1: the filter that systemd installs for a service may end a process that calls seccomp(2). */
+/* By prctl(2) (API level 1): systemd's filter for a service may kill a process that calls seccomp(2). */
 static int install(void)
 {
     scmp_filter_ctx filter = seccomp_api_set(1) == 0 ? seccomp_init(SCMP_ACT_ERRNO(EPERM)) : NULL;
@@ -59,7 +57,7 @@ static int install(void)
     if (result == 0)
         result = add_conditional(filter);
     if (result == 0)
-        result = seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1); /* the kernel's own errno */
+        result = seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1); /* kernel's errno */
     if (result == 0)
         result = seccomp_load(filter);
     if (filter != NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Dates. We have a parser of our own because replay reads dates in the delivering process, which must not use gmime.
- * Tokens are recognised by their form, not by their order: RFC 5322, ctime(3), RFC 850 and ISO 8601 all occur. */
+ * Parses dates; without gmime, since replay does so in the delivering process. Recognizes tokens by form, not order:
+ * RFC 5322, ctime(3), RFC 850 and ISO 8601 all occur. */
 #include <string.h>
 
 #include "decode/decode_internal.h"
@@ -46,7 +46,6 @@ static void skip_blanks(const char **at)
     }
 }
 
-/* Skips a ':' and the blanks and comments around it; false if there is none. */
 static bool skip_colon(const char **at)
 {
     const char *colon = *at;
@@ -59,7 +58,7 @@ static bool skip_colon(const char **at)
     return true;
 }
 
-/* RFC 5322, 4.3. The military zones were used wrongly, and mean nothing. */
+/* RFC 5322, 4.3; military zones are 0 */
 static int named_zone(const char *word, size_t length)
 {
     static const struct {
@@ -74,7 +73,6 @@ static int named_zone(const char *word, size_t length)
     return 0;
 }
 
-/* A month, a day of the week, or a zone. */
 static void read_name(struct date *date, const char **at)
 {
     static const char months[] = "janfebmaraprmayjunjulaugsepoctnovdec";
@@ -93,7 +91,6 @@ static void read_name(struct date *date, const char **at)
         date->zone = named_zone(word, length);
 }
 
-/* The minutes are next. */
 static void read_time(struct date *date, const char **at, int hour)
 {
     int digits;
@@ -103,14 +100,14 @@ static void read_time(struct date *date, const char **at, int hour)
     date->second = 0;
     if (skip_colon(at))
         date->second = read_number(at, &digits);
-    if (**at == '.' || **at == ',') /* a fraction of a second */
+    if (**at == '.' || **at == ',') /* fraction of a second */
         for ((*at)++; g_ascii_isdigit(**at); (*at)++)
             ;
     date->second = date->second == 60 ? 59 : date->second;
     date->has_time = true;
 }
 
-/* RFC 5322, 4.3, for years of two and three digits. */
+/* RFC 5322, 4.3. */
 static void set_year(struct date *date, int number, int digits)
 {
     date->year = digits == 2 ? number + (number < 50 ? 2000 : 1900) : digits == 3 ? number + 1900 : number;
@@ -139,7 +136,7 @@ static void read_digits(struct date *date, const char **at)
     }
 }
 
-/* "+0200", "-03:30". Only after the time: before it, a '-' separates day, month and year. */
+/* "+0200", "-03:30"; only after the time, before which '-' separates day, month and year. */
 static void read_sign(struct date *date, const char **at)
 {
     int sign = *(*at)++ == '-' ? -1 : 1, digits, number;

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The header of a part: its type, its encoding, its file name. */
+/* SPDX-License-Identifier: ISC */
 #include <string.h>
 
 #include "decode/decode_internal.h"
@@ -13,7 +11,7 @@ void decode_entity_clear(struct decode_entity *entity)
     decoded_part_clear(&entity->part);
 }
 
-/* The empty line ends a header. An entity that does not begin with a field has none: all of it is body. */
+/* An entity that does not begin with a field has no header. */
 static struct decode_span header_span(struct decode_span span)
 {
     const unsigned char *at = span.start;
@@ -25,7 +23,7 @@ static struct decode_span header_span(struct decode_span span)
     return (struct decode_span){span.start, span.start + size};
 }
 
-/* A new string, always UTF-8: gmime would assume that other bytes are in the locale's character set and lose them. */
+/* Returns a value as UTF-8: gmime would assume the locale's character set, and lose bytes. */
 static char *read_value(struct decode_fields *fields, struct decode_span header, const char *name)
 {
     size_t max = fields->parameters_left < DECODE_VALUE_MAX ? PARAMETERS_SHORT : DECODE_VALUE_MAX;
@@ -37,7 +35,7 @@ static char *read_value(struct decode_fields *fields, struct decode_span header,
     return joined != NULL ? decode_to_utf8(joined, strlen(joined), NULL, max) : NULL;
 }
 
-/* A new string: the name of a file. gmime leaves words in it where it comes in pieces (RFC 2231, 3). */
+/* Decodes a file name: gmime leaves words encoded if it comes in pieces (RFC 2231, 3). */
 static char *name_of(const struct decode_fields *fields, const char *text)
 {
     char *joined OD_CLEANUP(base_free) = text != NULL && strstr(text, "=?") != NULL ? decode_join_words(text) : NULL;

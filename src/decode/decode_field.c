@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The values of a header that are read without gmime. */
+/* SPDX-License-Identifier: ISC */
 #include <string.h>
 
 #include "decode/decode_internal.h"
@@ -15,7 +13,6 @@ char *decode_field(struct decode_span header, const char *name, size_t max)
     return g_strstrip(message_field_unfold(field.value, MIN(field.value_length, max), &size));
 }
 
-/* The next id, from a '<' to the '>' after it; NULL when there is none. */
 static char *next_id(const char **at)
 {
     const char *open = NULL;
@@ -33,7 +30,6 @@ static char *next_id(const char **at)
     return NULL;
 }
 
-/* At most max ids. */
 static void read_ids(struct decode_span header, const char *name, char **ids, size_t max)
 {
     char *value OD_CLEANUP(base_free) = decode_field(header, name, DECODE_HEADER_MAX);

@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: ISC
  *
- * One piece of an address field: a name and an address (RFC 5322, 3.4 and 4.4), or what mail has in place of these.
- * MTAs deliver to more than the grammar allows, such as dots in a row or Latin-1, so any text in the place of an address is taken
- * for one. gmime decodes the names; its own parser drops such addresses. */
+ * Reads a piece of an address field (RFC 5322, 3.4 and 4.4). MTAs deliver to more than the grammar allows (Latin-1,
+ * consecutive dots), so any text in place of an address is one. gmime's parser drops these. */
 #include <string.h>
 
 #include "decode/decode_internal.h"
 #include "message/message_scan.h"
 
-/* A piece, taken apart. */
 struct piece {
     GString *words;   /* outside < >, without comments */
     GString *bracket; /* inside < > */
-    GString *comment; /* the first one outside < > */
+    GString *comment; /* first outside < > */
     bool has_bracket;
 };
 
-/* Length of a quoted string, comment or domain literal at `text`. 1 if it is not closed: its first character is literal.
- * An unbalanced comment ends at the last closing parenthesis, so that the time is linear. */
+/* Returns the length; 1: unclosed. An unbalanced comment ends at the last ')', in linear time. */
 static size_t enclosed_length(const char *text, char open, char close)
 {
     size_t depth = 1, end = 1;
@@ -56,7 +53,7 @@ static bool is_white(const char *text)
     return text[strspn(text, " \t\r\n")] == '\0';
 }
 
-/* A comment is a name only if no words follow it. */
+/* A comment is a name unless words follow. */
 static void add_comment(struct piece *piece, const char *text, size_t length, bool inside)
 {
     if (!inside && piece->comment->len == 0)
@@ -90,7 +87,7 @@ static void split(const char *text, struct piece *piece)
     }
 }
 
-/* Length of the blanks at `text` if they mean nothing: beside a dot or an @, or at either end; else 0. */
+/* Returns the length of meaningless blanks: next to '.' or '@', or at an end. */
 static size_t free_blanks(const char *text, const char *before)
 {
     size_t n = strspn(text, " \t\r\n");
@@ -101,7 +98,7 @@ static size_t free_blanks(const char *text, const char *before)
                : 0;
 }
 
-/* A new string: without a source route (RFC 5322, 4.4) and without blanks that mean nothing. */
+/* Removes a source route (RFC 5322, 4.4) and meaningless blanks. */
 static GString *cleaned(const char *text)
 {
     GString *out = g_string_new(NULL);
@@ -119,7 +116,7 @@ static GString *cleaned(const char *text)
     return out;
 }
 
-/* Length of the word at `text`; *ret_at: an @ is in it, outside of quotes. */
+/* *ret_at: the word has an unquoted '@'. */
 static size_t word_length(const char *text, bool *ret_at)
 {
     size_t length = 0;
@@ -132,13 +129,13 @@ static size_t word_length(const char *text, bool *ret_at)
     return length;
 }
 
-/* An address needs something before its domain. */
+/* Something must precede the domain. */
 static bool is_address_spec(const char *text)
 {
     return *text != '@' && text[strspn(text, ".\"")] != '\0';
 }
 
-/* Without brackets, each word with an @ is an address, and the text before it is its name. A single word is an address, too. */
+/* Without brackets, a word with an '@' or a single word is an address; the text before it is its name. */
 static void find_in_words(const char *text, const char *comment, decode_mailbox_found found, void *context)
 {
     const char *name = text;
@@ -158,7 +155,7 @@ static void find_in_words(const char *text, const char *comment, decode_mailbox_
     }
 }
 
-/* An X.400 address, or a name of Lotus Notes: blanks in it belong to it. */
+/* X.400 or Lotus Notes: blanks belong to it. */
 static bool is_directory_name(const char *text)
 {
     return *text == '/' || g_ascii_strncasecmp(text, "CN=", 3) == 0;

@@ -1,19 +1,15 @@
-/* SPDX-License-Identifier: ISC
- *
- * Decodes the parts of a message that are recorded: the header fields. Addresses, parts and dates have files of their
- * own. */
+/* SPDX-License-Identifier: ISC */
 #include <string.h>
 
 #include "decode/decode_internal.h"
 #include "decode/decode_module.h"
 #include "module_build.h"
 
-/* Read by module_load. */
+/* read by module_load */
 extern const char decode_module_build[];
 const char decode_module_build[] = MODULE_BUILD;
 const struct decode_module decode_module = {decode_message, decode_confine};
 
-/* What to do with a message, and whom to notify after each stage. */
 struct work {
     struct decoded *decoded;
     struct decode_span header;
@@ -28,7 +24,7 @@ static void done(struct work *work, enum decode_stage stage)
         work->step(work->context, work->decoded, stage);
 }
 
-/* Everything that can be read without gmime comes first: it is then safe, whatever gmime does. */
+/* First what does not need gmime: a failure there cannot lose it. */
 static void decode_fields(struct work *work)
 {
     struct decoded *decoded = work->decoded;
@@ -77,7 +73,7 @@ static void part_done(void *context)
 
 struct decoded *decode_message(const struct message *message, enum record_level level, decode_step step, void *context)
 {
-    /* GLib and gmime would write to stderr, where Postfix reads our answer */
+    /* GLib and gmime would write to stderr, which Postfix reads */
     GLogFunc log = g_log_set_default_handler(drop_log, NULL);
 
     g_mime_init();

@@ -2,7 +2,7 @@
 #include "base/module.h"
 #include "decode/decode_module.h"
 
-/* NULL unless it is linked to the program. */
+/* NULL unless linked */
 #pragma weak decode_module
 
 const struct decode_module *decode_module_load(struct fault *fault)

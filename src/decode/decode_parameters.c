@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: ISC
  *
- * Repairs damaged Content-Type and Content-Disposition fields. gmime stops at the first damage, and would lose the file name or
- * the boundary behind it. */
+ * Repairs Content-Type and Content-Disposition: gmime stops at the first damage, before a file name or boundary. */
 #include <string.h>
 
 #include "decode/decode_internal.h"
 #include "message/message_scan.h"
 
-/* Length up to the ';' that ends a parameter; a ';' inside closed quotes does not. */
 static size_t parameter_length(const char *text)
 {
     size_t length = 0;
@@ -17,8 +15,8 @@ static size_t parameter_length(const char *text)
     return length;
 }
 
-/* Adds "; name=value", or nothing if there is no name. Closes quotes. An extended value (RFC 2231, 4) has two apostrophes; with
- * only one, it is taken as a plain value. */
+/* Adds "; name=value", quotes closed. An extended value (RFC 2231, 4) with one apostrophe instead of two becomes a
+ * plain value. */
 static void append_parameter(GString *out, const char *text)
 {
     const char *equals = strchr(text, '=');
@@ -36,7 +34,7 @@ static void append_parameter(GString *out, const char *text)
     g_string_append_printf(out, "; %.*s=%s%s", (int)(name - half), text, value, open ? "\"" : "");
 }
 
-/* A new string: what stands before the first parameter, with a blank in place of each comment. */
+/* Returns what precedes the parameters, comments replaced by blanks. */
 static char *head_of(const char *text, size_t length)
 {
     GString *head = g_string_new(NULL);
@@ -52,7 +50,7 @@ static char *head_of(const char *text, size_t length)
     return g_string_free(head, FALSE);
 }
 
-/* Where a parameter's name begins in the head, if the ';' before it is missing; else the head's end. */
+/* Returns where a parameter begins without a ';' before it, or the end. */
 static char *first_name(char *head)
 {
     char *at = strchr(head, '=');
@@ -66,8 +64,7 @@ static char *first_name(char *head)
     return at;
 }
 
-/* A new string: the type alone. A media type without a subtype becomes text/plain (RFC 2045, 5.2); one with an empty
- * part, application/octet-stream. */
+/* Without a subtype a media type becomes text/plain (RFC 2045, 5.2); with an empty part, application/octet-stream. */
 static char *valid_type(const char *head, size_t length, bool media_type)
 {
     char *type = g_strstrip(g_strdelimit(base_strndup(head, length), "\",", ' '));

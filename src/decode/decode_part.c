@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: ISC
  *
- * The MIME tree. It is walked here, over the bytes of the message itself: nothing is copied, depth and work are
- * limited, and an outer boundary ends everything inside it, as in IMAP servers. gmime decodes fields and contents. */
+ * Walks the MIME tree, without copies, with limits of depth and work. An outer boundary ends all inside it, as in IMAP
+ * servers. */
 #include <string.h>
 
 #include "base/sha256.h"
 #include "decode/decode_internal.h"
 
-#define WORK_TIMES 16 /* how many times the bytes of a message are scanned, at most */
+#define WORK_TIMES 16 /* scans of each byte, at most */
 #define WORK_FREE ((size_t)16 << 20)
 #define CHUNK_SIZE ((size_t)1 << 16)
-#define RAW_TEXT_MAX (4 * DECODE_TEXT_MAX) /* UTF-16 takes two bytes for one of UTF-8, escapes more */
+#define RAW_TEXT_MAX (4 * DECODE_TEXT_MAX) /* UTF-16 and escapes take more bytes than UTF-8 */
 
 struct walk {
     struct decoded *decoded;
@@ -31,7 +31,6 @@ static void read_text(struct walk *walk, struct decoded_part *part, const GByteA
     walk->texts_left -= strlen(part->text);
 }
 
-/* What follows the line "begin MODE NAME"; NULL if there is no such line. */
 static const unsigned char *after_uu_begin(struct decode_span body)
 {
     for (const unsigned char *line = body.start, *next; line < body.end; line = next) {
@@ -44,8 +43,7 @@ static const unsigned char *after_uu_begin(struct decode_span body)
     return NULL;
 }
 
-/* Stores the size and hash of a body's content, decoded in one pass, in *part. Unless text is NULL, the first bytes of
- * the content go to *text: enough for DECODE_TEXT_MAX bytes of UTF-8. */
+/* Sets size and hash of the decoded content; adds its beginning, enough for DECODE_TEXT_MAX, to *text unless NULL. */
 static void read_content(struct decode_span body, GMimeContentEncoding encoding, struct decoded_part *part,
                          GByteArray *text)
 {
@@ -53,7 +51,7 @@ static void read_content(struct decode_span body, GMimeContentEncoding encoding,
     struct sha256 *sha256 OD_CLEANUP(sha256_free) = sha256_new();
     GMimeEncoding decoder;
 
-    /* without an encoding, bytes are passed on as they are */
+    /* without an encoding, bytes stay */
     g_mime_encoding_init_decode(&decoder, begin != NULL ? encoding : GMIME_CONTENT_ENCODING_DEFAULT);
     char *out OD_CLEANUP(base_free) = base_alloc(g_mime_encoding_outlen(&decoder, CHUNK_SIZE));
     for (const unsigned char *at = begin != NULL ? begin : body.start; at < body.end;) {
@@ -69,7 +67,6 @@ static void read_content(struct decode_span body, GMimeContentEncoding encoding,
     sha256_end(sha256, part->sha256);
 }
 
-/* Records a part with content of its own. */
 static void record(struct walk *walk, struct decode_entity *entity, const char *path)
 {
     struct decoded_part *part = decoded_add_part(walk->decoded);
@@ -86,9 +83,8 @@ static void record(struct walk *walk, struct decode_entity *entity, const char *
     walk->recorded(walk->context);
 }
 
-/* The line of a boundary. */
 struct delimiter {
-    const unsigned char *line; /* its beginning */
+    const unsigned char *line;
     const unsigned char *after;
     bool last;
 };
@@ -110,7 +106,6 @@ static bool is_delimiter(const unsigned char *line, const unsigned char *end, co
     return true;
 }
 
-/* Finds the first delimiter among the lines that begin in the span. */
 static bool find_delimiter(struct decode_span span, const char *boundary, struct delimiter *ret)
 {
     size_t length = strlen(boundary);
@@ -129,7 +124,7 @@ static bool find_delimiter(struct decode_span span, const char *boundary, struct
     return false;
 }
 
-/* The line end before a delimiter belongs to the delimiter (RFC 2046, 5.1.1). */
+/* The line end before a delimiter belongs to it (RFC 2046, 5.1.1). */
 static struct decode_span content_before(const unsigned char *start, const unsigned char *line)
 {
     if (line > start && line[-1] == '\n')
@@ -158,7 +153,7 @@ static void walk_children(struct walk *walk, struct decode_entity *entity, struc
     }
 }
 
-/* True if the work limit allows to descend into the span. */
+/* Returns true if the limits allow descending. */
 static bool go_into(struct walk *walk, struct decode_span span, int depth)
 {
     size_t size = decode_span_size(span);
@@ -176,8 +171,8 @@ static bool is_message(const struct decode_entity *entity)
            entity->encoding != GMIME_CONTENT_ENCODING_UUENCODE;
 }
 
-/* prefix: the section of the enclosing multipart or message. number: the position there; 0 for the top-level entity of
- * a message, which gets a number (1) only if it is not a multipart (RFC 3501, 6.4.5). */
+/* prefix: enclosing section. number: position there; 0: top level of a message, numbered (1) unless a multipart (RFC
+ * 3501, 6.4.5). */
 /* NOLINTNEXTLINE(misc-no-recursion): go_into ends it at DECODE_DEPTH_MAX */
 static void walk_entity(struct walk *walk, struct decode_span span, const char *prefix, int number,
                         const char *default_type, int depth)

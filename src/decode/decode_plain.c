@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Decides as early as it can that a message is not plain. */
+/* SPDX-License-Identifier: ISC */
 #include "decode/decode_plain.h"
 
 #include <string.h>
@@ -9,9 +7,9 @@
 #include "decode/decode_internal.h"
 
 #define MOST ((size_t)1 << 16)
-#define HEADER_MOST ((size_t)1 << 14) /* no value is longer than what gmime gets in one piece */
+#define HEADER_MOST ((size_t)1 << 14) /* no longer than gmime's longest piece */
 
-/* Printable ASCII, tabs, and CRLF, and no other CR or LF. */
+/* Returns true if there is only printable ASCII, tabs and CRLF. */
 static bool is_ascii(struct decode_span span)
 {
     for (const unsigned char *at = span.start; at < span.end; at++) {
@@ -23,7 +21,6 @@ static bool is_ascii(struct decode_span span)
     return true;
 }
 
-/* Whether each line of the header is a field, or continues one. */
 static bool has_fields_only(struct decode_span header)
 {
     const unsigned char *at = header.start;
@@ -35,7 +32,7 @@ static bool has_fields_only(struct decode_span header)
     return true;
 }
 
-/* A value without encoded words, tabs, and what folding has left. */
+/* Returns true if there are no encoded words, tabs or folds. */
 static bool is_verbatim(const char *value)
 {
     return strstr(value, "=?") == NULL && strpbrk(value, "\t\r\n") == NULL;
@@ -51,7 +48,6 @@ static bool read_subject(struct decode_span header, struct decoded *decoded)
     return is_verbatim(decoded->subject);
 }
 
-/* Adds the mailboxes of all fields of addresses. */
 static bool read_mailboxes(struct decode_span header, struct decoded *decoded)
 {
     for (const char *const *role = decoded_roles; *role != NULL; role++) {
@@ -63,7 +59,6 @@ static bool read_mailboxes(struct decode_span header, struct decoded *decoded)
     return true;
 }
 
-/* The first mailbox of From, which is the first field that was read. */
 static bool read_from(struct decode_span header, struct decoded *decoded)
 {
     struct decoded *authors OD_CLEANUP(decoded_free) = decoded_new();
@@ -84,7 +79,6 @@ static bool is_one_of(const char *word, size_t length, const char *const *words)
     return false;
 }
 
-/* A word that ends at a blank, a semicolon or the end; it may stand in quotes. */
 static size_t read_word(const char **at, const char **ret)
 {
     bool quoted = **at == '"';
@@ -98,10 +92,10 @@ static size_t read_word(const char **at, const char **ret)
     return length;
 }
 
-/* One parameter of Content-Type, from its semicolon on. False: it is none of those that are simple. */
+/* Reads a parameter of Content-Type from its semicolon on. */
 static bool read_parameter(const char **at, struct decoded_part *part)
 {
-    /* where ASCII is nothing but ASCII; not so in UTF-7, HZ or ISO-2022-JP */
+    /* in which ASCII is only ASCII, unlike UTF-7, HZ or ISO-2022-JP */
     static const char *const charsets[] = {"us-ascii", "utf-8", "iso-8859-1", "iso-8859-15", "windows-1252", NULL};
     static const char *const others[] = {"format", "delsp", NULL};
     const char *name, *value;
@@ -139,7 +133,6 @@ static bool read_text_type(struct decode_span header, struct decoded_part *part)
     return true;
 }
 
-/* Whether the body's bytes are its content. */
 static bool is_as_it_stands(struct decode_span header)
 {
     static const char *const encodings[] = {"7bit", "8bit", NULL};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Simple addresses, of which the form leaves no doubt. */
+ * Reads simple addresses; a length of 0 means another form. */
 #include <string.h>
 
 #include "decode/decode_internal.h"
@@ -10,7 +10,7 @@
 #define NAME_MOST 200
 #define ADDRESS_MOST 320 /* RFC 5321, 4.5.3.1: 64 and 255 */
 
-/* Words of these characters with single dots between them; their length, or 0. */
+/* Words with single dots between them. */
 static size_t dotted_length(const char *text, const char *characters)
 {
     size_t length = 0;
@@ -26,7 +26,7 @@ static size_t dotted_length(const char *text, const char *characters)
     }
 }
 
-/* local@domain; its length, or 0. A domain with letters of other scripts ("xn--") is not simple. */
+/* local@domain, without A-labels ("xn--"). */
 static size_t address_length(const char *text)
 {
     size_t local = dotted_length(text, ALPHANUMERIC "_+-=/");
@@ -40,7 +40,7 @@ static size_t address_length(const char *text)
     return local + 1 + domain;
 }
 
-/* Words with single blanks between them; their length, or 0. */
+/* Words with single blanks between them. */
 static size_t words_length(const char *text)
 {
     size_t length = 0;
@@ -56,7 +56,7 @@ static size_t words_length(const char *text)
     }
 }
 
-/* The name before an address, and one blank. Returns its length with those; 0: there is none of a simple form. */
+/* Includes the blank after the name. */
 static size_t read_display_name(const char *text, char **ret)
 {
     bool quoted = *text == '"';
@@ -75,7 +75,6 @@ static size_t read_display_name(const char *text, char **ret)
     return (size_t)(end + 1 - text);
 }
 
-/* Returns the mailbox's length, with the name and brackets; 0: it is not simple. */
 static size_t read_mailbox(const char *text, char **ret_name, char **ret_address)
 {
     size_t name = *text == '<' ? 0 : read_display_name(text, ret_name), length;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Converts bytes to UTF-8 that a database accepts. One wrong byte does not lose any others. */
+ * Converts to UTF-8 that a database accepts. An invalid byte loses no others. */
 #include <errno.h>
 #include <string.h>
 
@@ -13,10 +13,10 @@ char *decode_scrub(const char *bytes, size_t length)
     return g_utf8_make_valid(bytes, (gssize)length);
 }
 
-/* The same, cut at a character boundary. Not a byte is looked at that cannot count: bytes never become fewer. */
+/* Like decode_scrub(), but cut at a character boundary. */
 static char *scrub_some(const char *bytes, size_t length, size_t max)
 {
-    /* a character that is incomplete here begins at max or behind it */
+    /* a character cut here begins at max or later */
     char *text = g_utf8_make_valid(bytes, (gssize)MIN(length, max + 3));
     size_t end = strlen(text);
 
@@ -41,8 +41,8 @@ char *decode_take(char *text)
     return copy;
 }
 
-/* One round of conversion into out. Always makes progress: with no input left there is nothing to skip, whatever
- * iconv(3) returns (for some sets, glibc's returns EILSEQ for an escape at the very end). */
+/* Always makes progress: without input it skips nothing, even if iconv(3) fails (glibc: EILSEQ for an escape at the
+ * end). */
 static void convert_some(iconv_t converter, char **in, size_t *left, GString *out)
 {
     char buffer[4096];
@@ -53,14 +53,13 @@ static void convert_some(iconv_t converter, char **in, size_t *left, GString *ou
 
     g_string_append_len(out, buffer, to - buffer);
     if (*left > 0 && !full) {
-        /* an impossible or incomplete character */
         g_string_append(out, REPLACEMENT);
         (*in)++;
         (*left)--;
     }
 }
 
-/* What the converter has not written yet, which is one character at most. */
+/* Writes what the converter holds: at most one character. */
 static void flush(iconv_t converter, GString *out)
 {
     char buffer[64];
@@ -73,7 +72,7 @@ static void flush(iconv_t converter, GString *out)
 
 #ifndef __clang__
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak" /* gcc 12 assumes that (iconv_t)-1 must be closed */
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak" /* gcc 12 believes that (iconv_t)-1 must be closed */
 #endif
 static bool convert(GString *out, const char *bytes, size_t length, const char *charset, size_t max)
 {
@@ -82,7 +81,7 @@ static bool convert(GString *out, const char *bytes, size_t length, const char *
 
     if (converter == (iconv_t)-1)
         return false;
-    memcpy(&in, &bytes, sizeof(in)); /* iconv(3) takes a non-const pointer, but only reads */
+    memcpy(&in, &bytes, sizeof(in)); /* iconv(3) only reads it */
     while (length > 0 && out->len < max)
         convert_some(converter, &in, &length, out);
     if (length == 0)
@@ -94,7 +93,7 @@ static bool convert(GString *out, const char *bytes, size_t length, const char *
 #pragma GCC diagnostic pop
 #endif
 
-/* What is beyond max is ignored; a character may be cut there. */
+/* Checks max bytes; a character may be cut there. */
 static bool is_utf8(const char *bytes, size_t length, size_t max)
 {
     if (length == 0)
@@ -107,13 +106,12 @@ static bool is_utf8(const char *bytes, size_t length, size_t max)
 
 char *decode_to_utf8(const char *bytes, size_t length, const char *charset, size_t max)
 {
-    if (length == 0) /* the pointer may be NULL */
+    if (length == 0) /* NULL is allowed */
         return base_strdup("");
     GString *converted = g_string_new(NULL);
     const char *name = charset != NULL ? decode_charset(charset) : NULL;
     bool as_is = name != NULL && strcmp(name, "UTF-8") == 0;
 
-    /* text without a known charset: UTF-8 if it is valid, else the most common one */
     if (!as_is && (name == NULL || !convert(converted, bytes, length, name, max)))
         as_is = is_utf8(bytes, length, max) || !convert(converted, bytes, length, "windows-1252", max);
     char *text = as_is ? scrub_some(bytes, length, max) : scrub_some(converted->str, converted->len, max);

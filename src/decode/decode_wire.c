@@ -1,11 +1,9 @@
-/* SPDX-License-Identifier: ISC
- *
- * The frames: written by the child, and not trusted by the reader. */
+/* SPDX-License-Identifier: ISC */
 #include "decode/decode_wire.h"
 
 #include <string.h>
 
-#define ABSENT UINT32_MAX                      /* the length of a string that is NULL */
+#define ABSENT UINT32_MAX                      /* a NULL string's length */
 #define SHORT_TEXT_MAX (3 * DECODE_HEADER_MAX) /* an invalid byte becomes three */
 #define PATH_TEXT_MAX 512                      /* an index row has little more room */
 
@@ -95,13 +93,12 @@ void decode_wire_write(void *context, const struct decoded *decoded, enum decode
         atomic_store_explicit(&writer->wire->whole, writer->used, memory_order_release);
 }
 
-/* After the first error nothing more is read. */
 struct reader {
     const unsigned char *at, *end;
     bool wrong;
     size_t texts_left;
-    GHashTable *paths; /* paths of the parts so far */
-    int positions[8];  /* number of addresses so far, by role */
+    GHashTable *paths; /* of the parts so far */
+    int positions[8];  /* so far, by role */
 };
 
 static bool get_bytes(struct reader *reader, void *bytes, size_t size)
@@ -123,7 +120,7 @@ static int64_t get_number(struct reader *reader, int64_t min, int64_t max)
     return reader->wrong ? min : number;
 }
 
-/* A new string or NULL: valid UTF-8 without NUL, at most max bytes. */
+/* Returns valid UTF-8 without NUL, or NULL. */
 static char *get_text(struct reader *reader, size_t max)
 {
     uint32_t length = ABSENT;
@@ -134,7 +131,7 @@ static char *get_text(struct reader *reader, size_t max)
         reader->wrong = true;
         return NULL;
     }
-    /* examine the copy: the shared original may still change */
+    /* check the copy: the shared original may change */
     char *text = base_strndup((const char *)reader->at, length);
     if (strlen(text) != length || !g_utf8_validate(text, (gssize)length, NULL)) {
         reader->wrong = true;
@@ -168,7 +165,6 @@ static void get_ids(struct reader *reader, struct decoded *decoded)
     decoded->has_date = decoded->has_date && !reader->wrong;
 }
 
-/* The index in decoded_roles, or their count if it is not there. */
 static size_t role_index(const char *role)
 {
     size_t i = 0;
@@ -214,7 +210,7 @@ static char *get_part_text(struct reader *reader)
     return text;
 }
 
-/* A repeated path is an error: the database would refuse it at every try. */
+/* A repeated path is an error: the database would refuse it at each retry. */
 static void get_part(struct reader *reader, struct decoded *decoded)
 {
     if (decoded->part_count == DECODE_PARTS_MAX) {
@@ -272,7 +268,7 @@ bool decode_wire_read(const struct decode_wire *wire, struct decoded *decoded)
     int64_t last = DECODE_IDS - 1;
 
     while (!reader.wrong && last != DECODE_ALL) {
-        /* each stage occurs once, except those of addresses and parts */
+        /* only these repeat */
         bool again = last == DECODE_ADDRESSES || last == DECODE_PART;
         int64_t stage = get_number(&reader, again ? last : last + 1, DECODE_ALL);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The decoded message on its way from the decoding process to the delivering one: one frame after each stage. The
- * reader trusts nothing: it accepts no more than decode.h allows, and only what the database will accept. */
+ * Passes the decoded message from a child to its parent, in a frame per stage. The reader accepts only what decode.h
+ * allows and the database accepts. */
 #ifndef ONCEDROP_DECODE_WIRE_H
 #define ONCEDROP_DECODE_WIRE_H
 
@@ -9,29 +9,26 @@
 
 #include "decode/decode_internal.h"
 
-/* More than any message within the limits needs. */
+/* more than any message needs */
 #define DECODE_WIRE_MAX ((size_t)64 << 20)
 
-/* Where the writer writes: memory shared with the reader. */
 struct decode_wire {
-    _Atomic size_t whole;  /* bytes of complete frames; updated after a frame is complete */
-    atomic_int unconfined; /* the errno why the writer could not be confined (decode_confine.c); 0 if it could */
+    _Atomic size_t whole;  /* bytes of complete frames */
+    atomic_int unconfined; /* errno why there is no sandbox, or 0 */
     unsigned char bytes[DECODE_WIRE_MAX];
 };
 
 struct decode_writer {
     struct decode_wire *wire;
     size_t used;
-    size_t addresses; /* written so far */
+    size_t addresses; /* so far */
     bool full;
 };
 
-/* A decode_step whose context is a struct decode_writer: writes the frame of a stage. If a frame does not fit, it and
- * all later ones are left out. */
+/* Writes a stage's frame, unless this or an earlier one does not fit. A decode_step; context: struct decode_writer. */
 void decode_wire_write(void *context, const struct decoded *decoded, enum decode_stage stage);
 
-/* Adds the contents of the frames to *decoded, which is new, up to the first error. Returns whether there was none, up
- * to the frame of DECODE_ALL. */
+/* Adds the frames' contents to *decoded, which is new, up to the first error. Returns true if they are complete. */
 bool decode_wire_read(const struct decode_wire *wire, struct decoded *decoded) OD_MUST;
 
 #endif

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: ISC
  *
- * Values of fields, as gmime gets them. gmime 3.2.13 decodes adjacent encoded words (RFC 2047) of one character set as
- * one, and ends at the first padding; but many programs pad each word. */
+ * Joins encoded words (RFC 2047). gmime 3.2.13 decodes adjacent words of one character set as one, up to the first
+ * padding; many programs pad each word. */
 #include <string.h>
 
 #include "decode/decode_internal.h"
 
-/* An encoded word in base64. */
+/* In base64. */
 struct word {
     const char *charset, *payload, *end;
     size_t charset_length, payload_length;
 };
 
-/* The position after the '?' that ends this part of a word; NULL if there is none. */
 static const char *after_part(const char *at)
 {
     const char *end = at + strcspn(at, "? \t\r\n");
@@ -42,7 +41,7 @@ static bool same_charset(const struct word *one, const struct word *other)
            g_ascii_strncasecmp(one->charset, other->charset, one->charset_length) == 0;
 }
 
-/* Adds the payload's bytes. Padding may be missing, or be in the middle. */
+/* Padding may be missing, or in the middle. */
 static void add_bytes(GByteArray *bytes, const struct word *word)
 {
     static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -66,8 +65,7 @@ static void add_bytes(GByteArray *bytes, const struct word *word)
     }
 }
 
-/* Adds the words from `first` on, of one character set and with only blanks between them, as one. Returns the position
- * after the last. */
+/* Joins adjacent words of one character set. Returns the position after them. */
 static const char *add_joined(GString *out, const struct word *first)
 {
     GByteArray *bytes = g_byte_array_new();

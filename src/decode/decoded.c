@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The memory of what was decoded. */
+/* SPDX-License-Identifier: ISC */
 #include "decode/decoded.h"
 
 #include <string.h>
@@ -15,7 +13,7 @@ struct decoded *decoded_new(void)
     return decoded;
 }
 
-/* Makes room for one more item, zeroed. The array is doubled when it is full, which is at every power of two. */
+/* Makes room for a zeroed item. A full array (a power of two) is doubled. */
 static void *one_more(void *array, size_t count, size_t size)
 {
     if ((count & (count - 1)) == 0)

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Building up what is decoded, step by step. */
+/* SPDX-License-Identifier: ISC */
 #ifndef ONCEDROP_DECODED_H
 #define ONCEDROP_DECODED_H
 
@@ -8,37 +6,34 @@
 
 #define DECODE_REFERENCES_MAX 1000
 
-/* The roles of addresses, NULL-terminated. */
+/* NULL-terminated */
 extern const char *const decoded_roles[];
 
-/* An empty result; its list of references has room for all that there may be. */
+/* Returns an empty result. */
 struct decoded *decoded_new(void) OD_MUST;
 
-/* Appends an empty item; this may move the others. */
+/* Append an empty item; may move the others. */
 struct decoded_address *decoded_add_address(struct decoded *decoded) OD_MUST;
 struct decoded_part *decoded_add_part(struct decoded *decoded) OD_MUST;
 
-/* Frees the members of a part. */
 void decoded_part_clear(struct decoded_part *part);
 
-/* What was just added to the result. The stages occur in this order; those for addresses and parts are repeated, once
- * for each field of addresses and once for each part. */
+/* What was just added, in this order; DECODE_ADDRESSES occurs for each address field, DECODE_PART for each part. */
 enum decode_stage {
     DECODE_IDS, /* date, in_reply_to, references */
     DECODE_FROM,
     DECODE_SUBJECT,
     DECODE_ADDRESSES,
     DECODE_PART,
-    DECODE_ALL, /* the end */
+    DECODE_ALL,
 };
 
 typedef void (*decode_step)(void *context, const struct decoded *decoded, enum decode_stage stage);
 
-/* Decodes what the level requires: envelope: subject, from, date, ids; headers: addresses too; text and raw: parts too.
- * Never fails. Only the first MiB of a header is examined. `step` (unless NULL) is called after each stage.
+/* Decodes what the level requires: envelope: subject, from, date, ids; headers: also addresses; text and raw: also
+ * parts. Reads the first MiB of a header. Calls `step` (unless NULL) after each stage. Cannot fail.
  *
- * Libraries have vulnerabilities, and abort on unexpected input. The delivering process therefore never calls this
- * itself: decoding.h runs it in a child process. */
+ * Call it only in a child (decoding.h): libraries have vulnerabilities, and abort on unexpected input. */
 struct decoded *decode_message(const struct message *message, enum record_level level, decode_step step,
                                void *context) OD_MUST;
 

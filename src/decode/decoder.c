@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The fork, its limits, and the shared memory. */
+/* SPDX-License-Identifier: ISC */
 #include "decode/decoder.h"
 
 #include <errno.h>
@@ -16,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* grace: how far the hard limit is above the soft one. */
+/* grace: hard limit minus soft limit. */
 static void limit(__rlimit_resource_t resource, rlim_t most, rlim_t grace)
 {
     struct rlimit now;
@@ -29,19 +27,19 @@ static void limit(__rlimit_resource_t resource, rlim_t most, rlim_t grace)
         _exit(DECODER_NOT_SET_UP);
 }
 
-/* Our handlers would write an answer to Postfix, which the child must not do. */
+/* The parent's handlers would write a reply to Postfix. */
 static void default_signals(void)
 {
     struct sigaction standard = {.sa_handler = SIG_DFL};
     sigset_t none;
 
     for (int number = 1; number <= SIGRTMAX; number++)
-        (void)sigaction(number, &standard, NULL); /* some cannot be set, and need not be */
+        (void)sigaction(number, &standard, NULL); /* some cannot be set */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The child can write only to the shared memory. (A sanitizer has to write its reports.) */
+/* The child writes only to shared memory. (A sanitizer writes reports.) */
 static void close_files(int end)
 {
 #ifndef __SANITIZE_ADDRESS__
@@ -51,8 +49,7 @@ static void close_files(int end)
     (void)close_range((unsigned)end + 1, ~0U, 0);
 }
 
-/* Limits the processor time of this process from now on. There is no hard limit: it would end the process with SIGKILL,
- * which does not tell the reason. */
+/* The hard limit would send SIGKILL, which does not tell the reason. */
 static void limit_processor(int64_t seconds)
 {
     struct rusage used = {0};
@@ -63,7 +60,7 @@ static void limit_processor(int64_t seconds)
 
 static void enter(pid_t parent, size_t memory, int end)
 {
-    /* in this order, a parent that died before the prctl is noticed after it */
+    /* in this order, the parent's death is noticed */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || prctl(PR_SET_DUMPABLE, 0) < 0)
         _exit(DECODER_NOT_SET_UP);
     default_signals();
@@ -72,7 +69,7 @@ static void enter(pid_t parent, size_t memory, int end)
     close_files(end);
 }
 
-/* Waits for the next message; false if there is none. */
+/* Replies, and waits for the next message; false: none. */
 static bool next(int end, const struct decoder_shared *shared, struct message *message, struct decoder_request *request)
 {
     if (write(end, "", 1) != 1 || read(end, request, sizeof(*request)) != sizeof(*request))
@@ -95,7 +92,7 @@ static _Noreturn void serve(decoder_work work, const struct decoder *decoder, co
     _exit(0);
 }
 
-/* Signals are blocked meanwhile: our handlers must not run in the child. */
+/* Blocks signals until default_signals(). */
 static bool fork_child(struct decoder *decoder, decoder_work work, const struct message *message,
                        struct decoder_request request, size_t memory)
 {
@@ -115,7 +112,7 @@ static bool fork_child(struct decoder *decoder, decoder_work work, const struct 
     error = errno;
     sigprocmask(SIG_SETMASK, &before, NULL);
     decoder->socket = pair[0];
-    if (close(pair[1]) != 0) /* while we have it, we would not see that the child has ended */
+    if (close(pair[1]) != 0) /* else the child's end would not be seen */
         return false;
     errno = error;
     return decoder->child > 0;
@@ -164,7 +161,7 @@ bool decoder_ask(struct decoder *decoder, const struct message *message, struct 
     struct decoder_shared *shared = decoder->shared;
 
     memcpy(shared->message, message->data, message->size);
-    /* nothing remains of the previous message */
+    /* erase the previous message */
     if (decoder->size > message->size)
         memset(shared->message + message->size, 0, decoder->size - message->size);
     decoder->size = message->size;

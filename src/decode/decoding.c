@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * When a child is started, kept or ended, and what its end means for the message. */
+/* SPDX-License-Identifier: ISC */
 #include "decode/decoding.h"
 
 #include <errno.h>
@@ -17,38 +15,36 @@
 #define PROCESSOR_S 10
 #define BYTES_PER_S ((size_t)16 << 20)
 #ifdef __SANITIZE_ADDRESS__
-#define MEMORY ((size_t)8 << 30) /* large, since a sanitizer keeps freed memory for long */
+#define MEMORY ((size_t)8 << 30) /* a sanitizer keeps freed memory */
 #else
 #define MEMORY ((size_t)256 << 20)
 #endif
 
 #define KEPT_MESSAGES 100
-#define KEPT_RESULT ((size_t)1 << 20) /* a child that has written more holds memory that others could use */
+#define KEPT_RESULT ((size_t)1 << 20) /* a child with a larger one holds too much memory */
 
 struct decoding {
-    struct decoder *decoder; /* NULL: no longer needed, or never */
-    int64_t until_ms;        /* by base_now_ms() */
-    struct decoded *result;  /* NULL: not available yet */
-    struct fault fault;      /* "": the result is complete */
-    bool cut_off;            /* through no fault of the message, before its author was known */
-    int unconfined;          /* for decoding_unconfined */
+    struct decoder *decoder; /* NULL: not needed */
+    int64_t until_ms;
+    struct decoded *result; /* NULL: not available */
+    struct fault fault;     /* "": complete */
+    bool cut_off;
+    int unconfined;
     const struct message *message;
     struct decoder_request request;
 };
 
-/* The child that waits for the next message, where there are many. */
+/* waits for the next message */
 static struct decoder *kept;
 
-/* Opening all converters takes as long as decoding several small messages. Children therefore do so only after there
- * has been a message that needed one which its child did not expect. */
+/* Set once a child lacked a converter: then children open all. */
 static bool every_charset;
 
-/* Where there are many messages, further children have the module from us: loading it takes a child as long as decoding
- * dozens of small messages. The first one loads it itself, while we go on. */
+/* Loads the module for all children but the first: loading takes as long as decoding dozens of small messages. */
 static void share_module(void)
 {
     static bool many;
-    struct fault ignored; /* the child tries again, and says so */
+    struct fault ignored; /* the child reports it */
 
     if (many)
         (void)!decode_module_load(&ignored);
@@ -64,7 +60,7 @@ static void write_step(void *context, const struct decoded *decoded, enum decode
         _exit(1);
 }
 
-/* Once in each child. (A sanitizer has to read files for its reports.) */
+/* Runs once per child. (A sanitizer reads files for reports.) */
 static void confine(const struct decode_module *module, const struct message *message, struct decode_wire *wire)
 {
 #ifndef __SANITIZE_ADDRESS__
@@ -93,7 +89,7 @@ static void decode_in_child(struct decode_writer *writer, const struct message *
     decoded_free(&decoded);
 }
 
-/* Gives this message to the kept child; NULL if there is none that can take it. */
+/* Returns NULL if no reused child can take the message. */
 static struct decoder *ask_kept(const struct message *message, struct decoder_request request)
 {
     struct decoder *decoder = kept;
@@ -111,7 +107,7 @@ static struct decoder *new_child(const struct message *message, struct decoder_r
     return decoder_new(decode_in_child, message, request, MEMORY, message->size <= DECODER_KEPT_SIZE, fault);
 }
 
-/* What needs no child; NULL: it does. */
+/* Returns NULL if the message needs a child. */
 static struct decoding *decode_here(const struct message *message, enum record_level level)
 {
     struct decoded *plain = decode_plain(message, level);
@@ -146,16 +142,15 @@ struct decoding *decoding_start(const struct message *message, enum record_level
     return decoding;
 }
 
-/* The child cannot report why it could not load the decoder, so this process tries it, too. */
+/* The child cannot report why it could not load the module, so this process tries. */
 static void explain_missing_module(struct fault *fault)
 {
     if (decode_module_load(fault) != NULL)
         fault_set(fault, "the decoder's process could not load the decoder, but this process can");
 }
 
-/* Says why the result is incomplete. Returns whether the reason certainly is not the message: the child was killed by
- * somebody else (for lack of memory, say), could not set itself up, or could not be waited for. Anything else must not
- * be deferred: Postfix would retry it for days, and bounce it in the end. */
+/* Returns true if the cause is certainly not the message (decoding_cut_off). Other causes must not be deferred: Postfix
+ * would retry for days, then bounce. */
 static bool explain_failure(enum decoder_state state, int status, struct fault *fault)
 {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
@@ -181,7 +176,6 @@ static bool explain_failure(enum decoder_state state, int status, struct fault *
             (code == DECODER_NOT_SET_UP || code == DECODE_MODULE_MISSING || code == DECODE_CHARSET_MISSING));
 }
 
-/* Keeps a child that worked well for the next message; ends any other. */
 static void put_away(struct decoding *decoding)
 {
     struct decoder *decoder = decoding->decoder;
@@ -205,7 +199,7 @@ static enum decoder_state wait_for_child(struct decoding *decoding, int *status)
     return state;
 }
 
-/* Whether another child begins with the message, with all converters. If not, what the first one has decoded stays. */
+/* Starts a child with all converters. On false the first one's result stays. */
 static bool begin_with_all(struct decoding *decoding)
 {
     struct fault fault;

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: ISC
  *
- * Decodes in a separate process, so that a message that cannot be decoded can still be delivered: if its decoder
- * aborts, crashes, hangs or takes too much memory, what was decoded before is recorded. The process is a forked child
- * with limits (processor, memory, no files, no core dump, no descriptor but the one to us; decode_confine.c) and
- * default signal dispositions; it dies with its parent. None of its output is trusted (decode_wire.h).
+ * Decodes in a child, so that the message is delivered even if decoding aborts, crashes, hangs or takes too much
+ * memory. What was decoded before is recorded. The child has limits (decoder.c) and a sandbox (decode_confine.c), and
+ * dies with its parent. Its output is not trusted (decode_wire.h). Plain messages need no child (decode_plain.h).
  *
- * Where there are many messages (LMTP, replay), a child is reused as long as it works well and the messages are small:
- * forking for each would take half of the time of a delivery. After anything unusual it is replaced.
- *
- * A plain message needs no child (decode_plain.h).
- *
- * If no child can be started, the message is not to blame. That passes, so the mail is deferred rather than recorded
- * for ever without what could have been decoded. */
+ * LMTP and replay reuse a child while it works well and messages are small: a fork takes half of a delivery's time. If
+ * no child can be started, mail is deferred: the failure is temporary. */
 #ifndef ONCEDROP_DECODING_H
 #define ONCEDROP_DECODING_H
 
@@ -19,29 +13,28 @@
 
 struct decoding;
 
-/* Begins to decode as decode_message would, while the caller goes on with other work. The message must stay valid until
- * decoding_free. NULL with the fault set: there is no process or no memory for it. */
+/* Starts to decode, and returns at once. The message must outlive the decoding. Returns NULL and sets the error if no
+ * child can be started. */
 struct decoding *decoding_start(const struct message *message, enum record_level level, struct fault *fault) OD_MUST;
 
-/* Returns what was decoded; the first call waits for it. Limits: 10 s of processor time plus 1 s for each 16 MiB of the
- * message; twice that in elapsed time; and half of the time left until the deadline. Owned by the decoding. */
+/* Waits for the result, owned by the decoding. Limits: 10 s of CPU time plus 1 s per 16 MiB; twice that in elapsed
+ * time; half of the time until the deadline. */
 const struct decoded *decoding_result(struct decoding *decoding);
 
-/* Why the result is incomplete, as text for the log; NULL if it is complete, and before decoding_result. */
+/* After decoding_result: returns why it is incomplete, for the log, or NULL. */
 const char *decoding_fault(const struct decoding *decoding) OD_MUST;
 
-/* After decoding_result: whether the child was killed by somebody else, could not set itself up, or could not be waited
- * for, before it had decoded the From field. The message is not to blame, and must not be recorded yet: without its
- * sender it would never get a Sent copy. */
+/* After decoding_result: returns true if the child failed before it had decoded From, and not because of the message:
+ * killed from outside, setup or wait failed. Then do not record the message: without its sender it would never get a
+ * Sent copy. */
 bool decoding_cut_off(const struct decoding *decoding) OD_MUST;
 
-/* After decoding_result: 0, or the errno why the child could not be confined (decode_confine.c); for the log. */
+/* After decoding_result: returns 0, or the errno why there was no sandbox. */
 int decoding_unconfined(const struct decoding *decoding) OD_MUST;
 
-/* Ends the child if necessary, and frees the result. */
 void decoding_free(struct decoding **decoding);
 
-/* Ends the waiting child, if there is one; it would otherwise end with this process. */
+/* Ends the waiting child, which would otherwise end with this process. */
 void decoding_end(void);
 
 #endif

@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Writes an explanation: header, text, attachment. Base64 because that is what every IMAP server takes, whatever is
- * wrong with the message (RFC 2045, 6.8). */
+/* SPDX-License-Identifier: ISC */
 #include "decode/explanation.h"
 
 #include <glib.h>
@@ -11,7 +8,7 @@
 #include "message/message_builder.h"
 
 #define TEXT_MOST 500 /* characters of a stranger's text */
-#define WORD_MOST 45  /* bytes in an encoded word: 75 characters with its frame (RFC 2047, 2) */
+#define WORD_MOST 45  /* bytes in an encoded word of 75 characters (RFC 2047, 2) */
 #define CHUNK_SIZE ((size_t)48 * 1024)
 
 char *explanation_id(const char *namespace, const struct message *message)
@@ -25,7 +22,7 @@ char *explanation_id(const char *namespace, const struct message *message)
     return base_printf("quarantine.%s@oncedrop.invalid", hash);
 }
 
-/* A new string: valid UTF-8 of limited length, on one line. */
+/* Returns a new string: UTF-8, cut at TEXT_MOST. */
 static char *one_line(const char *text)
 {
     GString *line = g_string_new(NULL);
@@ -39,7 +36,6 @@ static char *one_line(const char *text)
     return g_string_free(line, FALSE);
 }
 
-/* Adds text to a header field as encoded words (RFC 2047), each with whole characters. */
 static void add_encoded(GString *out, const char *text)
 {
     while (*text != '\0') {
@@ -56,7 +52,7 @@ static void add_encoded(GString *out, const char *text)
     }
 }
 
-/* Whether it can be written into a header as it is; others are left out rather than quoted. */
+/* True: needs no quoting; others are omitted. */
 static bool is_plain_address(const char *address)
 {
     const char *at = strchr(address, '@');
@@ -66,7 +62,7 @@ static bool is_plain_address(const char *address)
     return at != NULL && at != address && at[1] != '\0' && strchr(at + 1, '@') == NULL && strlen(address) <= 320;
 }
 
-/* The domain in ASCII (RFC 5891); "localhost" for what is no name of a host. */
+/* RFC 5891; "localhost" for an invalid domain. */
 static char *ascii_domain(const char *domain)
 {
     char *ascii = domain != NULL && domain[0] != '\0' ? g_hostname_to_ascii(domain) : NULL;
@@ -78,7 +74,7 @@ static char *ascii_domain(const char *domain)
     return copy;
 }
 
-/* "Tue, 14 Nov 2023 22:13:20 +0000": of the locale, the program sets only the character set. */
+/* Names are English: only LC_CTYPE is set. */
 static void add_date(GString *out, int64_t seconds)
 {
     char text[64];
@@ -108,7 +104,6 @@ static void add_header(GString *out, const struct explanation *it)
                            it->id, EXPLANATION_BOUNDARY);
 }
 
-/* A line about the message, if there is something to say. */
 static void add_about(GString *out, const char *what, const char *text)
 {
     if (text == NULL || text[0] == '\0')
@@ -158,7 +153,7 @@ static char *plain_text(const struct explanation *it)
     return g_string_free(text, FALSE);
 }
 
-/* As it is if that is ASCII, since then people can read it in the mailbox's file, else as base64. */
+/* ASCII stays as it is, readable in the mailbox's file; else base64, which every server accepts. */
 static void add_text(GString *out, const struct explanation *it)
 {
     char *text OD_CLEANUP(base_free) = plain_text(it);
@@ -190,7 +185,6 @@ static bool feed_text(struct message_builder *builder, const struct explanation 
     return fed;
 }
 
-/* In chunks: the message may be large. */
 static bool feed_attachment(struct message_builder *builder, const struct explanation *it, struct fault *fault)
 {
     size_t count, size;

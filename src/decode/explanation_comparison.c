@@ -1,13 +1,11 @@
-/* SPDX-License-Identifier: ISC
- *
- * Finds the attachment in what the server returns, decodes it and compares it, all as it arrives. */
+/* SPDX-License-Identifier: ISC */
 #include <glib.h>
 #include <string.h>
 
 #include "decode/explanation.h"
 #include "message/message_comparison.h"
 
-#define LINE_MOST 256 /* of longer lines only this much is looked at; those of the attachment are shorter */
+#define LINE_MOST 256 /* longer lines are not the attachment's */
 
 enum step { STEP_BEFORE, STEP_TEXT, STEP_HEADER, STEP_DATA, STEP_AFTER, STEP_OTHER };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A logged-in IMAP session of one account (RFC 3501): appends and searches, and is explicit about what is unknown. */
+ * A logged-in IMAP session of one account (RFC 3501). A function that fails sets the error, if it takes one. */
 #ifndef ONCEDROP_MAILBOX_H
 #define ONCEDROP_MAILBOX_H
 
@@ -13,18 +13,16 @@
 
 struct mailbox;
 
-/* Loads what sessions with the servers of this configuration need besides the program: TLS, unless imap.tls is none
- * (module_load). False with the fault set. Else the first session does so, and fails. */
+/* Loads the TLS module if a server needs it. Else the first session does. */
 bool mailbox_load(const struct config *config, struct fault *fault) OD_MUST;
 
-/* Codes of the fault of mailbox_open:
- * REFUSED      the server refused the login of this account, by a NO that says nothing of trouble
- * CROWDED      it may have refused it, or there may be too many sessions: it closed the connection, said BYE, or answered
- *              [UNAVAILABLE]
- * LIMIT        there are too many sessions: it answered [LIMIT] or [INUSE]
- * LATE         the time was over
- * UNREACHABLE  the connection failed before the login, so no account of this server can be opened
- * NO_FILES     this process cannot open what a session needs (mailbox_descriptors) */
+/* Codes of mailbox_open's error:
+ * REFUSED      NO to this account's login, with no sign of a temporary failure
+ * CROWDED      too many sessions, or refused: connection closed, BYE, or [UNAVAILABLE]
+ * LIMIT        too many sessions: [LIMIT] or [INUSE]
+ * LATE         timeout
+ * UNREACHABLE  connection failed before the login: concerns all accounts of the server
+ * NO_FILES     too few descriptors in this process (mailbox_descriptors) */
 #define MAILBOX_REFUSED "refused"
 #define MAILBOX_CROWDED "CROWD"
 #define MAILBOX_LIMIT "LIMIT"
@@ -32,209 +30,186 @@ bool mailbox_load(const struct config *config, struct fault *fault) OD_MUST;
 #define MAILBOX_LATE "late"
 #define MAILBOX_UNREACHABLE "unreachable"
 
-/* The descriptors that a session with this server has open. */
+/* Returns what one session needs. */
 struct descriptors mailbox_descriptors(const struct config *config) OD_MUST;
 
-/* Connects, secures the connection and logs in. The certificate's chain, validity and host name are verified before any
- * credential is sent; tls=none works only with loopback addresses and unix sockets.
+/* Connects, starts TLS and logs in. Verifies the certificate's chain, validity and host name before it sends
+ * credentials. tls=none works only with loopback addresses and unix sockets.
  *
- * account   the owner of the mailboxes; with a master user, the one that SASL is told to act for. Control characters are
- *           refused.
- * limit_ms  for everything together; 0: no limit. One that is not less than imap.timeout does not count: then each step
- *           may take imap.timeout.
+ * account   owner of the mailboxes; with a master user, SASL's authorization identity; no control characters
+ * limit_ms  for everything; 0 or at least imap.timeout: imap.timeout per step
  *
- * Returns a session, or NULL with the fault set: which step failed, and what to do. */
+ * On failure returns NULL; the error has the step and a hint. */
 struct mailbox *mailbox_open(const struct config *config, const char *account, int64_t limit_ms,
                              struct fault *fault) OD_MUST;
 
-/* Sets the account that the debug log names for this session, if one login opens several accounts. */
+/* Sets the account in the debug log, if one login opens several. */
 void mailbox_set_account(struct mailbox *mailbox, const char *account);
 
-/* Ends the session: sends LOGOUT without waiting for an answer, then closes the connection. In the middle of an APPEND
- * nothing is sent, as the server would take it for the literal. imap.command gets up to a second to end and is then
- * killed. Cannot fail. */
+/* Sends LOGOUT and closes the connection, without waiting; during an APPEND only closes it. Gives imap.command a second
+ * to end. */
 void mailbox_close(struct mailbox **mailbox);
 
-/* The same, but waits up to `ms` milliseconds for the server to close its end, so that the session no longer counts
- * against the server's limits. */
+/* Like mailbox_close(), but waits up to `ms` for the server to close, so that the session no longer counts against its
+ * limits. */
 void mailbox_close_wait(struct mailbox **mailbox, int64_t ms);
 
-/* Whether there is a connection, and the server has not closed it, as far as the kernel knows: nothing is sent. */
+/* Returns true if the server has not closed the connection, as far as the kernel knows. */
 bool mailbox_connected(const struct mailbox *mailbox) OD_MUST;
 
-/* Whether we log in with one credential and name the account beside it: then the server decides whose mailbox it opens. */
+/* Returns true if the login names an account, but uses another credential: the server decides whose mailbox it
+ * opens. */
 bool mailbox_delegates(const struct config *config) OD_MUST;
 
-/* A new string: names the server, and the user of that credential or "each account". The ledger keeps under it what
- * mailbox_identity found out, and which logins were refused. All hosts share the ledger, so for a server on this host the name
- * includes the host's. */
+/* Returns a new string: the server, and the credential's user or "each account". The ledger's key for results of
+ * mailbox_identity and refused logins. Includes this host's name if the server is local: hosts share the ledger. */
 char *mailbox_server(const struct config *config) OD_MUST;
 
 enum identity_result {
-    IDENTITY_UNKNOWN, /* not determined: trouble, or the account is not available (fault set, its code as by mailbox_open) */
-    IDENTITY_COUNTS,  /* the server opens the account named in the login, or refuses */
-    IDENTITY_IGNORED, /* it opens the same mailbox whatever account is named (fault set) */
+    IDENTITY_UNKNOWN, /* temporary failure, or account not available (error set, code of mailbox_open) */
+    IDENTITY_COUNTS,  /* the named account is opened, or refused */
+    IDENTITY_IGNORED, /* every name opens the same mailbox (error set) */
 };
 
-/* Where mailbox_delegates, finds out whether the server honours the account named in a login. Some servers (Courier,
- * GNU Mailutils) ignore SASL PLAIN's authorisation identity (RFC 4616): everybody's mail would go to the master user.
+/* Verifies that a login opens the account that it names (mailbox_delegates). Courier and GNU Mailutils ignore SASL
+ * PLAIN's authorization identity (RFC 4616): all mail would go to the master user.
  *
- * account  one that exists on the server
- *
- * Logs in to the account, then to one that nobody has, "oncedrop-probe", then to the account again. The server honours
- * names if it refuses nobody's account, shows no INBOX there, or one with another UIDVALIDITY or MAILBOXID. Two INBOXes
- * that were made in the same second look alike: then a second account that nobody has is looked at, a second later, and
- * UIDNEXT counts as well. Time: three logins, rarely four and a second, imap.timeout per step. */
+ * Logs in to `account`, which exists, to "oncedrop-probe", which does not, and to the account again. The identity is
+ * verified if the probe is refused, has no INBOX, or another UIDVALIDITY or MAILBOXID. INBOXes created in the same
+ * second look alike: then tries a second probe a second later, and compares UIDNEXT, too. Each step has
+ * imap.timeout. */
 enum identity_result mailbox_identity(const struct config *config, const char *account, struct fault *fault) OD_MUST;
 
-/* What is known after an APPEND. What a refusal means is decided in mailbox_refusal.c. */
+/* mailbox_refusal.c classifies refusals. */
 enum append_result {
     /* the message may be stored */
-    APPEND_UNKNOWN,           /* no tagged answer to the literal, or OK before it was complete */
-    APPEND_TROUBLE,           /* after the literal: BAD, or a NO that is not one of those below */
-    APPEND_REFUSED,           /* after the literal: a NO that certainly refers to this content */
+    APPEND_UNKNOWN,           /* no tagged response, or OK before the literal's end */
+    APPEND_TROUBLE,           /* after the literal: BAD, or another NO */
+    APPEND_REFUSED,           /* after the literal: NO, certainly to this content */
     APPEND_LIMIT,             /* NO [LIMIT] (RFC 5530) */
-    APPEND_PERHAPS_OVERQUOTA, /* after the literal: a NO about a quota, but not certainly of this mailbox */
+    APPEND_PERHAPS_OVERQUOTA, /* after the literal: NO about a quota, perhaps not the mailbox's */
     APPEND_STORED,            /* tagged OK */
-    /* this attempt certainly stored nothing */
-    APPEND_LOST,        /* the connection ended, or was silent, before the '+' */
-    APPEND_NOT_SENT,    /* before the literal: name refused, no longer wanted, answered too early */
-    APPEND_UNAVAILABLE, /* before the literal: BAD, or a NO that is not one of the others */
-    APPEND_NO_MAILBOX,  /* NO [TRYCREATE], and the mailbox was not created, or that did not help */
-    APPEND_NEVER,       /* there is no such mailbox, and none can be made: its name, our rights, or imap.create */
+    /* certainly nothing was stored */
+    APPEND_LOST,        /* before '+': connection lost, or timeout */
+    APPEND_NOT_SENT,    /* before the literal: name refused, not wanted, early OK */
+    APPEND_UNAVAILABLE, /* before the literal: BAD, or another NO */
+    APPEND_NO_MAILBOX,  /* NO [TRYCREATE], and CREATE failed or did not help */
+    APPEND_NEVER,       /* no such mailbox, and CREATE is impossible: name, rights, or imap.create */
     APPEND_OVERQUOTA,   /* NO [OVERQUOTA] (RFC 9208, RFC 5530) */
     APPEND_TOOBIG,      /* NO [TOOBIG] (RFC 4469) */
     APPEND_NOPERM,      /* NO [NOPERM] (RFC 5530) */
 };
 
 struct append {
-    const char *mailbox; /* UTF-8 name, or \Sent: the mailbox with that SPECIAL-USE, else "Sent" */
-    bool seen;           /* set the flag \Seen */
-    const char *home;    /* config_is_shared: the inbox of the mailbox's owner; NULL: unknown, so nothing is created */
+    const char *mailbox;        /* UTF-8 name, or \Sent: the mailbox with that SPECIAL-USE, else "Sent" */
+    bool seen;                  /* set \Seen */
+    const char *home;           /* config_is_shared: the owner's inbox; NULL: unknown, create nothing */
     int64_t internal_date;      /* seconds since 1970 UTC */
-    const struct iovec *pieces; /* the message; CRLF line ends, no NUL */
+    const struct iovec *pieces; /* CRLF line ends, no NUL */
     size_t piece_count;
-    bool (*wanted)(void *context); /* called right before the first byte of the literal; false: APPEND_NOT_SENT */
+    bool (*wanted)(void *context); /* called right before the literal; false: APPEND_NOT_SENT */
     void *context;
 };
 
-/* An APPEND in three steps, so that several sessions can append at the same time. A session has one at a time; until its
- * result is known, nothing else may be done with the session, except to close it.
+/* An APPEND in three steps, so that several sessions can append at once. A session has one at a time, and until its
+ * result is known, can only be closed.
  *
- * begin   sends the command with the size of the message, and does not wait (but for the name of \Sent, which may have to
- *         be looked up first). The server stores nothing yet: it gets no byte of the message before it has answered '+'
- *         (a synchronising literal, RFC 3501, 4.3 and 7.5; never LITERAL+, RFC 7888). So `begin` may be called before it is
- *         decided whether the message is to be stored. To cancel, close the connection: anything sent would be taken for
- *         the message.
- * feed    waits for the '+', and sends the message. The server may be silent until until_ms (by base_now_ms()).
- * append  waits for the answer. The server may be silent for imap.timeout from the end of `feed` on. Takes first whatever
- *         step was left out.
+ * begin   sends the command, and does not wait, except to find \Sent. The server stores nothing before '+' and the
+ *         literal (RFC 3501, 4.3 and 7.5; never LITERAL+). So `begin` may precede the decision to store. To cancel,
+ *         close the connection: the server would take anything for the message.
+ * feed    waits for '+', until until_ms (base_now_ms()), and sends the message.
+ * append  does missing steps, and waits for the response: imap.timeout after `feed`.
  *
- * If the server answers TRYCREATE, or refuses a mailbox that it does not list, and the settings allow it, `feed` and
- * `append` create the mailbox, subscribe to it, and begin the APPEND again; once, and never for an INBOX. Where
- * config_is_shared: never for the owner's inbox either, but that is tried a second time, since Dovecot makes it when it is
- * first asked for; and nothing is subscribed to, since that would be for the login.
+ * If the mailbox is missing (TRYCREATE, or refused and not listed), `feed` and `append` create it, subscribe, and begin
+ * again; once, if the settings allow it, and never for an INBOX. With config_is_shared they do not subscribe, which
+ * would be for the login, and only retry the owner's inbox, which Dovecot creates on first use.
  *
- * append  is copied; what its pointers refer to must outlive the APPEND.
+ * *append is copied; what it points to must outlive the APPEND. If the process dies after the literal's first byte,
+ * unsent bytes are discarded (SO_LINGER 0).
  *
- * If the process dies after the first byte of the message and before the answer, unsent bytes are discarded (SO_LINGER
- * of 0).
- *
- * On APPEND_STORED *ret_uidvalidity and *ret_uid are set, to 0 if the server does not report them (RFC 4315). On anything
- * else the fault is set. After APPEND_UNKNOWN and APPEND_LOST the connection is closed. */
+ * APPEND_STORED sets *ret_uidvalidity and *ret_uid, to 0 if not reported (RFC 4315). APPEND_UNKNOWN and APPEND_LOST
+ * close the connection. */
 void mailbox_append_begin(struct mailbox *mailbox, const struct append *append);
 void mailbox_append_feed(struct mailbox *mailbox, int64_t until_ms);
 enum append_result mailbox_append(struct mailbox *mailbox, uint32_t *ret_uidvalidity, uint32_t *ret_uid,
                                   struct fault *fault) OD_MUST;
 
 enum search_result {
-    SEARCH_TROUBLE, /* not known: connection lost, NO or BAD to the search, ... */
-    SEARCH_ABSENT,  /* searched, and it is not there (or the mailbox does not exist) */
+    SEARCH_TROUBLE, /* unknown: connection lost, NO, BAD, ... */
+    SEARCH_ABSENT,  /* or no such mailbox */
     SEARCH_FOUND,
 };
 
-/* What a reader says of a candidate: another message, perhaps the one searched for, or certainly. The first CANDIDATE_SAME
- * ends the search; if there is none, the newest CANDIDATE_SIMILAR is the result. */
+/* A reader's result. The first CANDIDATE_SAME ends the search; without one, the newest CANDIDATE_SIMILAR is found. */
 enum candidate { CANDIDATE_OTHER, CANDIDATE_SIMILAR, CANDIDATE_SAME };
 
-/* Takes a candidate in pieces as they arrive; `end` returns the result, and the next candidate begins. */
+/* Reads candidates in pieces; `end` ends one. */
 struct search_reader {
     void (*feed)(void *context, const void *bytes, size_t size);
     enum candidate (*end)(void *context);
     void *context;
 };
 
-/* What to search for, and which messages are candidates: first those that the server finds by the Message-ID, then the
- * newest, then all of the right date and size. A server need not find every message by its id, since indexes divide an id
- * into words; so only the last step shows that a message is absent. */
+/* Candidates are first those that the server finds by Message-ID, then the newest, then all of the right date and size.
+ * Only the last step shows absence: indexes divide ids into words, and may miss them. */
 struct search {
     const char *mailbox;        /* as in struct append */
-    const char *message_id;     /* without <>; NULL if unknown or not searchable (mailbox_searchable) */
-    int64_t internal_date;      /* of candidates, give or take a day */
-    int64_t smallest, largest;  /* RFC822.SIZE of candidates, inclusive; 0: no limit */
-    uint32_t newest;            /* so many of the newest messages are candidates (by_id only); 0: none */
+    const char *message_id;     /* without <>; NULL: unknown or not searchable */
+    int64_t internal_date;      /* of candidates, within a day */
+    int64_t smallest, largest;  /* RFC822.SIZE, inclusive; 0: no limit */
+    uint32_t newest;            /* number of newest candidates (with by_id); 0: none */
     bool newest_only;           /* no search by date and size */
-    bool by_id;                 /* candidates are compared by `ids` only */
-    struct search_reader whole; /* reads the whole candidate */
-    struct search_reader ids;   /* reads its Message-ID fields before that, unless feed is NULL. CANDIDATE_OTHER: it has
-                                 * another id; CANDIDATE_SIMILAR: it has none */
+    bool by_id;                 /* compare only `ids` */
+    struct search_reader whole; /* reads complete candidates */
+    struct search_reader ids; /* first reads Message-ID fields, unless feed is NULL. OTHER: another id; SIMILAR: none */
 };
 
-/* Searches for a message, with EXAMINE, so that nothing changes, and the view is new whatever the session has seen before
- * (RFC 3501, 6.3.1). Afterwards no mailbox is selected: UNSELECT (RFC 3691), else CLOSE, which removes nothing after
- * EXAMINE. If the server refuses that, or on SEARCH_TROUBLE, the connection is closed. Memory does not grow with what the
- * server sends: more than 100,000 candidates count as trouble. Outputs are set on SEARCH_FOUND only, the fault on
- * SEARCH_TROUBLE only. */
+/* Searches with EXAMINE, which changes nothing and refreshes the view (RFC 3501, 6.3.1). Then deselects by UNSELECT
+ * (RFC 3691), or CLOSE, which removes nothing after EXAMINE. Closes the connection if that fails, and on
+ * SEARCH_TROUBLE, as with over 100,000 candidates. Sets outputs on SEARCH_FOUND only. */
 enum search_result mailbox_search(struct mailbox *mailbox, const struct search *search, uint32_t *ret_uidvalidity,
                                   uint32_t *ret_uid, struct fault *fault) OD_MUST;
 
-/* Why a message is absent that was stored under this UID. */
+/* Why a stored message is absent. */
 enum absence {
-    ABSENCE_TROUBLE, /* not known (fault set) */
-    ABSENCE_LOST,    /* the server has lost it, as when it was restored from a backup */
-    ABSENCE_DELETED, /* it may have been deleted: nothing shows that it was lost */
+    ABSENCE_TROUBLE, /* unknown */
+    ABSENCE_LOST,    /* by the server, as after a restore from a backup */
+    ABSENCE_DELETED, /* perhaps: nothing shows a loss */
 };
 
-/* After SEARCH_ABSENT: looks at the mailbox once more. Lost: there is no such mailbox, it has another UIDVALIDITY, its UIDNEXT
- * is not beyond the UID, or the UID belongs to a message with another Message-ID. In a mailbox that was set back and has got
- * new mail, a lost message may be taken for a deleted one; a deleted one counts as lost if its mailbox was made anew.
+/* After SEARCH_ABSENT, checks for a loss: the mailbox does not exist, has another UIDVALIDITY, its UIDNEXT is not above
+ * the UID, or the UID has another Message-ID. A lost message counts as deleted if a restored mailbox has got new mail;
+ * a deleted one as lost if its mailbox was created again.
  *
- * search            as it was, but by_id
- * uidvalidity, uid  as recorded when it was stored; 0: not known, so that only a missing mailbox shows anything */
+ * search            as before, but by_id
+ * uidvalidity, uid  as recorded; 0: unknown, so only a missing mailbox shows a loss */
 enum absence mailbox_absence(struct mailbox *mailbox, const struct search *search, uint32_t uidvalidity, uint32_t uid,
                              struct fault *fault) OD_MUST;
 
-/* Whether SEARCH HEADER Message-ID can find this id, and every server returns it as it is: at most 200 printable ASCII
- * characters without blanks, not folded, no "=?" (servers decode RFC 2047 there), no '"' or '\'. */
+/* Returns true if SEARCH HEADER Message-ID can find this id, and servers return it unchanged: at most 200 printable
+ * ASCII characters, not folded, without blanks, '"', '\' and "=?" (RFC 2047). */
 bool mailbox_searchable(const char *id, size_t length, bool folded) OD_MUST;
 
-/* UTF-8 to modified UTF-7 (RFC 3501, 5.1.3). Returns a new string (free(3)), or NULL with the fault set: the name is
- * empty, longer than 1000 bytes, invalid UTF-8, or has control characters (CR, LF or NUL would end the command). */
+/* Returns a new string: the name in modified UTF-7 (RFC 3501, 5.1.3). Fails if it is empty, over 1000 bytes, invalid
+ * UTF-8, or has control characters. */
 char *mailbox_name_encode(const char *name, struct fault *fault) OD_MUST;
 
 /* For `check`. */
 
-/* The capabilities of a server that matter to a delivery. */
+/* Those that matter to a delivery. */
 struct mailbox_abilities {
-    char told[512];       /* these, as the server lists them, blank-separated: UIDPLUS, LITERAL+, AUTH=..., ... */
-    bool uidplus;         /* RFC 4315: it reports the UIDs of appended messages */
+    char told[512];       /* as listed: UIDPLUS LITERAL+ AUTH=... */
+    bool uidplus;         /* RFC 4315 */
     bool special_use;     /* RFC 6154 */
     int64_t append_limit; /* RFC 7889; 0: not announced */
 };
 
-/* The capabilities announced at present; there are fewer before the login. False with the fault set if the server does
- * not answer. */
+/* There are fewer before the login. */
 bool mailbox_abilities(struct mailbox *mailbox, struct mailbox_abilities *ret, struct fault *fault) OD_MUST;
 
-/* Measures how much longer a login of this account takes after one refused login of an account that does not exist: Dovecot delays
- * all logins from an address after refused ones. Only where mailbox_delegates. Makes two or three logins. The last one is good,
- * which clears Dovecot's count.
- *
- * account   one that exists on the server
- * usual_ms  how long its login takes without a refused one before
- * *ret_ms   how much longer; set on true only
- *
- * False: not measured, since no such login was refused by a NO, or the account's login failed. */
+/* Measures how much longer than usual_ms a login of `account`, which exists, takes after a refused one: Dovecot delays
+ * all logins from the address. Only with mailbox_delegates. Makes two or three logins; the last succeeds, which resets
+ * Dovecot's count. Returns false if no probe got a NO, or the account's login failed; then *ret_ms is not set. */
 bool mailbox_penalty(const struct config *config, const char *account, int64_t usual_ms, int64_t *ret_ms) OD_MUST;
 
 struct mailbox_probe {
@@ -242,31 +217,30 @@ struct mailbox_probe {
     struct mailbox_abilities abilities; /* before the login */
 };
 
-/* Examines the server named by imap.host without logging in; sends nothing over a connection whose certificate is not
- * accepted. *ret is always set, as far as the probe got. False with the fault set if it was not completed. */
+/* Examines the server without a login. Sends nothing over a connection with a rejected certificate. Always sets *ret,
+ * as far as it got. */
 bool mailbox_probe(const struct config *config, struct mailbox_probe *ret, struct fault *fault) OD_MUST;
 
 struct mailbox_folder {
     bool exists;
-    bool is_sent;   /* it has the attribute \Sent */
-    char name[256]; /* as written by the server (modified UTF-7) */
+    bool is_sent;   /* marked \Sent */
+    char name[256]; /* as the server writes it (modified UTF-7) */
 };
 
-/* Looks up its name; `name` as in struct append. False with the fault set if there is no answer. */
+/* Finds a mailbox; `name` as in struct append. */
 bool mailbox_folder(struct mailbox *mailbox, const char *name, struct mailbox_folder *ret, struct fault *fault) OD_MUST;
 
 struct mailbox_rights {
     bool exists;
-    bool known;       /* the server says so (ACL) */
-    char letters[64]; /* l lookup, r read, s seen, w flags, i insert, k create, ... (RFC 4314, 2.1) */
+    bool known;       /* by ACL */
+    char letters[64]; /* l lookup, r read, i insert, k create, ... (RFC 4314, 2.1) */
 };
 
-/* Looks up a mailbox, which stores nothing there. False with the fault set if there is no answer, or the answer is that it
- * cannot be opened, or that no such mailbox can be. */
+/* Reads the login's rights; stores nothing. Fails if the mailbox exists but does not open, or cannot exist. */
 bool mailbox_rights(struct mailbox *mailbox, const char *name, struct mailbox_rights *ret, struct fault *fault) OD_MUST;
 
-/* Creates a mailbox, as far as the settings allow it, and deletes it. The name must be one that nobody uses. False with the
- * fault set if it cannot be created. *ret_left: it could not be deleted, or was there before; set on true only. */
+/* Creates a mailbox, if the settings allow it, and deletes it. The name must be unused. *ret_left, set on true only:
+ * DELETE failed, or it existed before. */
 bool mailbox_try_create(struct mailbox *mailbox, const char *name, bool *ret_left, struct fault *fault) OD_MUST;
 
 #endif

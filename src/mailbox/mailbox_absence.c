@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Tells what was deleted from what the server lost. A UID is given once, in ascending order, as long as UIDVALIDITY stays
- * (RFC 3501, 2.3.1.1); only a mailbox that was set back breaks that. */
+ * A UID is assigned once, ascending, for each UIDVALIDITY (RFC 3501, 2.3.1.1), except after a restore. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +26,7 @@ static void note_uids(void *context, struct imap_reply *reply)
         uids->damaged |= !imap_reply_search(reply, &uids->list, &uids->count);
 }
 
-/* Whether the UID is another message's, by its Message-ID. What has the same one may be ours as the server changed it. */
+/* Compares Message-IDs. The same one may be our message, changed by the server. */
 static enum absence look_at_uid(struct imap *imap, const struct search *search, uint32_t uid, struct fault *fault)
 {
     struct uids uids OD_CLEANUP(free_uids) = {.count = 0};

@@ -1,12 +1,10 @@
-/* SPDX-License-Identifier: ISC
- *
- * APPEND (RFC 3501, 6.3.11) in steps. Its result says what is stored, what may be, and what certainly is not. */
+/* SPDX-License-Identifier: ISC */
 #include <string.h>
 
 #include "mailbox/mailbox_folder.h"
 #include "mailbox/mailbox_refusal.h"
 
-/* The functions that end an APPEND always return false. */
+/* Functions that end an APPEND return false. */
 static bool end(struct mailbox *mailbox, enum append_result result)
 {
     mailbox->appending.step = APPEND_OVER;
@@ -14,7 +12,7 @@ static bool end(struct mailbox *mailbox, enum append_result result)
     return false;
 }
 
-/* Nothing of the literal was sent, and the fault is set: because of the connection, or something else. */
+/* Nothing of the literal was sent. */
 static bool end_unsent(struct mailbox *mailbox)
 {
     return end(mailbox, mailbox->imap->stream == NULL ? APPEND_LOST : APPEND_NOT_SENT);
@@ -58,7 +56,7 @@ void mailbox_append_begin(struct mailbox *mailbox, const struct append *append)
         send_append(mailbox);
 }
 
-/* Waits until the server is ready for the literal. True: it answered '+'. */
+/* True: '+' came. */
 static bool ready_for_literal(struct mailbox *mailbox)
 {
     struct appending *it = &mailbox->appending;
@@ -76,7 +74,7 @@ static bool ready_for_literal(struct mailbox *mailbox)
     return end(mailbox, APPEND_NOT_SENT);
 }
 
-/* Whether the refusal was for lack of a mailbox: the server says so, or it lists none of that name. */
+/* Asks LIST if the response does not say it. */
 static bool is_missing(struct mailbox *mailbox)
 {
     struct appending *it = &mailbox->appending;
@@ -87,8 +85,8 @@ static bool is_missing(struct mailbox *mailbox)
     return mailbox_folder_exists(mailbox->imap, it->name, &exists, &minor) && !exists;
 }
 
-/* After a refusal: begins again, once, if a missing mailbox could be created. One that we created was not there when the
- * message was sent, so nothing of it is stored; in one that was created meanwhile it may be, unless TRYCREATE was said. */
+/* Begins again once, if a missing mailbox could be created. If another delivery created it, the message may be stored
+ * there, except after TRYCREATE. */
 static bool append_again(struct mailbox *mailbox)
 {
     struct appending *it = &mailbox->appending;
@@ -109,18 +107,18 @@ static bool append_again(struct mailbox *mailbox)
     return it->step == APPEND_BEGUN;
 }
 
-/* From the first byte of the literal on, only the server's tagged answer says whether the message is stored. */
+/* From the literal's first byte on, only the tagged response says what is stored. */
 static void send_literal(struct mailbox *mailbox)
 {
     struct appending *it = &mailbox->appending;
     imap_stream_discard_unsent(mailbox->imap, true);
     if (it->append.wanted != NULL && !it->append.wanted(it->append.context)) {
         fault_set(&it->why, "the message was no longer wanted when the IMAP server was ready for it");
-        imap_stream_drop(mailbox->imap); /* the server waits for the literal: there is no other way to cancel */
+        imap_stream_drop(mailbox->imap); /* the server waits for the literal: nothing else cancels */
         end(mailbox, APPEND_NOT_SENT);
         return;
     }
-    if (!imap_stream_connected(mailbox->imap)) { /* as when the '+' came long ago */
+    if (!imap_stream_connected(mailbox->imap)) { /* if '+' came long ago */
         fault_set(&it->why, "%s: the server closed the connection before the message was sent", mailbox->imap->where);
         imap_stream_drop(mailbox->imap);
         end_unsent(mailbox);
@@ -145,7 +143,7 @@ void mailbox_append_feed(struct mailbox *mailbox, int64_t until_ms)
         send_literal(mailbox);
 }
 
-/* Waits for the tagged answer. True: stored. */
+/* Waits for the tagged response; true: stored. */
 static bool is_stored(struct mailbox *mailbox, uint32_t *ret_uidvalidity, uint32_t *ret_uid)
 {
     struct appending *it = &mailbox->appending;

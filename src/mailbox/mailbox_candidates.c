@@ -1,35 +1,31 @@
-/* SPDX-License-Identifier: ISC
- *
- * What a search has found: most messages are others by their ids, which are little to read; the rest are fetched whole,
- * and compared. */
+/* SPDX-License-Identifier: ISC */
 #include "mailbox/mailbox_candidates.h"
 
 #include <glib.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FETCH_MOST 100 /* messages in one command: for its line (RFC 2683, 3.2.1.5) */
+#define FETCH_MOST 100 /* limits the command line (RFC 2683, 3.2.1.5) */
 
-/* Messages of the open mailbox, and what is told of them. */
 struct fetch {
-    uint32_t first; /* the sequence number of the first; 0: they are known by UID */
+    uint32_t first; /* sequence number; 0: known by UID */
     size_t count;
     uint32_t uids[FETCH_MOST];
-    bool told[FETCH_MOST];                 /* there was an answer with at least a byte, ... */
-    enum candidate candidates[FETCH_MOST]; /* ... whose result is this */
+    bool told[FETCH_MOST];                 /* at least a byte came, ... */
+    enum candidate candidates[FETCH_MOST]; /* ... with this result */
 };
 
 struct answered {
     struct fetch *fetch;
     const struct search_reader *reader;
-    bool fed; /* with the body of the current response, ... */
-    bool any; /* ... and there was a byte of it */
+    bool fed; /* the response has a body, ... */
+    bool any; /* ... which is not empty */
 };
 
 static void feed_body(void *context, const void *bytes, size_t size)
 {
     struct answered *it = context;
-    if (size == 0 && it->fed) /* a second body in one response: the last one counts */
+    if (size == 0 && it->fed) /* a second body in a response: the last counts */
         (void)!it->reader->end(it->reader->context);
     it->any = size > 0;
     it->fed = true;
@@ -37,7 +33,6 @@ static void feed_body(void *context, const void *bytes, size_t size)
         it->reader->feed(it->reader->context, bytes, size);
 }
 
-/* The index of a message that was asked for; `count`: it was not. */
 static size_t index_of(const struct fetch *fetch, uint32_t number, uint32_t uid)
 {
     size_t i = 0;
@@ -48,14 +43,14 @@ static size_t index_of(const struct fetch *fetch, uint32_t number, uint32_t uid)
     return i;
 }
 
-/* A body without a byte, not even the blank line behind a header, is a message that cannot be read now, like NIL. */
+/* An empty body, without even the blank line after a header, is like NIL: the message cannot be read now. */
 static void note_fetched(void *context, struct imap_reply *reply)
 {
     struct answered *it = context;
     uint32_t number = (uint32_t)strtoul(reply->data, NULL, 10);
     struct reply_fetch told;
     bool wanted = imap_reply_fetch(reply, &told) && told.uid > 0 && told.body != NULL;
-    if (wanted && told.body_size > 0) { /* not as a literal */
+    if (wanted && told.body_size > 0) { /* not a literal */
         feed_body(it, NULL, 0);
         feed_body(it, told.body, told.body_size);
     }
@@ -70,7 +65,6 @@ static void note_fetched(void *context, struct imap_reply *reply)
     it->fed = it->any = false;
 }
 
-/* The numbers as IMAP lists them. */
 static GString *set_of(const struct fetch *fetch)
 {
     GString *set = g_string_new(NULL);
@@ -81,8 +75,7 @@ static GString *set_of(const struct fetch *fetch)
     return set;
 }
 
-/* Has the reader read BODY[part] of each of them, and sets `told`, `candidates`, and, where they are known by their
- * sequence numbers, the UIDs. False: the fault is set. */
+/* Reads BODY[part] of each. Sets `told`, `candidates` and, for sequence numbers, `uids`. */
 static bool fetch_part(struct imap *imap, struct fetch *fetch, const char *part, const struct search_reader *reader,
                        struct fault *fault)
 {
@@ -102,8 +95,7 @@ static bool fetch_part(struct imap *imap, struct fetch *fetch, const char *part,
     return answered;
 }
 
-/* The result for a message. Without an answer nothing is known; without an id it is another message where the id
- * decides. */
+/* Without a response, nothing is known; with by_id, a message without an id is another. */
 static enum candidate result_for(const struct search *search, const struct fetch *fetch, size_t i)
 {
     if (!fetch->told[i])
@@ -111,7 +103,6 @@ static enum candidate result_for(const struct search *search, const struct fetch
     return search->by_id && fetch->candidates[i] == CANDIDATE_SIMILAR ? CANDIDATE_OTHER : fetch->candidates[i];
 }
 
-/* Fetches one candidate and compares it. False with the fault set: the result is unknown. */
 static bool compare(struct imap *imap, const struct search *search, uint32_t uid, enum candidate *ret,
                     struct fault *fault)
 {
@@ -130,7 +121,6 @@ struct best {
     uint32_t uid;
 };
 
-/* Asks for their ids, perhaps, and compares them until one is the same. False with the fault set: the result is unknown. */
 static bool compare_all(struct imap *imap, const struct search *search, bool ids_first, struct fetch *ids,
                         struct best *best, struct fault *fault)
 {
@@ -169,7 +159,6 @@ enum search_result mailbox_candidates(struct imap *imap, const struct search *se
     return result_of(&best, ret_uid);
 }
 
-/* From the end of the mailbox on, some at a time. */
 enum search_result mailbox_candidates_newest(struct imap *imap, const struct search *search, uint32_t exists,
                                              uint32_t *ret_uid, struct fault *fault)
 {

@@ -1,13 +1,11 @@
-/* SPDX-License-Identifier: ISC
- *
- * Makes a mailbox, and finds out why that is impossible. */
+/* SPDX-License-Identifier: ISC */
 #include <string.h>
 
 #include "base/log.h"
 #include "mailbox/mailbox_folder.h"
 #include "mailbox/mailbox_refusal.h"
 
-/* Dovecot's ACL plugin looks at the rights of the master user, who has none: it lists the INBOX, but it cannot be opened. */
+/* Dovecot's ACL plugin checks the rights of the master user, who has none: INBOX is listed, but does not open. */
 static bool explain_no_inbox(struct imap *imap, struct fault *fault)
 {
     struct fault minor;
@@ -22,7 +20,7 @@ static bool explain_no_inbox(struct imap *imap, struct fault *fault)
         imap->where);
 }
 
-/* An account without INBOX does not exist, or is not what we think it is: nothing is created in it. */
+/* An account without INBOX does not exist, or is not what we think. */
 static bool has_inbox(struct imap *imap, const char *name, struct fault *fault)
 {
     if (strcasecmp(name, "\"INBOX\"") != 0) {
@@ -34,7 +32,7 @@ static bool has_inbox(struct imap *imap, const char *name, struct fault *fault)
     return explain_no_inbox(imap, fault);
 }
 
-/* The same where one login opens everybody's mailboxes: the owner must have an inbox, and we rights there. */
+/* If one login opens all mailboxes: the owner needs an inbox, and we rights there. */
 static bool has_home(struct imap *imap, const char *home, const char *name, struct fault *fault)
 {
     if (home == NULL)
@@ -43,7 +41,7 @@ static bool has_home(struct imap *imap, const char *home, const char *name, stru
     return imap_ask(imap, NULL, NULL, fault, "STATUS %s (UIDVALIDITY)", home);
 }
 
-/* With the special use, if it is for \Sent and the server can do that (RFC 6154, 3), so that mail programs find it. */
+/* With the use \Sent, if possible (RFC 6154, 3), so that mail programs find it. */
 static bool ask_create(struct mailbox *mailbox, const char *name, struct fault *fault)
 {
     struct imap *imap = mailbox->imap;
@@ -57,7 +55,7 @@ static bool ask_create(struct mailbox *mailbox, const char *name, struct fault *
     return imap_ask(imap, NULL, NULL, fault, "CREATE %s", name);
 }
 
-/* After a refused CREATE. Some servers have no code for a mailbox that exists. */
+/* Some servers have no code for an existing mailbox. */
 static bool exists_now(struct imap *imap, const char *name)
 {
     struct fault minor;

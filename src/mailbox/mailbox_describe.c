@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What `check` reports about a server: the certificate it presents, even if not accepted, and its capabilities; about a
- * mailbox, whether it is there, and what the login may do in it (RFC 4314). A delivery needs none of this. Nothing is
- * begun that would have to be cancelled: a proxy that keeps sessions gives them to others. */
+ * For `check`. Starts nothing that would have to be cancelled: a proxy may reuse sessions for others. */
 #include <glib.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +8,6 @@
 #include "mailbox/mailbox_folder.h"
 #include "mailbox/mailbox_refusal.h"
 
-/* The capabilities that matter to a delivery. */
 #define MATTERS "^(UIDPLUS|LITERAL[+-]|SPECIAL-USE|SASL-IR|STARTTLS|LOGINDISABLED|APPENDLIMIT(=.*)?|AUTH=.*)$"
 
 static void add_word(struct mailbox_abilities *ret, const char *word)
@@ -49,7 +46,7 @@ bool mailbox_probe(const struct config *config, struct mailbox_probe *ret, struc
     return done;
 }
 
-/* "MYRIGHTS mailbox rights" (RFC 4314, 3.8). */
+/* RFC 4314, 3.8 */
 static void note_rights(void *context, struct imap_reply *reply)
 {
     struct mailbox_rights *rights = context;
@@ -60,8 +57,7 @@ static void note_rights(void *context, struct imap_reply *reply)
     snprintf(rights->letters, sizeof(rights->letters), "%s", last + 1);
 }
 
-/* Dovecot lists a shared mailbox only once the session has used it, and makes an inbox when it is first asked for it. So
- * it is asked for twice. */
+/* Tries twice: Dovecot lists a shared mailbox only after its first use, and creates an inbox then. */
 static bool opens(struct imap *imap, const char *quoted, struct fault *fault)
 {
     bool can = false;
@@ -70,15 +66,15 @@ static bool opens(struct imap *imap, const char *quoted, struct fault *fault)
     return can;
 }
 
-/* Only a lost connection is a failure. */
+/* Fails only if the connection is lost. */
 static bool ask_rights(struct imap *imap, const char *quoted, struct mailbox_rights *rights, struct fault *fault)
 {
     return !imap_can(imap, "ACL") || imap_ask(imap, note_rights, rights, fault, "MYRIGHTS %s", quoted) ||
            imap->reply.status != STATUS_NONE;
 }
 
-/* A mailbox that does not open may be there nevertheless, with rights that say why. They are not asked for in one that is
- * not there: Dovecot 2.3 ends the session if there is no such user. */
+/* A mailbox that does not open may exist, with rights that say why. Does not ask for rights in a missing one: Dovecot
+ * 2.3 ends the session of a nonexistent user. */
 static bool look_closer(struct mailbox *mailbox, const char *quoted, struct mailbox_rights *rights, struct fault *fault)
 {
     const struct imap_reply *reply = &mailbox->imap->reply;
@@ -93,7 +89,7 @@ static bool look_closer(struct mailbox *mailbox, const char *quoted, struct mail
         return false;
     }
     if (missing && inbox && !rights->known) {
-        (void)!mailbox_create(mailbox, quoted, NULL, fault); /* which explains it, and makes no inbox */
+        (void)!mailbox_create(mailbox, quoted, NULL, fault); /* sets the error; creates no INBOX */
         return false;
     }
     return rights->known || (!rights->exists && !never);

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * EXAMINE, and UNSELECT or CLOSE. */
+/* SPDX-License-Identifier: ISC */
 #include "mailbox/mailbox_examine.h"
 
 #include "mailbox/mailbox_folder.h"

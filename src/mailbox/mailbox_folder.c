@@ -1,13 +1,11 @@
-/* SPDX-License-Identifier: ISC
- *
- * Mailboxes on the server: their names, and whether they exist. */
+/* SPDX-License-Identifier: ISC */
 #include "mailbox/mailbox_folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The shortest name wins: other users' and shared mailboxes are below a prefix. */
+/* The shortest name wins: other users' and shared mailboxes have a prefix. */
 static void note_sent(void *context, struct imap_reply *reply)
 {
     char **sent = context;
@@ -20,13 +18,12 @@ static void note_sent(void *context, struct imap_reply *reply)
     *sent = base_strndup(list.name, list.name_size);
 }
 
-/* Whether LIST can be asked for special uses. */
 static bool lists_uses(const struct imap *imap)
 {
     return imap_can(imap, "SPECIAL-USE") && imap_can(imap, "LIST-EXTENDED");
 }
 
-/* Finds the mailbox with the attribute \Sent, once per session; "Sent" of the account's own if there is none. */
+/* Runs once per session. If none is marked \Sent, it is the account's "Sent". */
 static bool find_sent(struct mailbox *mailbox, struct fault *fault)
 {
     struct fault ignored;
@@ -63,14 +60,14 @@ char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct faul
     return quoted;
 }
 
-/* LIST takes a pattern. Cyrus 3.6 makes a regular expression of it, and its process dies of some of these characters. */
+/* Special in patterns, or in the regular expressions that Cyrus 3.6 makes of them, and crashes on. */
 #define SPECIAL "*%{}|()[]+?^$"
 
 char *mailbox_folder_pattern(const char *name, bool ascii)
 {
     char *pattern = base_strdup(name), *out = pattern;
     for (const char *in = name; *in != '\0'; in++) {
-        bool run = *in == '&' && in[1] != '-' && ascii; /* modified UTF-7, up to its '-' */
+        bool run = *in == '&' && in[1] != '-' && ascii; /* modified UTF-7, up to '-' */
         *out++ = run || strchr(SPECIAL, *in) != NULL ? '*' : *in;
         while (run && *in != '-' && in[1] != '"' && in[1] != '\0')
             in++;
@@ -104,7 +101,7 @@ static void note_listed(void *context, struct imap_reply *reply)
     snprintf(sought->folder.name, sizeof(sought->folder.name), "%.*s", (int)list.name_size, list.name);
 }
 
-/* Courier refuses characters beyond U+FFFF also in LIST. Then the name is looked for in a list without it. */
+/* Courier refuses characters beyond U+FFFF, also in LIST: then asks with a wider pattern. */
 static bool look_up(struct imap *imap, const char *name, bool with_use, struct mailbox_folder *ret, struct fault *fault)
 {
     struct sought sought = {.name = name};

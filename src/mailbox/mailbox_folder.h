@@ -1,41 +1,40 @@
 /* SPDX-License-Identifier: ISC
  *
- * Mailboxes on the server: their names as they are sent, whether they exist, and making them. */
+ * Names, finds and creates mailboxes. Functions that fail set the error. */
 #ifndef ONCEDROP_MAILBOX_FOLDER_H
 #define ONCEDROP_MAILBOX_FOLDER_H
 
 #include "mailbox/mailbox_session.h"
 
-/* The name to send for a configured one (\Sent resolved, modified UTF-7, namespace, quoted); a new string. NULL with the
- * fault set if the server does not tell, or there can be no such mailbox. The functions below take such a name. */
+/* Returns a new string: the name to send, in modified UTF-7, quoted, with namespace and \Sent resolved. The functions
+ * below take such names. Fails without a response, or if no such mailbox can exist. */
 char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct fault *fault) OD_MUST;
 
-/* Whether a mailbox exists, as LIST tells. False with the fault set if there was no answer, else sets *ret_exists. */
+/* Asks LIST. Returns false without a response. */
 bool mailbox_folder_exists(struct imap *imap, const char *name, bool *ret_exists, struct fault *fault) OD_MUST;
 
-/* The pattern with which LIST looks for it: '*' stands for characters that mean something else in a pattern, or that some
- * server misunderstands; ascii: also for what is in modified UTF-7. A new string. */
+/* Returns a new string: the pattern for LIST, with '*' for characters that are special there, or that a server
+ * misunderstands; ascii: also for modified UTF-7. */
 char *mailbox_folder_pattern(const char *name, bool ascii) OD_MUST;
 
-/* Whether this answer to LIST with that pattern means the mailbox: it may match others, too. */
+/* Returns true if the response to LIST means this mailbox: the pattern may match others. */
 bool mailbox_folder_is_listed(const struct reply_list *list, const char *name, bool ascii) OD_MUST;
 
 enum mailbox_made {
-    MADE_TROUBLE, /* not made, or not known; the fault says why */
-    MADE_NEVER, /* not made, and trying again does not help: the name, our rights or imap.create forbid it; fault set */
-    MADE_EXISTS, /* not by us: it is there now */
+    MADE_TROUBLE, /* not created, or unknown */
+    MADE_NEVER,   /* name, rights or imap.create forbid it: a retry does not help */
+    MADE_EXISTS,  /* not by us */
     MADE_CREATED,
 };
 
-/* mailbox_create.c: CREATE, if the settings allow it. Never creates an INBOX, or anything in an account without one: some
- * servers accept the login of an account that does not exist.
- *
- * owners  config_is_shared: as in struct append `home`; that inbox itself counts as MADE_EXISTS */
+/* mailbox_create.c: sends CREATE, if the settings allow it. Never creates an INBOX, or anything in an account without
+ * one: servers may accept logins of nonexistent accounts. owners: `home` of struct append; this inbox counts as
+ * MADE_EXISTS. */
 enum mailbox_made mailbox_create(struct mailbox *mailbox, const char *name, const char *owners,
                                  struct fault *fault) OD_MUST;
 
-/* SUBSCRIBE, if the settings allow it; a failure is logged. Also for a mailbox that another delivery has created: that one
- * may not get as far as this. */
+/* Sends SUBSCRIBE, if the settings allow it; also after another delivery's CREATE: that process may have died. Logs a
+ * failure. */
 void mailbox_subscribe(struct mailbox *mailbox, const char *name);
 
 #endif

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Whose mailbox is it? If a login names an account but uses another's credential, an OK proves nothing. */
+/* SPDX-License-Identifier: ISC */
 #include <glib.h>
 #include <poll.h>
 #include <stdio.h>
@@ -11,12 +9,11 @@
 #include "imap/imap_password.h"
 #include "mailbox/mailbox_session.h"
 
-/* Always the same names: a server that accepts any name, and creates a mailbox for it, creates only these. One that mail is
- * for is left out. */
+/* Fixed names: a server that creates an account for any name creates only these. Skips one that the login contains. */
 static const char *const nobodies[] = {"oncedrop-probe", "oncedrop-other", "oncedrop-nobody"};
 
-#define SECOND_MS 1100             /* after which servers that number mailboxes by the clock have another number */
-#define CLOCK UINT32_C(1000000000) /* smaller UIDVALIDITYs are not made by a clock: every mailbox may have the same */
+#define SECOND_MS 1100             /* a UIDVALIDITY from a clock differs after it */
+#define CLOCK UINT32_C(1000000000) /* a smaller UIDVALIDITY is not from a clock: all mailboxes may have it */
 
 bool mailbox_delegates(const struct config *config)
 {
@@ -47,17 +44,16 @@ char *mailbox_server(const struct config *config)
 
 enum seen {
     INBOX_UNKNOWN,
-    INBOX_REFUSED, /* the login failed */
-    INBOX_NONE,    /* the login succeeded, but there is no INBOX */
+    INBOX_REFUSED, /* login failed */
+    INBOX_NONE,    /* login succeeded, no INBOX */
     INBOX_THERE,
 };
 
-/* What a login shows. */
 struct inbox {
     enum seen seen;
-    uint32_t uidvalidity, uidnext; /* uidnext: 0 if not told */
-    char id[128];                  /* MAILBOXID (RFC 8474); "" if not told */
-    struct fault why;              /* unless it is INBOX_THERE */
+    uint32_t uidvalidity, uidnext; /* uidnext: 0: not reported */
+    char id[128];                  /* RFC 8474; "": not reported */
+    struct fault why;              /* unless INBOX_THERE */
 };
 
 static void note_inbox(void *context, struct imap_reply *reply)
@@ -69,14 +65,13 @@ static void note_inbox(void *context, struct imap_reply *reply)
         snprintf(inbox->id, sizeof(inbox->id), "%.*s", (int)reply->arguments_size, reply->arguments);
 }
 
-/* A NO proves something only if it says that there is no such mailbox for us. */
+/* Any other NO proves nothing. */
 static bool says_none(const struct imap_reply *reply)
 {
     static const char *const codes[] = {"", "NONEXISTENT", "TRYCREATE", "NOPERM", NULL};
     return reply->status == STATUS_NO && g_strv_contains(codes, reply->code);
 }
 
-/* Logs in and examines INBOX. */
 static void look_at_inbox(const struct config *config, const char *login, struct inbox *ret)
 {
     bool refused;
@@ -92,7 +87,7 @@ static void look_at_inbox(const struct config *config, const char *login, struct
         ret->seen = INBOX_THERE;
 }
 
-/* One of nobody's accounts, in the same domain as the account: for servers that refuse or accept whole domains. */
+/* In the account's domain: servers may accept or refuse all of a domain. */
 static void look_at_nobody(const struct config *config, const char *login, size_t which, struct inbox *ret)
 {
     const char *domain = strrchr(login, '@');
@@ -103,21 +98,19 @@ static void look_at_nobody(const struct config *config, const char *login, size_
     look_at_inbox(config, name, ret);
 }
 
-/* Two INBOXes that may be one. */
 static bool may_be_one(const struct inbox *own, const struct inbox *other)
 {
     bool one_id = own->id[0] == '\0' || other->id[0] == '\0' || strcmp(own->id, other->id) == 0;
     return other->seen == INBOX_THERE && other->uidvalidity == own->uidvalidity && one_id;
 }
 
-/* Whether other, seen between own and again, would be a moment of the same INBOX: UIDNEXT only grows. */
+/* Returns true if `other`, seen between two readings of our INBOX, may be the same: UIDNEXT only grows. */
 static bool is_between(const struct inbox *own, const struct inbox *other, const struct inbox *again)
 {
     bool told = own->uidnext != 0 && other->uidnext != 0 && again->uidnext != 0;
     return !told || (other->uidnext >= own->uidnext && other->uidnext <= again->uidnext);
 }
 
-/* Sets the fault to why it cannot be told whether the account counts. */
 static enum identity_result not_told(const struct config *config, const struct inbox *own, bool stable,
                                      struct fault *fault)
 {
@@ -149,9 +142,8 @@ static enum identity_result ignored(const struct config *config, struct fault *f
     return IDENTITY_IGNORED;
 }
 
-/* Draws the conclusion from nobody's INBOX, which counts only if everything works before and after it. Courier makes up
- * another UIDVALIDITY every second for an INBOX that nobody has selected yet: then two different ones prove nothing, so the
- * account must have the first one still. */
+/* The account's login must work before and after. Courier invents a new UIDVALIDITY each second for an INBOX never
+ * selected, so a difference counts only if the account's own stays. */
 static enum identity_result judge(const struct config *config, const struct inbox *own, const struct inbox *other,
                                   const struct inbox *again, struct fault *fault)
 {
@@ -168,15 +160,14 @@ static enum identity_result judge(const struct config *config, const struct inbo
     return own->uidvalidity >= CLOCK ? ignored(config, fault) : not_told(config, own, true, fault);
 }
 
-/* What everybody logs in with now; NULL: it is not known. */
+/* Returns NULL if unknown. */
 static char *present_password(const struct config *config, const char *login)
 {
     struct fault ignored;
     return imap_password(config, login, config->imap.timeout, &ignored);
 }
 
-/* That nobody is refused proves nothing if what was said is no longer valid for the account either: a token that has expired
- * in between. */
+/* A refusal proves nothing if the password or token has changed: it may have expired. */
 static void doubt_refusal(const struct config *config, const char *login, const char *password, struct inbox *other)
 {
     char *now OD_CLEANUP(base_free_secret) = present_password(config, login);
@@ -188,8 +179,7 @@ static void doubt_refusal(const struct config *config, const char *login, const 
               " named in a login");
 }
 
-/* Two INBOXes that were made in the same second have the same UIDVALIDITY. One that is looked at, and perhaps made, a second
- * later has not, unless it is the same INBOX. */
+/* INBOXes created in the same second have one UIDVALIDITY; one created a second later has another. */
 enum identity_result mailbox_identity(const struct config *config, const char *account, struct fault *fault)
 {
     const char *login = imap_login_name(config, account);
@@ -206,7 +196,7 @@ enum identity_result mailbox_identity(const struct config *config, const char *a
         (void)poll(NULL, 0, SECOND_MS);
         look_at_nobody(config, login, 1, &other);
         if (strcmp(other.why.code, MAILBOX_CROWDED) == 0 ||
-            strcmp(other.why.code, MAILBOX_LIMIT) == 0) /* for the first of them there was room */
+            strcmp(other.why.code, MAILBOX_LIMIT) == 0) /* the first login had room */
             other.seen = INBOX_UNKNOWN;
     }
     look_at_inbox(config, login, &again);

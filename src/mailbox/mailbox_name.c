@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Mailbox names in modified UTF-7, which not every C library's iconv(3) has. */
+ * Not every iconv(3) has modified UTF-7. */
 #include "mailbox/mailbox.h"
 
 #include <glib.h>
@@ -8,7 +8,7 @@
 
 #define NAME_MAX_BYTES 1000
 
-/* Adds characters other than printable ASCII: their UTF-16 in base64, with ',' for '/' and without padding. */
+/* Adds UTF-16 in base64, ',' for '/', no padding. */
 static void add_run(GString *out, const char *run, size_t length)
 {
     glong units;

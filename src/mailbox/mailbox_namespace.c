@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Asks for the namespaces, and maps names. */
+/* SPDX-License-Identifier: ISC */
 #include "mailbox/mailbox_namespace.h"
 
 #include <stdlib.h>
@@ -8,7 +6,7 @@
 
 #include "imap/imap.h"
 
-/* INBOX is the same in upper and lower case (RFC 3501, 5.1), also as the beginning of a name. */
+/* INBOX ignores case (RFC 3501, 5.1), also in a prefix. */
 static bool begins_with(const char *name, const char *prefix)
 {
     size_t length = strlen(prefix);
@@ -30,7 +28,7 @@ char *mailbox_namespace_apply(const struct mailbox_namespaces *namespaces, const
     char *mapped = base_strdup(name);
     if (namespaces->own == NULL)
         return mapped;
-    /* modified UTF-7 has ',' for '/', so each '/' is one that was written */
+    /* modified UTF-7 has no '/' */
     for (char *slash = mapped; namespaces->separator != '\0' && (slash = strchr(slash, '/')) != NULL; slash++)
         *slash = namespaces->separator;
     if (has_prefix(namespaces, mapped))
@@ -40,7 +38,7 @@ char *mailbox_namespace_apply(const struct mailbox_namespaces *namespaces, const
     return whole;
 }
 
-/* Of several namespaces of one's own, one without a prefix is preferred: there a name means what it says. Else the first. */
+/* Prefers an own namespace without a prefix, else the first. */
 static void note_one(void *context, const struct reply_namespace *namespace)
 {
     struct mailbox_namespaces *namespaces = context;
@@ -67,7 +65,7 @@ void mailbox_namespace_note(void *context, struct imap_reply *reply)
         *namespaces = told;
 }
 
-/* Where the capabilities are not known, asking for them would take as long as asking at once. */
+/* Asking for unknown capabilities takes as long as asking for namespaces. */
 static bool has_any(const struct imap *imap)
 {
     return imap->capabilities == NULL || imap_can(imap, "NAMESPACE") || imap_can(imap, "IMAP4rev2");
@@ -80,7 +78,7 @@ char *mailbox_namespace_name(struct mailbox_namespaces *namespaces, struct imap 
         return base_strdup("INBOX");
     if (!namespaces->asked && has_any(imap)) {
         namespaces->asked = imap_ask(imap, mailbox_namespace_note, namespaces, fault, "NAMESPACE") ||
-                            imap->reply.status == STATUS_BAD; /* the server does not know the command */
+                            imap->reply.status == STATUS_BAD; /* unknown command */
         if (!namespaces->asked)
             return NULL;
     }

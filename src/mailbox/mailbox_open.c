@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The life of a session: login, with the password as it is now, and the end. */
+/* SPDX-License-Identifier: ISC */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +8,7 @@
 #include "imap/imap_password.h"
 #include "mailbox/mailbox_session.h"
 
-/* In addition, while a session is opened: for the resolver, a password, a command, certificates. */
+/* more, while opening: resolver, password, command, certificates */
 #define OPENING_DESCRIPTORS 5
 
 static bool speaks_tls(const struct config *config)
@@ -32,7 +30,7 @@ struct descriptors mailbox_descriptors(const struct config *config)
                               : (struct descriptors){1, INT_MAX};
 }
 
-/* Checked first, since most libraries report a lack of descriptors as another error. */
+/* Most libraries report a lack of descriptors as another error. */
 static bool has_descriptors(const struct config *config, struct fault *fault)
 {
     struct descriptors wanted = mailbox_descriptors(config);
@@ -44,7 +42,6 @@ static bool has_descriptors(const struct config *config, struct fault *fault)
     return false;
 }
 
-/* If the command has ended, its status explains more than its silence. */
 static void explain_command(struct imap *imap, struct fault *fault)
 {
     if (imap->child == 0 || imap->stream != NULL)
@@ -56,7 +53,7 @@ static void explain_command(struct imap *imap, struct fault *fault)
         fault_prefix(fault, "imap.command was killed by signal %d", WTERMSIG(status));
 }
 
-/* What is left of imap.timeout, and until this moment, unless that is 0. */
+/* Returns the time until until_ms (0: none), at most imap.timeout. */
 static int64_t login_time(const struct config *config, int64_t until_ms)
 {
     int64_t left = until_ms - base_now_ms();
@@ -65,13 +62,13 @@ static int64_t login_time(const struct config *config, int64_t until_ms)
     return left > 1 ? left : 1;
 }
 
-/* Who logs in, and until when: base_now_ms(), or 0. */
+/* until_ms: base_now_ms(), or 0. */
 struct login {
     const char *account, *name;
     int64_t until_ms;
 };
 
-/* False with the fault set: *ret is not logged in, and says why. */
+/* On failure *ret has the reply. */
 static bool open_once(const struct config *config, const struct login *login, const char *password, struct imap **ret,
                       struct fault *fault)
 {
@@ -84,7 +81,7 @@ static bool open_once(const struct config *config, const struct login *login, co
     return false;
 }
 
-/* Once more after a refusal, if there is another password by now. *ret: NULL if there was none to begin with. */
+/* Retries a refusal once if the password has changed. *ret: NULL without a password. */
 static bool open_renewed(const struct config *config, const struct login *login, struct imap **ret, struct fault *fault)
 {
     *ret = NULL;
@@ -103,7 +100,7 @@ static bool open_renewed(const struct config *config, const struct login *login,
     return open_once(config, login, other, ret, fault);
 }
 
-/* Whether the server refused this account: not because of trouble of its own, nor for a reason that concerns all accounts. */
+/* Not for a temporary failure, or a reason that concerns all accounts. */
 static bool is_refused(const struct imap *imap)
 {
     const struct imap_reply *reply = &imap->reply;
@@ -111,7 +108,7 @@ static bool is_refused(const struct imap *imap)
            strcmp(reply->code, "SERVERBUG") != 0 && strcmp(reply->code, "PRIVACYREQUIRED") != 0;
 }
 
-/* Sets the fault's code after no session was opened. imap: NULL if none was tried, since there is no password. */
+/* imap: NULL without a password. */
 static void set_code(const struct imap *imap, bool late, struct fault *fault)
 {
     if (imap != NULL && imap->crowded && strcmp(imap->reply.code, "UNAVAILABLE") != 0)

@@ -1,16 +1,14 @@
-/* SPDX-License-Identifier: ISC
- *
- * For `check`: what a refused login does to the next one. */
+/* SPDX-License-Identifier: ISC */
 #include <glib.h>
 #include <string.h>
 
 #include "mailbox/mailbox_session.h"
 
-/* Accounts that do not exist. If Dovecot does not look accounts up before the login, it opens a session for the first, or refuses
- * it without counting. It forbids a character of the second (auth_username_chars). */
+/* Nonexistent accounts. If Dovecot looks up accounts after the login, it may open the first, or not count the refusal.
+ * auth_username_chars forbids the second. */
 static const char *const nobodies[] = {"oncedrop-probe", "oncedrop/probe"};
 
-/* Logs in and out again. Returns whether it was refused by a NO; *ret_ms: how long that took; -1: no session was opened. */
+/* Returns true if refused by NO. *ret_ms: -1: no session was opened. */
 static bool try_login(const struct config *config, const char *login, int64_t *ret_ms)
 {
     bool refused;

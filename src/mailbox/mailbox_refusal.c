@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The meaning of a refused APPEND or CREATE. This file lists what certainly refers to this message or this mailbox. Any other
- * refusal is trouble of the server's: a full disk, an upgrade or a lock is no reason to return mail. */
+ * Lists refusals that certainly concern this message or mailbox. Others are temporary failures (full disk, upgrade,
+ * lock), and no reason to bounce. */
 #include "mailbox/mailbox_refusal.h"
 
 #include <glib.h>
@@ -15,7 +15,7 @@ static const struct {
     {"NOPERM", APPEND_NOPERM},        {"LIMIT", APPEND_LIMIT},
 };
 
-/* Cyrus checks messages, but has no response codes for what it finds. */
+/* Cyrus has no response codes for these. */
 static bool speaks_of_content(const struct imap_reply *reply)
 {
     static const char *const texts[] = {
@@ -29,9 +29,8 @@ static bool speaks_of_content(const struct imap_reply *reply)
     return speaks;
 }
 
-/* A quota that may not be this mailbox's. Courier has no code for it ("[ALERT] You exceeded your mail quota."), and
- * says the same if it cannot count. Dovecot's OVERQUOTA with "Not enough disk quota" means the file system's quota,
- * which others may have used up. */
+/* The quota may not be this mailbox's. Courier says "[ALERT] You exceeded your mail quota." also if it cannot count.
+ * Dovecot's "Not enough disk quota" is the file system's, which others may fill. */
 static bool speaks_of_some_quota(const struct imap_reply *reply)
 {
     if (strcmp(reply->code, "OVERQUOTA") == 0)
@@ -53,7 +52,7 @@ enum append_result mailbox_refusal(const struct imap_reply *reply, bool literal_
     return literal_sent && speaks_of_content(reply) ? APPEND_REFUSED : unknown;
 }
 
-/* Dovecot says CANNOT of a name that it does not accept. */
+/* CANNOT: Dovecot, for an invalid name. */
 bool mailbox_refusal_perhaps_missing(const struct imap_reply *reply)
 {
     static const char *const codes[] = {"", "TRYCREATE", "NONEXISTENT", "CANNOT", NULL};
@@ -64,7 +63,6 @@ bool mailbox_refusal_perhaps_missing(const struct imap_reply *reply)
 static const char *const never_texts[] = {"Invalid mailbox name", "Permission denied",
                                           "Client tried to access nonexistent namespace"};
 
-/* What certainly refers to the name, or to our rights; any other refusal is trouble of the server's, such as a full disk. */
 bool mailbox_refusal_is_never(const struct imap_reply *reply)
 {
     bool is = strcmp(reply->code, "CANNOT") == 0 || strcmp(reply->code, "NOPERM") == 0; /* RFC 5530 */

@@ -1,19 +1,17 @@
-/* SPDX-License-Identifier: ISC
- *
- * The meaning of a refused command. */
+/* SPDX-License-Identifier: ISC */
 #ifndef ONCEDROP_MAILBOX_REFUSAL_H
 #define ONCEDROP_MAILBOX_REFUSAL_H
 
 #include "imap/imap_reply.h"
 #include "mailbox/mailbox.h"
 
-/* What a tagged NO or BAD to APPEND means, before or after the literal. */
+/* Returns the meaning of a NO or BAD to APPEND. */
 enum append_result mailbox_refusal(const struct imap_reply *reply, bool literal_sent) OD_MUST;
 
-/* Whether a refusal may mean that the mailbox does not exist. It may mean trouble as well: only LIST tells. */
+/* Returns true if the mailbox may not exist; only LIST distinguishes that from a temporary failure. */
 bool mailbox_refusal_perhaps_missing(const struct imap_reply *reply) OD_MUST;
 
-/* Whether a refused CREATE, or APPEND before the literal, will be refused for ever: because of the name, or our rights. */
+/* Returns true if a refusal of CREATE, or of APPEND before the literal, is permanent: name or rights. */
 bool mailbox_refusal_is_never(const struct imap_reply *reply) OD_MUST;
 
 #endif

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Searches for a message. The result is "absent" only if the server was asked and answered. */
+/* SPDX-License-Identifier: ISC */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +8,7 @@
 #include "mailbox/mailbox_folder.h"
 
 #define DAY 86400
-#define HITS_MOST 100000 /* no deadline is long enough to compare more */
+#define HITS_MOST 100000 /* no deadline allows comparing more */
 #define SEARCH_RESPONSE_MAX ((size_t)1024 * 1024)
 
 bool mailbox_searchable(const char *id, size_t length, bool folded)
@@ -25,11 +23,10 @@ bool mailbox_searchable(const char *id, size_t length, bool folded)
     return true;
 }
 
-/* What UID SEARCH has found. */
 struct hits {
     uint32_t *uids; /* newest first */
     size_t count;
-    bool told; /* there was an answer, even if empty */
+    bool told; /* a response came, perhaps empty */
     bool damaged;
 };
 
@@ -38,8 +35,7 @@ static void free_hits(struct hits *hits)
     free(hits->uids);
 }
 
-/* The search keys. SINCE and BEFORE ignore time and zone, so there is an extra day on each side for the server's
- * zone. */
+/* SINCE and BEFORE ignore time and zone: one more day on each side. */
 static char *criteria(const struct search *search, bool by_text)
 {
     char larger[32] = "", smaller[32] = "";
@@ -72,8 +68,8 @@ static int newest_first(const void *a, const void *b)
     return (left < right) - (left > right);
 }
 
-/* RFC 3501, 6.4.4: the untagged answer is mandatory, even if empty. Servers that leave out an empty one (hoodiecrow) say
- * nothing but the tagged OK; behind anything else there may be one in a form that we do not know. */
+/* The untagged response is mandatory, even if empty (RFC 3501, 6.4.4). Servers that omit it (hoodiecrow) send only the
+ * tagged OK; any other response may be one of unknown form. */
 static bool is_told(const struct imap *imap, const struct hits *hits, struct fault *fault)
 {
     bool told = hits->told || imap->responses == 1;
@@ -99,7 +95,7 @@ static bool ask_hits(struct imap *imap, const struct search *search, bool by_tex
     return true;
 }
 
-/* By the Message-ID (by_text), or else by date and size. */
+/* by_text: by Message-ID, else by date and size. */
 static enum search_result look_for_hits(struct imap *imap, const struct search *search, bool by_text, uint32_t *ret_uid,
                                         struct fault *fault)
 {
@@ -109,7 +105,6 @@ static enum search_result look_for_hits(struct imap *imap, const struct search *
     return mailbox_candidates(imap, search, search->by_id || !by_text, hits.uids, hits.count, ret_uid, fault);
 }
 
-/* In the open mailbox: in one place after the other, until it is found. */
 static enum search_result look_everywhere(struct imap *imap, const struct search *search, uint32_t exists,
                                           uint32_t *ret_uid, struct fault *fault)
 {

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * What a session is made of. */
+/* SPDX-License-Identifier: ISC */
 #ifndef ONCEDROP_MAILBOX_SESSION_H
 #define ONCEDROP_MAILBOX_SESSION_H
 
@@ -10,25 +8,24 @@
 
 enum append_step {
     APPEND_NONE,
-    APPEND_BEGUN, /* the command was sent */
-    APPEND_FED,   /* the literal was begun */
-    APPEND_OVER,  /* the result is known */
+    APPEND_BEGUN, /* command sent */
+    APPEND_FED,   /* literal begun */
+    APPEND_OVER,  /* result known */
 };
 
-/* The APPEND under way. */
 struct appending {
     enum append_step step;
     struct append append;
-    char *name;     /* as sent */
-    bool settled;   /* whether the mailbox is missing was found out, and what could be done was */
-    bool whole;     /* all of the literal was sent, ... */
+    char *name;
+    bool settled;   /* append_again has run */
+    bool whole;     /* the literal was sent, ... */
     int64_t fed_ms; /* ... at this time */
-    /* APPEND_OVER: not stored, and why */
+    /* APPEND_OVER: why not stored */
     enum append_result result;
     struct fault why;
-    bool perhaps_missing; /* the refusal may mean, to some servers, that there is no such mailbox, ... */
+    bool perhaps_missing; /* the refusal may mean a missing mailbox, ... */
     bool fed;             /* ... came after the literal, ... */
-    bool never;           /* ... and will be the same for ever */
+    bool never;           /* ... and is permanent */
 };
 
 struct mailbox {
@@ -38,13 +35,11 @@ struct mailbox {
     bool subscribe; /* imap.subscribe, if the login is the owner's */
     bool shared;    /* config_is_shared */
     struct mailbox_namespaces namespaces;
-    char *sent;         /* the \Sent mailbox, as named by the server; NULL: not looked up yet */
-    bool sent_unmarked; /* no mailbox is marked \Sent: it is one that we name */
+    char *sent;         /* server's name of \Sent; NULL: unknown */
+    bool sent_unmarked; /* none is marked \Sent: the name is ours */
 };
 
-/* mailbox_open.c: logs in as mailbox_open does, but with this login instead of the one that the settings make of the
- * account; to be ended with imap_setup_end. *ret_refused, if there is no connection: the server refused the
- * credentials. */
+/* mailbox_open.c: like mailbox_open(), with this login. End it by imap_setup_end. *ret_refused: credentials refused. */
 struct imap *mailbox_open_as(const struct config *config, const char *account, const char *login, int64_t limit_ms,
                              bool *ret_refused, struct fault *fault) OD_MUST;
 
