@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The dialogue: commands and their answers. */
+/* SPDX-License-Identifier: ISC */
 #include "imap/imap.h"
 
 #include <stdarg.h>
@@ -11,7 +9,7 @@
 
 #define BUDGET ((size_t)16 * 1024 * 1024)
 
-/* The command's name, such as "UID FETCH", for faults: what follows may be a password. */
+/* Sets the command's name, such as "UID FETCH", for errors. Arguments may be a password. */
 static void name_step(struct imap *imap, const char *command)
 {
     size_t skip = strncmp(command, "UID ", 4) == 0 ? 4 : 0;
@@ -26,7 +24,7 @@ static bool send_command(struct imap *imap, struct fault *fault, const char *for
     imap->reply = imap_reply_none();
     imap->responses = 0;
     imap->budget = BUDGET;
-    imap->body_budget = UINT32_MAX; /* RFC 3501, 9: the size of a literal is a number */
+    imap->body_budget = UINT32_MAX; /* RFC 3501, 9 */
     if (vasprintf(&command, format, arguments) < 0)
         abort();
     name_step(imap, command);
@@ -107,10 +105,10 @@ char *imap_quote(const char *text)
 
 void imap_date(int64_t seconds, bool with_time, char ret[IMAP_DATE_SIZE])
 {
-    static const int64_t last = 253402300799; /* the end of the year 9999 */
+    static const int64_t last = 253402300799; /* end of the year 9999 */
     time_t time = (time_t)(seconds < 0 ? 0 : seconds > last ? last : seconds);
     struct tm tm;
     gmtime_r(&time, &tm);
-    /* in English: main() sets no language (LC_TIME) */
+    /* in English: main() sets no LC_TIME */
     (void)!strftime(ret, IMAP_DATE_SIZE, with_time ? "%d-%b-%Y %H:%M:%S +0000" : "%d-%b-%Y", &tm);
 }

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The socket. */
+/* SPDX-License-Identifier: ISC */
 #include "imap/imap_connect.h"
 
 #include <arpa/inet.h>
@@ -15,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Connects within this many milliseconds; -1 with errno. */
+/* Returns -1 with errno set on failure. */
 static int connect_socket(const struct sockaddr *address, socklen_t length, int64_t ms)
 {
     int fd OD_CLEANUP(base_close) = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -76,7 +74,7 @@ unsigned imap_connect_port(const struct config *config)
     return config->imap.tls == IMAP_TLS_IMAPS ? 993 : 143;
 }
 
-/* Each address gets an equal share of the remaining time, so that one that drops packets leaves some for the others. */
+/* Gives each address an equal share of the remaining time, since one may drop packets. */
 static int connect_tcp(const struct config *config, const char *where, int64_t limit, struct fault *fault)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
@@ -117,7 +115,7 @@ int imap_connect(const struct config *config, const char *where, int64_t ms, boo
         close(fd);
         return -1;
     }
-    if (!is_path) /* the end of a literal must not wait for the server's delayed acknowledgement */
+    if (!is_path) /* a literal's end must not wait for a delayed ACK */
         (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
     *ret_local = is_local((const struct sockaddr *)&peer);
     return fd;

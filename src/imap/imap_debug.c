@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Decides what is shown of the dialogue: in doubt, less. */
+/* SPDX-License-Identifier: ISC */
 #include "imap/imap_debug.h"
 
 #include <glib.h>
@@ -19,7 +17,7 @@ static bool is_logged(const struct imap_debug *debug)
     return debug_imap() && debug_account(debug->account);
 }
 
-/* who: "C" or "S", or "" for neither. */
+/* who: "C", "S" or "". */
 static void log_words(const struct imap_debug *debug, const char *who, const char *text)
 {
     char account[256], shown[SHOWN_MAX];
@@ -28,7 +26,7 @@ static void log_words(const struct imap_debug *debug, const char *who, const cha
                *who != '\0' ? " " : "", who, log_escape_text(text, shown, sizeof(shown)));
 }
 
-/* While logging in, a line may repeat the credentials. */
+/* Returns whether a line may repeat credentials; only during the login. */
 static bool may_be_secret(const struct imap_debug *debug, const char *line)
 {
     return debug->password != NULL && (strncmp(line, "+ ", 2) == 0 || strstr(line, debug->password) != NULL ||
@@ -47,8 +45,8 @@ void imap_debug_fact(const struct imap_debug *debug, const char *format, ...)
     log_words(debug, "", may_be_secret(debug, text) ? MASK : text);
 }
 
-/* Length of a command before its credentials; SIZE_MAX: it has none. A line without the tag follows a "+" of the server, and is
- * all credentials. */
+/* Returns a command's length before its credentials; SIZE_MAX: none. A line without the tag follows "+": all
+ * credentials. */
 static size_t length_before_secret(const char *tag, const char *line)
 {
     size_t skip = strlen(tag);
@@ -89,7 +87,7 @@ void imap_debug_sent_literal(const struct imap_debug *debug, const struct iovec 
     log_literal(debug, "C", size);
 }
 
-/* Whether the response is "* n FETCH ...". */
+/* "* n FETCH ...". */
 static bool is_fetched(const char *response)
 {
     static const char digits[] = "0123456789";
@@ -97,7 +95,7 @@ static bool is_fetched(const char *response)
     return number > 0 && strncasecmp(response + 2 + number, " FETCH", strlen(" FETCH")) == 0;
 }
 
-/* The line with "..." in place of what is quoted in it: a server may send a short text that way. */
+/* Replaces each quoted string by "...": it may be fetched text. */
 static char *without_quoted(const char *line)
 {
     GString *text = g_string_new(NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The dialogue in the debug log: "imap ACCOUNT C: LINE" is sent, "S:" is received. No credential is shown, and of a literal
- * or a fetched text only the size. */
+ * The dialogue in the debug log: "imap ACCOUNT C: LINE" is sent, "S:" received. Credentials are masked; of literals and
+ * fetched text only the size is logged. */
 #ifndef ONCEDROP_IMAP_DEBUG_H
 #define ONCEDROP_IMAP_DEBUG_H
 
@@ -10,25 +10,22 @@
 #include "base/debug.h"
 
 struct imap_debug {
-    char *account; /* whose session it is; NULL: not known yet */
-    /* While logging in, what must not be shown; else NULL. */
-    const char *password; /* as it is */
-    const char *secret;   /* as it is sent */
+    char *account; /* NULL: unknown */
+    /* Masked during the login; else NULL. */
+    const char *password;
+    const char *secret; /* as it is sent */
 };
 
-/* Logs an event of the connection. */
 void imap_debug_fact(const struct imap_debug *debug, const char *format, ...) OD_PRINTF(2, 3);
 
-/* A line that is sent. tag: of the current command. */
+/* tag: of the current command. */
 void imap_debug_sent(const struct imap_debug *debug, const char *tag, const char *line);
 
-/* A literal that is sent, in pieces. */
 void imap_debug_sent_literal(const struct imap_debug *debug, const struct iovec *pieces, size_t count);
 
-/* A line that was received. response: the beginning of the response that it belongs to, which may be the line itself. */
+/* response: the start of the response that has this line. */
 void imap_debug_received(const struct imap_debug *debug, const char *response, const char *line);
 
-/* A literal that the server announced. size: bytes. */
 void imap_debug_received_literal(const struct imap_debug *debug, size_t size);
 
 #endif

@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: ISC
  *
- * Login: SASL PLAIN (RFC 4616, with an authorisation id for master users), OAUTHBEARER (RFC 7628), XOAUTH2, or LOGIN.
- * Implemented here rather than with Cyrus SASL: there are no plug-ins to find at run time, and it takes one round trip if
- * the server has SASL-IR (RFC 4959). */
+ * SASL PLAIN (RFC 4616), OAUTHBEARER (RFC 7628), XOAUTH2, or the command LOGIN, with SASL-IR (RFC 4959). Without Cyrus
+ * SASL, which needs plug-ins. */
 #include <glib.h>
 #include <string.h>
 
 #include "imap/imap.h"
 
-/* mechanism: of SASL, NULL: the command LOGIN. end: what is answered to the reason of a failure, before NO comes. */
+/* mechanism: NULL: the command LOGIN. end: the reply to a failure's reason, before NO. */
 static const struct {
     const char *mechanism, *end;
 } methods[] = {
     [IMAP_AUTH_PLAIN] = {"PLAIN", ""},
     [IMAP_AUTH_LOGIN] = {NULL, ""},
     [IMAP_AUTH_XOAUTH2] = {"XOAUTH2", ""},
-    [IMAP_AUTH_OAUTHBEARER] = {"OAUTHBEARER", "AQ=="}, /* RFC 7628, section 3.2.3 */
+    [IMAP_AUTH_OAUTHBEARER] = {"OAUTHBEARER", "AQ=="}, /* RFC 7628, 3.2.3 */
 };
 
-/* Whether the settings and the server allow the method. */
 static bool check_method(struct imap *imap, const struct config *config, const char *login, const char *password,
                          struct fault *fault)
 {
@@ -41,7 +39,7 @@ static bool check_method(struct imap *imap, const struct config *config, const c
     return fault_set(fault, "%s does not offer %s: change imap.tls or imap.auth", imap->where, capability);
 }
 
-/* A name as GS2 has it (RFC 5801, section 4). */
+/* RFC 5801, 4. */
 static void append_saslname(GString *bytes, const char *name)
 {
     for (; *name != '\0'; name++)
@@ -51,7 +49,7 @@ static void append_saslname(GString *bytes, const char *name)
             g_string_append_c(bytes, *name);
 }
 
-/* The SASL initial response, in base64. */
+/* Returns the SASL initial response in base64. */
 static char *initial_response(const struct config *config, const char *login, const char *password)
 {
     const char *master = config->imap.master_user;
@@ -72,8 +70,8 @@ static char *initial_response(const struct config *config, const char *login, co
     return encoded;
 }
 
-/* AUTHENTICATE up to its tagged response. With a token a second '+' may carry the reason of a failure, which is kept in
- * ret_reason in base64; then comes NO. */
+/* Authenticates, up to the tagged response. After a bad token a second '+' may bring *ret_reason, in base64, before
+ * NO. */
 static bool authenticate(struct imap *imap, const struct config *config, const char *response, char **ret_reason,
                          struct fault *fault)
 {
@@ -101,7 +99,6 @@ static bool authenticate(struct imap *imap, const struct config *config, const c
     return false;
 }
 
-/* LOGIN up to its tagged response. */
 static bool send_login(struct imap *imap, const char *login, const char *password, struct fault *fault)
 {
     char *user OD_CLEANUP(base_free) = imap_quote(login);
@@ -110,13 +107,11 @@ static bool send_login(struct imap *imap, const char *login, const char *passwor
 
 #define REPEATED "(the server's words repeat the password)"
 
-/* What was tried. */
 struct attempt {
     const struct config *config;
     const char *login, *password, *secret;
 };
 
-/* Sets the fault to "SAID: why". Always false. */
 static bool fail_login(const struct attempt *it, const char *said, const char *why, const char *doubt,
                        struct fault *fault)
 {
@@ -128,13 +123,12 @@ static bool fail_login(const struct attempt *it, const char *said, const char *w
                      *file != '\0' ? "file = " : "command", file);
 }
 
-/* Whether the server's words repeat what it was sent. */
 static bool repeats_secret(const struct attempt *it, const char *words)
 {
     return strstr(words, it->secret) != NULL || strstr(words, it->password) != NULL;
 }
 
-/* What the server said, and its reason, unless that repeats what it was sent. */
+/* Omits the server's text if it repeats credentials. */
 static bool fail_refused(const struct attempt *it, const struct imap *imap, const char *reason, struct fault *fault)
 {
     gsize size = 0;
@@ -166,7 +160,7 @@ bool imap_login(struct imap *imap, const struct config *config, const char *logi
     bool answered = by_login ? send_login(imap, login, secret, fault)
                              : authenticate(imap, config, secret, &reason, fault);
     imap->debug.password = imap->debug.secret = NULL;
-    if (!answered) { /* Dovecot closes the connection for some accounts that do not exist */
+    if (!answered) { /* as Dovecot does for some nonexistent accounts */
         imap->refused = imap->ended || base_now_ms() - started < imap->timeout;
         if (imap->refused)
             fail_login(&attempt, "not answered", repeats_secret(&attempt, fault->text) ? REPEATED : fault->text,
@@ -178,7 +172,7 @@ bool imap_login(struct imap *imap, const struct config *config, const char *logi
                     (strcmp(code, "LIMIT") == 0 || strcmp(code, "UNAVAILABLE") == 0 || strcmp(code, "INUSE") == 0);
     if (imap->reply.status != STATUS_OK)
         return fail_refused(&attempt, imap, reason, fault);
-    if (strcmp(code, "CAPABILITY") != 0) /* what was announced before the login is no longer valid */
+    if (strcmp(code, "CAPABILITY") != 0) /* earlier capabilities are invalid now */
         base_free(&imap->capabilities);
     return true;
 }

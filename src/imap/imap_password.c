@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Passwords: the command's answers are kept by command and login. */
+/* SPDX-License-Identifier: ISC */
 #include "imap/imap_password.h"
 
 #include <glib.h>
@@ -9,7 +7,7 @@
 #include "base/private.h"
 #include "imap/imap_connect.h"
 
-#define ANSWERS_MOST 10000 /* kept by a process */
+#define ANSWERS_MOST 10000 /* per process */
 
 static void free_secret(gpointer text)
 {
@@ -30,13 +28,12 @@ bool imap_password_is_own(const struct config *config)
     return strstr(config->imap.password_command, CONFIG_USER) != NULL;
 }
 
-/* What an answer is kept by. */
 static char *answer_key(const struct config *config, const char *login)
 {
     return base_printf("%s\n%s", imap_password_is_own(config) ? login : "", config->imap.password_command);
 }
 
-/* What the command says now; it is kept. */
+/* Runs the command, and caches its output. */
 static char *have_answer(const struct config *config, const char *login, int64_t ms, struct fault *fault)
 {
     size_t size;
@@ -59,7 +56,6 @@ char *imap_password(const struct config *config, const char *login, int64_t ms, 
     return answer != NULL ? base_strdup(answer) : have_answer(config, login, ms, fault);
 }
 
-/* The same, and not from memory. */
 static char *read_anew(const struct config *config, const char *login, int64_t ms, struct fault *fault)
 {
     if (*config->imap.password_command != '\0' && *config->imap.command == '\0')

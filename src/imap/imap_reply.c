@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Parses IMAP responses. Tolerates known errors of servers, but never reads beyond the given bytes. */
+ * Tolerates known errors of servers, but never reads beyond the given bytes. */
 #include "imap/imap_reply.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static bool equals_word(const char *bytes, size_t size, const char *word)
     return size == strlen(word) && strncasecmp(bytes, word, size) == 0;
 }
 
-/* Parses a decimal number at *at, and moves *at past it. What follows a number is never a digit: a NUL at the latest. */
+/* Parses a number, and moves *at past it. The data ends with a NUL. */
 static bool take_number(const char **at, uint32_t *ret)
 {
     uint64_t number = 0;
@@ -186,7 +186,7 @@ bool imap_reply_list(struct imap_reply *reply, struct reply_list *ret)
     return true;
 }
 
-/* One namespace, after its '(': prefix and separator, and perhaps extensions. */
+/* After '(': prefix, separator, extensions. */
 static bool take_namespace(struct imap_cursor *cursor, struct reply_namespace *namespace)
 {
     if (imap_token_next(cursor) != TOKEN_STRING)
@@ -243,7 +243,7 @@ bool imap_reply_fetch(struct imap_reply *reply, struct reply_fetch *ret)
         const char *text = cursor.text;
         if (is_uid && (token != TOKEN_ATOM || !take_number(&text, &fetch.uid)))
             return false;
-        if (is_body && token == TOKEN_STRING) { /* NIL means nothing: the message may be temporarily unreadable */
+        if (is_body && token == TOKEN_STRING) { /* NIL: may be temporarily unreadable */
             fetch.body = cursor.text;
             fetch.body_size = cursor.size;
         }

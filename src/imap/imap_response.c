@@ -1,20 +1,18 @@
-/* SPDX-License-Identifier: ISC
- *
- * Reads responses from the stream: lines and literals. Everything that the server can make us read is limited. */
+/* SPDX-License-Identifier: ISC */
 #include <stdlib.h>
 #include <string.h>
 
 #include "imap/imap_stream.h"
 #include "imap/imap_token.h"
 
-#define BUDGET_PER_LINE 64 /* so that empty lines use up the budget, too */
+#define BUDGET_PER_LINE 64 /* charged even for empty lines */
 
 static bool give_up_too_much(struct imap *imap, struct fault *fault)
 {
     return imap_stream_give_up(imap, fault, "the server sends more than it should");
 }
 
-/* Only for bytes that have arrived: no memory is reserved for what a server merely announces. */
+/* For bytes that have arrived, not for what is merely announced. */
 static void reserve(struct imap *imap, size_t more)
 {
     size_t needed = imap->size + more + 1;
@@ -24,7 +22,6 @@ static void reserve(struct imap *imap, size_t more)
     imap->bytes = base_realloc(imap->bytes, imap->capacity);
 }
 
-/* Adds n bytes that have arrived to the response, if that many are allowed. */
 static bool keep_bytes(struct imap *imap, size_t n, struct fault *fault)
 {
     if (imap->size > imap->response_max || n > imap->response_max - imap->size || n > imap->budget)
@@ -36,7 +33,7 @@ static bool keep_bytes(struct imap *imap, size_t n, struct fault *fault)
     return true;
 }
 
-/* Adds one line, without its end, to the response. */
+/* Appends a line without its end. */
 static bool read_text_line(struct imap *imap, struct fault *fault)
 {
     const char *arrived, *end = NULL;
@@ -69,7 +66,6 @@ static void add_two(struct imap *imap, const char *two)
     imap->size += 2;
 }
 
-/* Reads a literal into the response. */
 static bool keep_literal(struct imap *imap, size_t literal, struct fault *fault)
 {
     const char *arrived;
@@ -84,7 +80,7 @@ static bool keep_literal(struct imap *imap, size_t literal, struct fault *fault)
     return true;
 }
 
-/* Passes a literal on; in the response its announcement is replaced by an empty string. */
+/* Passes a literal to imap->body; an empty string replaces it in the response. */
 static bool pass_literal(struct imap *imap, size_t literal, size_t start, struct fault *fault)
 {
     char piece[8192];
@@ -108,10 +104,9 @@ static bool pass_literal(struct imap *imap, size_t literal, size_t start, struct
     return true;
 }
 
-/* Reads the literal announced at `start`. */
 static bool read_literal(struct imap *imap, size_t literal, size_t start, struct fault *fault)
 {
-    if (start > 0 && imap->bytes[start - 1] == '~') /* literal8, RFC 3516 */
+    if (start > 0 && imap->bytes[start - 1] == '~') /* literal8 (RFC 3516) */
         start--;
     imap_debug_received_literal(&imap->debug, literal);
     bool is_body = start > 1 && memcmp(imap->bytes + start - 2, "] ", 2) == 0;
@@ -125,7 +120,6 @@ static void note_capabilities(struct imap *imap, const char *text, size_t size)
     imap->capabilities = base_strndup(text, size);
 }
 
-/* Evaluates what concerns the connection, whatever the command. */
 static void note_session(struct imap *imap, const struct imap_reply *reply)
 {
     if (reply->status == STATUS_BYE && imap->farewell == NULL)

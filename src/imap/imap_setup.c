@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Before the login and after the last command: connection, TLS, greeting; LOGOUT. */
+/* SPDX-License-Identifier: ISC */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,7 +16,7 @@ static char *describe_server(const struct config *config)
     return base_printf(v6 ? "IMAP server [%s]:%u" : "IMAP server %s:%u", config->imap.host, imap_connect_port(config));
 }
 
-/* Connects the socket, and finds out whether a password may be sent over it in the clear. */
+/* Refuses a socket that would expose the password. */
 static int get_socket(struct imap *imap, const struct config *config, const char *account, struct fault *fault)
 {
     bool none = config->imap.tls == IMAP_TLS_NONE;
@@ -44,7 +42,7 @@ static int get_socket(struct imap *imap, const struct config *config, const char
 
 static bool start_tls(struct imap *imap, const struct config *config, struct fault *fault)
 {
-    bool early = imap_stream_unread(imap); /* whoever is in between may have sent it */
+    bool early = imap_stream_unread(imap); /* an attacker may have inserted it */
     if (early)
         fault_set(fault, "%s: the server sent data ahead of the TLS handshake", imap->where);
     if (!early && imap_stream_secure(imap, config, fault)) {
@@ -53,8 +51,8 @@ static bool start_tls(struct imap *imap, const struct config *config, struct fau
         return true;
     }
     imap_debug_fact(&imap->debug, "%s", fault->text);
-    imap->ended = !imap_stream_connected(imap); /* as Courier does where there are too many already */
-    imap_stream_drop(imap);                     /* nothing is sent over it */
+    imap->ended = !imap_stream_connected(imap); /* Courier does so with too many sessions */
+    imap_stream_drop(imap);                     /* without sending anything */
     return false;
 }
 
@@ -72,7 +70,7 @@ static bool is_greeted(struct imap *imap, struct fault *fault)
     return false;
 }
 
-/* Everything announced before TLS is forgotten: an attacker may have inserted it. */
+/* Discards what was announced before TLS: an attacker may have inserted it. */
 static bool secure(struct imap *imap, const struct config *config, struct fault *fault)
 {
     if (!imap_ask(imap, NULL, NULL, fault, "STARTTLS"))
@@ -115,7 +113,7 @@ bool imap_setup(struct imap *imap, const struct config *config, const char *acco
     if ((tls == IMAP_TLS_IMAPS && !start_tls(imap, config, fault)) || !is_greeted(imap, fault))
         return false;
     imap->logged_in = imap->reply.status == STATUS_PREAUTH;
-    if (imap->logged_in && !is_command) /* it is unknown whose mailboxes these are, and too late for STARTTLS */
+    if (imap->logged_in && !is_command) /* unknown account, and too late for STARTTLS */
         return fault_set(fault, "%s: greets with PREAUTH, which is for imap.command only", imap->where);
     return tls != IMAP_TLS_STARTTLS || secure(imap, config, fault);
 }

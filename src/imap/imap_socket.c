@@ -5,7 +5,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-/* Whether there is something to do before this moment; else errno is set. */
+/* Sets errno unless ready. */
 static bool wait_for(int fd, short events, int64_t until_ms)
 {
     struct pollfd waited = {.fd = fd, .events = events};

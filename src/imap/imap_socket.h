@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Bytes on a connected, non-blocking socket, each call within its time. imap_tls.c has the same over TLS. */
+ * I/O on a connected, non-blocking socket; imap_tls.c does it over TLS. Returns the number of bytes after up to `ms`
+ * milliseconds; -1 with errno: connection lost, or EAGAIN (timeout). */
 #ifndef ONCEDROP_IMAP_SOCKET_H
 #define ONCEDROP_IMAP_SOCKET_H
 
@@ -8,11 +9,10 @@
 
 #include "base/base.h"
 
-/* Waits up to ms milliseconds for bytes, and returns how many there are of at most `size`. 0: the other side has closed the
- * connection; -1 with errno: it is lost, or (EAGAIN) the time is over. */
+/* 0: the peer closed. */
 ssize_t imap_socket_read(int fd, void *to, size_t size, int64_t ms) OD_MUST;
 
-/* Waits up to ms milliseconds until some of the bytes can be sent, and returns how many were. -1 with errno: likewise. */
+/* Sends some of the bytes. */
 ssize_t imap_socket_write(int fd, const void *bytes, size_t size, int64_t ms) OD_MUST;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * imap.command: a server that greets with PREAUTH (doveadm exec imap, ...), over a socketpair; and imap.password_command.
- * There is no shell: the setting is first split into words, then %{account} or %{user} is replaced in each of them. */
+ * Runs imap.command and imap.password_command without a shell: splits the setting into words, then replaces %{account}
+ * or %{user} in each. */
 #include "imap/imap_connect.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static void free_words(char ***words)
     g_strfreev(*words);
 }
 
-/* The words of a command, with the name for the variable, or NULL with the fault set, which begins with `setting`. */
+/* Returns the words with `variable` replaced by `name`; NULL with the error set, which begins with `setting`. */
 static char **command_words(const char *setting, const char *command, const char *variable, const char *name,
                             struct fault *fault)
 {
@@ -51,13 +51,12 @@ static char **command_words(const char *setting, const char *command, const char
     return words;
 }
 
-/* What a program is started with. */
 struct channels {
-    int in, out, error; /* error: -1: ours */
-    bool group;         /* one of its own, of which all can be ended */
+    int in, out, error; /* error: -1: inherited */
+    bool group;         /* its own, to be killed */
 };
 
-/* Starts the program; 0 or an error number. */
+/* Returns 0 or an errno value. */
 static int start_command(char **words, struct channels channels, pid_t *ret_child)
 {
     posix_spawn_file_actions_t actions;
@@ -74,11 +73,11 @@ static int start_command(char **words, struct channels channels, pid_t *ret_chil
     posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
     posix_spawnattr_setflags(&attributes, (short)(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
                                                   (channels.group ? POSIX_SPAWN_SETPGROUP : 0)));
-    posix_spawnattr_setsigdefault(&attributes, &all); /* SIGPIPE is ignored here, and the command would inherit that */
+    posix_spawnattr_setsigdefault(&attributes, &all); /* else SIGPIPE stays ignored */
     posix_spawnattr_setsigmask(&attributes, &none);
     struct rlimit ours = {0};
     bool limited = getrlimit(RLIMIT_DATA, &ours) == 0;
-    if (limited) /* delivery.memory applies to us only */
+    if (limited) /* delivery.memory does not apply to the command */
         (void)setrlimit(RLIMIT_DATA, &(struct rlimit){ours.rlim_max, ours.rlim_max});
     int error = posix_spawnp(ret_child, words[0], &actions, &attributes, words, environ);
     if (limited)
@@ -130,7 +129,7 @@ int imap_spawn_reap(pid_t *child)
     return done > 0 ? status : -1;
 }
 
-/* Up to the end, or `limit` bytes; false with the fault set, if that does not come before this moment. */
+/* Fails if the output reaches `limit` bytes, or does not end before until_ms. */
 static bool read_output(int fd, char *output, size_t limit, size_t *ret_size, int64_t until_ms, struct fault *fault)
 {
     struct pollfd readable = {.fd = fd, .events = POLLIN};
@@ -145,7 +144,6 @@ static bool read_output(int fd, char *output, size_t limit, size_t *ret_size, in
     return got == 0 || fault_set(fault, "imap.password_command: it printed more than %zu bytes", limit);
 }
 
-/* Whether it was a success. */
 static bool check_status(int status, struct fault *fault)
 {
     if (status >= 0 && WIFEXITED(status))
@@ -157,8 +155,8 @@ static bool check_status(int status, struct fault *fault)
     return fault_set(fault, "imap.password_command: it has not ended after its output");
 }
 
-/* Starts the command, which is killed if the deadline or a signal ends this process. Returns where its output can be read, or -1
- * with the fault set. */
+/* The deadline, or a signal that ends this process, also kills the command. Returns its output's descriptor; -1 with
+ * the error set. */
 static int start_password_command(char **words, pid_t *ret_child, struct fault *fault)
 {
     int ends[2], null OD_CLEANUP(base_close) = open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Reads and writes, each within its time; closes connections that cannot go on. */
+/* SPDX-License-Identifier: ISC */
 #include "imap/imap_stream.h"
 
 #include <errno.h>
@@ -15,11 +13,11 @@
 
 struct imap_stream {
     int fd;
-    const struct imap_tls_module *tls; /* NULL: bytes go in the clear; else */
+    const struct imap_tls_module *tls; /* NULL: no TLS */
     void *tls_session;
-    size_t in_from, in_to; /* of in: arrived, and not taken yet */
-    size_t out_size;       /* of out: not sent yet */
-    bool cut;              /* not all was sent: what is sent now would be taken for the rest of a literal */
+    size_t in_from, in_to; /* received, not consumed */
+    size_t out_size;       /* not sent yet */
+    bool cut;              /* send incomplete: more would continue a literal */
     char in[8192];
     char out[8192];
 };
@@ -82,8 +80,7 @@ bool imap_stream_give_up(struct imap *imap, struct fault *fault, const char *why
     return false;
 }
 
-/* After a failed read or write, which began at `started`: finds the reason, and gives up. TLS may not report it; errno was
- * 0 before. */
+/* Closes the connection after a failed read or write, and sets the error. errno is 0 if TLS does not set it. */
 static bool explain_stream_failure(struct imap *imap, int64_t started, struct fault *fault)
 {
     int error = errno;
@@ -99,7 +96,7 @@ static bool explain_stream_failure(struct imap *imap, int64_t started, struct fa
     return imap_stream_give_up(imap, fault, why);
 }
 
-/* Milliseconds that the next read may take. What has arrived is read even if the time is over. */
+/* At least 1: what has arrived is read even after until_ms. */
 static int64_t time_left(const struct imap *imap)
 {
     int64_t left = imap->until_ms != 0 ? imap->until_ms - base_now_ms() : imap->timeout;
@@ -126,7 +123,7 @@ size_t imap_stream_wait(struct imap *imap, const char **ret, struct fault *fault
             return explain_stream_failure(imap, started, fault);
         if (n == 0)
             return imap_stream_give_up(imap, fault, "the server closed the connection");
-        imap->until_ms = 0; /* it speaks */
+        imap->until_ms = 0; /* it has begun */
         stream->in_from = 0;
         stream->in_to = (size_t)n;
     }
@@ -161,7 +158,7 @@ static bool flush_out(struct imap *imap)
     return send_bytes(imap, imap->stream->out, size);
 }
 
-/* What is large is sent as it is. */
+/* Buffers all but large pieces. */
 static bool write_bytes(struct imap *imap, const void *bytes, size_t size)
 {
     struct imap_stream *stream = imap->stream;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A connection to an IMAP server, and its bytes.
- *
- * A socket, buffers, and TLS that can be started in the middle (imap_tls.h). */
+ * A connection to an IMAP server: socket, buffers, and TLS (imap_tls.h). */
 #ifndef ONCEDROP_IMAP_STREAM_H
 #define ONCEDROP_IMAP_STREAM_H
 
@@ -14,78 +12,77 @@
 #include "imap/imap_reply.h"
 #include "imap/imap_tls.h"
 
-/* Receives a literal BODY[...] in pieces as they arrive, first with size 0. In the response it is replaced by "". */
+/* Receives a literal BODY[...] in pieces, first with size 0. In the response "" replaces it. */
 typedef void imap_body(void *context, const void *bytes, size_t size);
 
 struct imap {
-    struct imap_stream *stream; /* NULL: not connected, lost, or closed by us */
-    char *where;                /* "IMAP server mail.example.org:993"; every fault begins with it */
+    struct imap_stream *stream; /* NULL: unconnected, lost or closed */
+    char *where;                /* "IMAP server mail.example.org:993": begins every error */
     int64_t timeout;            /* per read and write, ms */
-    int64_t until_ms;           /* the next response must begin before this, by base_now_ms(); 0: within the timeout */
-    pid_t child;                /* imap.command, or 0 */
-    unsigned tag_number;        /* of the current command, ... */
+    int64_t until_ms;           /* when the next response must begin (base_now_ms); 0: `timeout` */
+    pid_t child;                /* imap.command; 0: none */
+    unsigned tag_number;        /* of the current command */
     char tag[16];
-    char command[16];        /* ... and its name */
-    const char *step;        /* the same, or what else is being done, for faults */
-    struct imap_reply reply; /* the last response; valid until the next is read. None: imap_reply_none */
-    char *capabilities;      /* as last announced; NULL: unknown, since TLS or the login may have changed them */
-    char *farewell;          /* the text of the server's BYE */
-    struct imap_certificate certificate; /* the server's */
-    bool logged_in;                      /* imap.command's server needs no login (PREAUTH) */
-    bool refused;                        /* the login was, by an answer or by closing the connection */
-    bool crowded;                        /* the login was, with a code that may mean: too many sessions */
-    bool ended;                          /* the server ended the connection */
-    char *bytes;                         /* the last response, NUL-terminated, including literals */
+    char command[16];        /* its name */
+    const char *step;        /* the command or another step, for errors */
+    struct imap_reply reply; /* the last, valid until the next read */
+    char *capabilities;      /* NULL: unknown, as after TLS or login */
+    char *farewell;          /* text of the server's BYE */
+    struct imap_certificate certificate;
+    bool logged_in; /* by PREAUTH of imap.command */
+    bool refused;   /* the login, by a response or by closing */
+    bool crowded;   /* login refused, as with too many sessions */
+    bool ended;     /* the server closed */
+    char *bytes;    /* of the last response, NUL-terminated */
     size_t size;
     size_t capacity;
-    size_t response_max; /* longest response allowed, including literals */
-    imap_body *body;     /* receives what is fetched; may be NULL */
+    size_t response_max; /* of one response, with literals */
+    imap_body *body;     /* may be NULL */
     void *body_context;
-    size_t responses; /* to the current command so far */
+    size_t responses; /* to the current command */
     struct imap_debug debug;
-    size_t budget;      /* bytes that may still arrive for the current command, */
-    size_t body_budget; /* and bytes that may go to `body` */
+    size_t budget;      /* bytes that it may still receive, */
+    size_t body_budget; /* and that `body` may */
 };
 
 #define IMAP_RESPONSE_MAX ((size_t)128 * 1024)
 
-/* Opens a stream over a connected, non-blocking socket, which it then owns. */
+/* Takes ownership of a connected, non-blocking socket. */
 void imap_stream_open(struct imap *imap, int fd);
 
-/* Starts TLS, and verifies the certificate, which imap->certificate shows. False with the fault set: the stream must not be
- * used, only closed. */
+/* Starts TLS and verifies the certificate: imap->certificate. After a failure the stream may only be closed. */
 bool imap_stream_secure(struct imap *imap, const struct config *config, struct fault *fault) OD_MUST;
 
-/* Whether something has arrived and was not taken. */
+/* Returns whether received bytes are buffered. */
 bool imap_stream_unread(const struct imap *imap) OD_MUST;
 
-/* Whether there is a connection, and the other side has not closed it, as far as the kernel knows. */
+/* Returns false once the peer has closed, as far as the kernel knows. */
 bool imap_stream_connected(const struct imap *imap) OD_MUST;
 
-/* Whether unsent bytes are discarded when the socket closes, or the process dies (SO_LINGER of 0). */
+/* Sets whether unsent bytes are discarded on close or death (SO_LINGER of 0). */
 void imap_stream_discard_unsent(struct imap *imap, bool on);
 
-/* Sends the pieces and a line end. False: not all was sent. The connection stays open then, since the server may have
- * sent the reason. */
+/* Sends the pieces and CRLF. False: incomplete; the connection stays open, since the server may have sent the
+ * reason. */
 bool imap_stream_write(struct imap *imap, const struct iovec *pieces, size_t count) OD_MUST;
 
-/* The same; if not all was sent, the connection is closed and the fault set. */
+/* Like imap_stream_write(), but a failure closes the connection. */
 bool imap_stream_line(struct imap *imap, const char *text, struct fault *fault) OD_MUST;
 
-/* Waits until there are bytes to read, until imap->until_ms or for the timeout; *ret shows them, and the number is
- * returned. 0 with the fault set: the connection was lost, and is closed. */
+/* Waits for bytes, until imap->until_ms or the timeout. Returns their number, and *ret points to them. 0: connection
+ * lost, and closed. */
 size_t imap_stream_wait(struct imap *imap, const char **ret, struct fault *fault) OD_MUST;
 
-/* Takes n of those. */
+/* Consumes n of these. */
 void imap_stream_take(struct imap *imap, void *to, size_t n);
 
-/* Closes the connection without sending anything. */
+/* Closes without sending anything. */
 void imap_stream_drop(struct imap *imap);
 
-/* The same, and sets the fault to this reason. Always false. */
+/* Closes, and sets the error. Always false. */
 bool imap_stream_give_up(struct imap *imap, struct fault *fault, const char *why);
 
-/* imap_response.c: reads one response: imap->reply. False: the fault is set, and there is none. */
+/* imap_response.c: reads one response: imap->reply. */
 bool imap_response_read(struct imap *imap, struct fault *fault) OD_MUST;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * TLS: libetpan does the handshake but verifies nothing (its server_certificate functions are empty under GnuTLS). So
- * the chain is fetched and verified here, before any of the dialogue and long before a credential. */
+ * libetpan verifies nothing (its server_certificate functions are empty under GnuTLS), so the chain is verified
+ * here. */
 #include <arpa/inet.h>
 #include <gnutls/x509.h>
 #include <libetpan/mailstream_socket.h>
@@ -15,13 +15,13 @@
 #include "imap/imap_trust.h"
 #include "module_build.h"
 
-/* Both are read by module_load. */
+/* Read by module_load(). */
 extern const char imap_tls_module_build[];
 const char imap_tls_module_build[] = MODULE_BUILD;
 
-#define CHAIN_MAX 16 /* as in GnuTLS itself */
+#define CHAIN_MAX 16 /* as in GnuTLS */
 
-/* libetpan's timeouts of a connection are whole seconds; 0 there means this variable. */
+/* libetpan's own timeouts are whole seconds; 0 means this variable. */
 static void set_patience(int64_t ms)
 {
     mailstream_network_delay.tv_sec = ms / 1000;
@@ -39,7 +39,7 @@ static void free_chain(struct chain *chain)
         gnutls_x509_crt_deinit(chain->certificates[i]);
 }
 
-/* The expected name; if it is an IP address, also in binary form. */
+/* The expected name; also in binary if it is an IP address. */
 struct peer {
     char *name;
     unsigned char address[sizeof(struct in6_addr)];
@@ -56,7 +56,7 @@ static struct peer expected_peer(const struct config *config)
     return peer;
 }
 
-/* SNI is for DNS names only (RFC 6066, section 3). */
+/* RFC 6066, 3: SNI is for DNS names only. */
 static void set_server_name(struct mailstream_ssl_context *context, void *data)
 {
     struct peer *peer = data;
@@ -64,7 +64,7 @@ static void set_server_name(struct mailstream_ssl_context *context, void *data)
         (void)mailstream_ssl_set_server_name(context, peer->name);
 }
 
-/* The first certificate of the chain is the server's own. */
+/* The first certificate is the server's. */
 static void note_certificate(gnutls_x509_crt_t certificate, struct imap_certificate *ret)
 {
     int64_t ends = gnutls_x509_crt_get_expiration_time(certificate);
@@ -96,7 +96,6 @@ static void get_chain(mailstream_low *session, struct chain *ret, struct imap_ce
     mailstream_certificate_chain_free(array);
 }
 
-/* What an administrator can do about it. */
 static const char *remedy(unsigned status)
 {
     if (status & GNUTLS_CERT_UNEXPECTED_OWNER)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * TLS over a connected socket. libetpan does the handshake and moves the bytes, with the name for SNI and the chain that the
- * server presented; GnuTLS verifies that chain. Loading both takes longer than a delivery's dialogue with a server on the
- * same host, which needs no TLS; so they are linked to a module, oncedrop-tls.so (base/module.h). */
+ * TLS over a connected socket: libetpan for handshake, SNI and I/O, GnuTLS to verify the certificate. Both are slow to
+ * load and not always needed, hence a module, oncedrop-tls.so (base/module.h). */
 #ifndef ONCEDROP_IMAP_TLS_H
 #define ONCEDROP_IMAP_TLS_H
 
@@ -12,42 +11,39 @@
 #include "base/base.h"
 #include "base/config.h"
 
-/* A session's descriptors, and the number below which they must be: libetpan adds a pipe to each socket, and waits with
- * select(2). */
+/* Descriptors of a session, and their limit: libetpan adds a pipe, and uses select(2). */
 #define IMAP_TLS_DESCRIPTORS 3
 #define IMAP_TLS_BELOW FD_SETSIZE
 
-/* The certificate that a server presented, accepted or not. */
 struct imap_certificate {
-    bool shown;        /* there was one: */
-    bool accepted;     /* chain, validity and host name are accepted */
-    char subject[256]; /* names as in RFC 4514 */
+    bool shown;        /* the server presented one: */
+    bool accepted;     /* chain, validity and host name */
+    char subject[256]; /* RFC 4514 */
     char issuer[256];
-    int64_t ends; /* earliest expiry in the chain presented, seconds since 1970: then the chain is invalid */
+    int64_t ends; /* earliest expiry in the chain, seconds since 1970 */
 };
 
-/* What the module offers. All times are in milliseconds. */
+/* Times are in milliseconds. Errors begin with `where`. */
 struct imap_tls_module {
-    /* The handshake. False with the fault set, which begins with `where`: there is no TLS, and nothing to end. */
+    /* The handshake. False: no session. */
     bool (*begin)(int fd, const struct config *config, const char *where, int64_t ms, void **ret, struct fault *fault);
 
-    /* Verifies the certificate, and describes it. False with the fault set, which begins with `where`: nothing may be sent. */
+    /* Verifies and describes the certificate. False: nothing may be sent. */
     bool (*verify)(void *session, const struct config *config, const char *where, struct imap_certificate *ret,
                    struct fault *fault);
 
-    /* As imap_socket_read and imap_socket_write; errno may say nothing. */
+    /* See imap_socket.h; errno may be unset. */
     ssize_t (*read)(void *session, void *to, size_t size, int64_t ms);
     ssize_t (*write)(void *session, const void *bytes, size_t size, int64_t ms);
 
-    /* Frees it, and closes the socket. */
+    /* Also closes the socket. */
     void (*end)(void *session);
 };
 
-/* In imap_tls.c; for imap_tls_load. */
+/* imap_tls.c; for imap_tls_load(). */
 extern const struct imap_tls_module imap_tls_module;
 
-/* The module that is linked to this program (as it is to tests), or else is loaded (module_load). NULL with the fault set:
- * there is none that can be used. */
+/* Returns the module, linked to this program or loaded; NULL with the error set. */
 const struct imap_tls_module *imap_tls_load(struct fault *fault) OD_MUST;
 
 #endif

@@ -2,7 +2,7 @@
 #include "base/module.h"
 #include "imap/imap_tls.h"
 
-/* NULL unless it is linked to the program. */
+/* NULL unless linked to the program. */
 #pragma weak imap_tls_module
 
 const struct imap_tls_module *imap_tls_load(struct fault *fault)

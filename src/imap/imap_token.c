@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Quoted strings, literals and atoms (RFC 3501, 9). */
+/* SPDX-License-Identifier: ISC */
 #include "imap/imap_token.h"
 
 #include <stdlib.h>
@@ -82,7 +80,7 @@ enum imap_token imap_token_next(struct imap_cursor *cursor)
         return quoted_token(cursor);
     case '{':
         return literal_token(cursor);
-    case '~': /* literal8 (RFC 3516), or an atom, such as a mailbox's name */
+    case '~': /* literal8 (RFC 3516), or an atom */
         return cursor->end - cursor->at > 1 && cursor->at[1] == '{' ? literal_token(cursor) : atom_token(cursor);
     default:
         return atom_token(cursor);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The lists are kept, since reading the system's certificates, some 140, takes 9 ms: longer than a login. */
+ * Lists are cached: reading the system's takes longer than a login. */
 #include "imap/imap_trust.h"
 
 #include <string.h>
@@ -8,12 +8,11 @@
 
 #define KEPT_MS INT64_C(600000)
 
-/* The authorities in one file. */
 struct trust {
     struct trust *next;
     char *file;
-    gnutls_x509_trust_list_t list; /* NULL: it could not be read */
-    struct stat stat;              /* the file's, before it was read */
+    gnutls_x509_trust_list_t list; /* NULL: unreadable */
+    struct stat stat;              /* before reading */
     int64_t until_ms;              /* base_now_ms() */
 };
 

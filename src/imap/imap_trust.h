@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The certificate authorities that servers are verified by. */
+/* SPDX-License-Identifier: ISC */
 #ifndef ONCEDROP_IMAP_TRUST_H
 #define ONCEDROP_IMAP_TRUST_H
 
@@ -8,8 +6,8 @@
 
 #include "base/base.h"
 
-/* Returns those in this PEM file, or the system's if the path is "". They are read once, and again if the file has changed or
- * ten minutes have passed; the list is valid until the next call. NULL with the fault set: there are none. */
+/* Returns the authorities in this PEM file; "": the system's. Caches them for ten minutes, or until the file changes.
+ * Valid until the next call. NULL with the error set: none. */
 gnutls_x509_trust_list_t imap_trust(const char *file, struct fault *fault) OD_MUST;
 
 #endif

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Verbs, paths, parameters, xtext. */
+/* SPDX-License-Identifier: ISC */
 #include "lmtp/lmtp_command.h"
 
 #include <glib.h>
@@ -26,7 +24,7 @@ enum lmtp_verb lmtp_command_verb(const char *line, const char **ret_arguments)
     return LMTP_UNKNOWN;
 }
 
-/* Finds the '>' that ends a path, outside of quotes; at: after its '<'. NULL if there is none. */
+/* Returns the path's unquoted '>', or NULL. at: after '<'. */
 static const char *path_end(const char *at)
 {
     for (bool quoted = false; *at != '\0'; at++) {
@@ -42,7 +40,7 @@ static const char *path_end(const char *at)
     return NULL;
 }
 
-/* <@relay,@relay:user@domain>: returns what follows the source route (RFC 5321, appendix C). */
+/* Returns what follows "@relay,@relay:" (RFC 5321, appendix C). */
 static const char *skip_route(const char *at, const char *end)
 {
     if (*at != '@')

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Receives a delivery from the front, makes it, and answers as `deliver` would. */
+/* SPDX-License-Identifier: ISC */
 #include "lmtp/lmtp_deliver.h"
 
 #include <poll.h>
@@ -13,15 +11,15 @@
 #include "delivery/envelope.h"
 #include "lmtp/lmtp_command.h"
 
-#define RECEIVE_MS 60000 /* the front gives up earlier */
+#define RECEIVE_MS 60000 /* the front's timeout is shorter */
 #define OLDEST_MS 3600000
 
-/* The front ends the connection when the reader of its output goes, and says nothing after the final mark. */
+/* The front sends nothing after the final mark, and closes when its own peer does. */
 static bool is_front_gone(void *context)
 {
     const struct lmtp *lmtp = context;
     struct pollfd front = {.fd = lmtp->fd, .events = POLLRDHUP};
-    return poll(&front, 1, 0) != 0; /* an error counts as gone */
+    return poll(&front, 1, 0) != 0; /* an error counts as closed */
 }
 
 static bool parse_digits(const char *text, int64_t *ret)
@@ -43,7 +41,7 @@ static char **string_field(struct envelope *envelope, const char *name)
                                             : NULL;
 }
 
-/* False: a parameter is unknown or invalid. */
+/* False: unknown or invalid parameter. */
 static bool parse_parameters(const char *arguments, struct envelope *envelope, int64_t *ret_since)
 {
     for (;;) {
@@ -63,7 +61,7 @@ static bool parse_parameters(const char *arguments, struct envelope *envelope, i
     }
 }
 
-/* Reads chunks up to the final mark; false: it did not come, or something else did. */
+/* Reads up to the final mark; false: it did not come. */
 static bool receive(struct lmtp *lmtp, struct message_builder *builder)
 {
     const int64_t until = MIN(lmtp->end_ms + lmtp->terms->times.last_data, base_now_ms() + RECEIVE_MS);
@@ -80,7 +78,6 @@ static bool receive(struct lmtp *lmtp, struct message_builder *builder)
     }
 }
 
-/* Runs the delivery, if there is nothing to report yet. */
 static void run_unless_given(struct lmtp *lmtp, struct delivery *delivery, struct report *report)
 {
     struct fault fault;
@@ -99,12 +96,11 @@ static void run_unless_given(struct lmtp *lmtp, struct delivery *delivery, struc
 static void reply_to_front(struct lmtp *lmtp, const struct report *report)
 {
     char line[1024];
-    report_line(report, line, sizeof(line) - 1); /* as report_give does */
+    report_line(report, line, sizeof(line) - 1); /* like report_give() */
     lmtp_stream_reply(lmtp->stream, "250 %d %s", outcome_row(report->outcome)->exit_status, line);
-    (void)lmtp_stream_flush(lmtp->stream); /* settled: whether the front still reads this does not matter */
+    (void)lmtp_stream_flush(lmtp->stream); /* settled: the reply may be lost */
 }
 
-/* All of the message is there. */
 static void deliver_for_front(struct lmtp *lmtp, struct envelope *envelope, struct message_builder *builder,
                               int64_t started_ms)
 {
@@ -137,9 +133,9 @@ void lmtp_deliver(struct lmtp *lmtp, const char *arguments)
         return;
     }
     if (envelope.only_login != NULL)
-        base_free(&envelope.sasl_user); /* the caller may be an ordinary user who says so */
+        base_free(&envelope.sasl_user); /* an untrusted user may have set it */
     struct message_builder *builder OD_CLEANUP(message_builder_free) = lmtp_message_new(lmtp->config);
-    /* The deadline is set once before there is a database session, and again when the delivery runs. */
+    /* The deadline applies twice: to opening the ledger, then to the delivery. */
     lmtp_stream_reply(lmtp->stream, "354 %lld", 2 * (long long)lmtp->config->delivery.deadline);
     if (receive(lmtp, builder)) {
         deliver_for_front(lmtp, &envelope, builder, since <= now && since >= now - OLDEST_MS ? since : now);

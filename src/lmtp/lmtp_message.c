@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The message of a transaction: received, delivered, answered. */
+/* SPDX-License-Identifier: ISC */
 #include "lmtp/lmtp_message.h"
 #include "base/deadline.h"
 #include "delivery/received.h"
@@ -13,7 +11,7 @@ struct message_builder *lmtp_message_new(const struct config *config)
 void lmtp_message_feed(void *context, const void *bytes, size_t size)
 {
     struct fault ignored;
-    (void)!message_builder_feed(context, bytes, size, &ignored); /* message_builder_end says so again */
+    (void)!message_builder_feed(context, bytes, size, &ignored);
 }
 
 bool lmtp_open_ledger(struct lmtp *lmtp, const char *queue_id, struct fault *fault)
@@ -44,11 +42,10 @@ static void reply_to_each(struct lmtp *lmtp, const struct delivery *delivery)
         lmtp_stream_reply(lmtp->stream, "%d %s", outcome_row(report->outcome)->lmtp,
                           report_line(report, line, sizeof(line)));
     }
-    (void)lmtp_stream_flush(lmtp->stream); /* settled: whether the peer still reads this does not matter */
+    (void)lmtp_stream_flush(lmtp->stream); /* settled: the reply may be lost */
 }
 
-/* The recipients in the form of a delivery. original: the address before aliases, found in the message, of the only
- * recipient; or NULL. */
+/* original: the address before aliases, of the only recipient; or NULL. */
 static struct delivery_recipient *list_recipients(const struct lmtp_transaction *transaction, const char *original)
 {
     guint count = transaction->recipients->len;
@@ -64,8 +61,7 @@ static struct delivery_recipient *list_recipients(const struct lmtp_transaction 
     return recipients;
 }
 
-/* Makes a message of what was read after DATA, and delivers it to all recipients under one lock, or refuses it for all of
- * them. Sends a reply for each, in their order (RFC 2033, 4.2). */
+/* Delivers to all recipients under one lock, or refuses for all. Replies in order (RFC 2033, 4.2). */
 static void deliver_and_reply(struct lmtp *lmtp, struct message_builder *builder, int64_t started_ms)
 {
     struct lmtp_transaction *transaction = &lmtp->transaction;
@@ -110,7 +106,7 @@ bool lmtp_message_receive(struct lmtp *lmtp)
     if (result == LMTP_READ_TIMEOUT)
         lmtp_stream_reply(lmtp->stream, "421 4.4.2 %s timeout while reading data", lmtp->host);
     if (result != LMTP_READ_OK)
-        return false; /* without its end mark the message is void */
+        return false; /* incomplete without its end mark */
     deliver_and_reply(lmtp, builder, started_ms);
     lmtp->messages++;
     lmtp->expected = false;

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Shared by the files of a session. */
+/* SPDX-License-Identifier: ISC */
 #ifndef ONCEDROP_LMTP_MESSAGE_H
 #define ONCEDROP_LMTP_MESSAGE_H
 
@@ -14,31 +12,27 @@ struct lmtp {
     struct lmtp_kept *kept;
     struct lmtp_stream *stream;
     char host[256];
-    int64_t end_ms;    /* of the session, by base_now_ms() */
+    int64_t end_ms;    /* base_now_ms() */
     uint64_t messages; /* received */
     int errors;
-    int fd; /* of the connection; what the client sends */
+    int fd; /* of the connection, for input */
     bool greeted;
-    bool expected; /* the client was told, by an answer to RSET, NOOP or XFORWARD, that it may begin a transaction */
+    bool expected; /* our reply to RSET, NOOP or XFORWARD invites a transaction */
     struct lmtp_transaction transaction;
 };
 
-/* For a message from a peer or from the front. */
 struct message_builder *lmtp_message_new(const struct config *config) OD_MUST;
 
-/* An lmtp_feed; context: the builder. If the bytes cannot be taken, the message is still read to its end, and
- * message_builder_end reports it. */
+/* An lmtp_feed; context: the builder. message_builder_end() reports errors. */
 void lmtp_message_feed(void *context, const void *bytes, size_t size);
 
-/* Reads the message after DATA, for a transaction with recipients; delivers it and replies for each of them. False: the
- * session is over. */
+/* Reads the message after DATA, delivers it, and replies for each recipient. False: the session is over. */
 bool lmtp_message_receive(struct lmtp *lmtp) OD_MUST;
 
-/* Opens the session with the database, if there is none. */
+/* Opens the database session unless it is open. */
 bool lmtp_open_ledger(struct lmtp *lmtp, const char *queue_id, struct fault *fault) OD_MUST;
 
-/* Makes a delivery that is complete except for its ledger: opens the session with the database, if there is none. From
- * then on there is no deadline. */
+/* Opens the ledger, runs the delivery, and disarms the deadline. */
 void lmtp_run(struct lmtp *lmtp, struct delivery *delivery);
 
 #endif

@@ -1,13 +1,10 @@
-/* SPDX-License-Identifier: ISC
- *
- * Looks up the route, and the record of refused logins. */
+/* SPDX-License-Identifier: ISC */
 #include "lmtp/lmtp_recipient.h"
 
 #include "base/deadline.h"
 #include "delivery/refused.h"
 #include "lmtp/lmtp_message.h"
 
-/* Sets the report if there is an objection. */
 static void examine(struct lmtp *lmtp, const struct address *address, struct report *report)
 {
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The commands of a session, and when it ends. */
+/* SPDX-License-Identifier: ISC */
 #include "lmtp/lmtp.h"
 
 #include <poll.h>
@@ -12,10 +10,10 @@
 #include "lmtp/lmtp_message.h"
 #include "lmtp/lmtp_recipient.h"
 
-/* How long a client may be silent when the service stops or others wait. */
+/* Grace time of a client when the service stops or others wait. */
 #define MOMENT_MS 100
-#define EXPECTED_MS 2000 /* if it is expected to begin a transaction */
-#define LOOKS 10         /* in that time: others who are served meanwhile do not count */
+#define EXPECTED_MS 2000 /* if invited to begin a transaction */
+#define LOOKS 10         /* checks in that time: others may be served */
 
 static void reply_error(struct lmtp *lmtp, const char *reply)
 {
@@ -86,7 +84,7 @@ static bool do_line(struct lmtp *lmtp, const char *line)
     case LMTP_XCONFIG:
         if (!lmtp->terms->is_local || lmtp->terms->only_login != NULL)
             break;
-        config = config_digest(lmtp->config); /* for `check`: whether that is the configuration in force */
+        config = config_digest(lmtp->config); /* for `check` */
         lmtp_stream_reply(lmtp->stream, strcmp(arguments, config) == 0 ? "250 2.0.0 the same" : LMTP_OTHER_CONFIG);
         return true;
     case LMTP_QUIT:
@@ -108,7 +106,7 @@ static bool is_readable(int fd)
     return fd >= 0 && poll(&waited, 1, 0) > 0;
 }
 
-/* Why a client between transactions should leave; NULL: it need not. */
+/* Why to send 421 between transactions; NULL: do not. */
 static const char *reason_to_leave(const struct lmtp *lmtp)
 {
     const struct lmtp_terms *terms = lmtp->terms;
@@ -125,7 +123,7 @@ static bool dismiss(struct lmtp *lmtp, const char *reason)
     return false;
 }
 
-/* As lmtp_stream_wait, and rests in the meantime. */
+/* Like lmtp_stream_wait(), but expires IMAP sessions. */
 static enum lmtp_wait rest(struct lmtp *lmtp, int stop_fd, int others_fd, int64_t until_ms)
 {
     enum lmtp_wait result = lmtp_stream_wait(lmtp->stream, stop_fd, others_fd, 0);
@@ -138,8 +136,8 @@ static enum lmtp_wait rest(struct lmtp *lmtp, int stop_fd, int others_fd, int64_
     return result;
 }
 
-/* Waits for the next command; false: the session is over. A client that was just accepted, or that asked first, gets
- * the time to begin a transaction, since Postfix would defer the message whose MAIL is refused. */
+/* Waits for the next command; false: the session is over. A new or invited client may still send MAIL, which 421 would
+ * defer. */
 static bool await_line(struct lmtp *lmtp, int64_t until_ms)
 {
     bool begun = lmtp->transaction.sender != NULL;
@@ -158,10 +156,10 @@ static bool await_line(struct lmtp *lmtp, int64_t until_ms)
         if (reason != NULL)
             return dismiss(lmtp, reason);
     }
-    return true; /* lmtp_stream_line finds the same */
+    return true; /* lmtp_stream_line() reports the timeout */
 }
 
-/* Between transactions: NULL if this command is to be served, else why the session ends instead. */
+/* Why this command, between transactions, gets 421; NULL: serve it. */
 static const char *reason_to_end(struct lmtp *lmtp, const char *line)
 {
     const char *arguments;
@@ -176,7 +174,6 @@ static const char *reason_to_end(struct lmtp *lmtp, const char *line)
     return NULL;
 }
 
-/* True as long as there may be another command. */
 static bool serve_line(struct lmtp *lmtp)
 {
     char line[LMTP_LINE_MAX];

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The parent: signals, and the places for workers. Workers are told to end by a pipe that nobody writes to: its other
- * end is open in the parent alone, so that they also end when the parent dies. */
+ * The parent. Workers end when it dies or closes the write end of a pipe, which only it has. */
 #include "lmtp/lmtp_service.h"
 
 #include <errno.h>
@@ -21,18 +20,18 @@
 #include "base/log.h"
 #include "lmtp/lmtp_service_worker.h"
 
-#define AT_ONCE_MS 1000 /* a worker that lives less long died at once */
+#define AT_ONCE_MS 1000 /* a shorter life gets backoff */
 #define FIRST_DELAY_MS 100
 #define LAST_DELAY_MS 10000
-#define GRACE_MS 2000 /* beyond the deadline of a delivery, and between SIGTERM and SIGKILL */
+#define GRACE_MS 2000 /* after a delivery's deadline; before SIGKILL */
 
-/* A place for a worker; times by base_now_ms(). */
+/* Times by base_now_ms(). */
 struct place {
     pid_t pid;          /* 0: empty */
-    size_t number;      /* in `load`; LEAVING: this worker was told to end, and its place goes with it */
-    int64_t started_ms; /* the last one */
-    int64_t start_ms;   /* the next one, not before */
-    int64_t delay_ms;   /* before it was started; 0: it was not delayed */
+    size_t number;      /* in `load`; LEAVING: the slot ends with its worker */
+    int64_t started_ms; /* present or last worker */
+    int64_t start_ms;   /* not before */
+    int64_t delay_ms;   /* 0: none */
 };
 
 #define LEAVING SIZE_MAX
@@ -40,10 +39,10 @@ struct place {
 struct running {
     struct lmtp_service *service;
     GArray *places;                 /* of struct place */
-    struct lmtp_service_load *load; /* of the present workers; MAP_FAILED: none */
-    int stop_fds[2];                /* likewise */
+    struct lmtp_service_load *load; /* of present workers; MAP_FAILED: none */
+    int stop_fds[2];
     bool stopping;
-    int64_t end_ms; /* then signal next; by base_now_ms() */
+    int64_t end_ms; /* when next_signal is due */
     int next_signal;
     sigset_t signals, before;
 };
@@ -53,7 +52,7 @@ static struct place *place_at(const struct running *running, guint i)
     return &g_array_index(running->places, struct place, i);
 }
 
-/* Tells systemd, by the protocol of sd_notify(3), without libsystemd. Best effort. */
+/* sd_notify(3) without libsystemd. Best effort. */
 static void notify(const char *lines)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -62,7 +61,7 @@ static void notify(const char *lines)
     if (length < 2 || length >= sizeof(address.sun_path) || (path[0] != '/' && path[0] != '@'))
         return;
     memcpy(address.sun_path, path, length);
-    if (path[0] == '@') /* an abstract socket */
+    if (path[0] == '@') /* abstract socket */
         address.sun_path[0] = '\0';
     int fd OD_CLEANUP(base_close) = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd >= 0)
@@ -75,7 +74,7 @@ static _Noreturn void become_worker(struct running *running, size_t number)
     struct fault fault;
     struct lmtp_service *service = running->service;
     close(running->stop_fds[1]);
-    base_close(&service->socket.lock_fd); /* only the parent holds the path */
+    base_close(&service->socket.lock_fd); /* only the parent locks the path */
     sigprocmask(SIG_SETMASK, &running->before, NULL);
     if (lmtp_service_worker(service->config, service->socket.fd, running->stop_fds[0], running->load, number, &fault))
         _exit(0);
@@ -83,7 +82,7 @@ static _Noreturn void become_worker(struct running *running, size_t number)
     _exit(75);
 }
 
-/* The next worker here comes later and later while they die at once. */
+/* Sets the backoff after a worker's death. */
 static void delay(struct place *place, int64_t now)
 {
     int64_t next = place->delay_ms == 0 ? FIRST_DELAY_MS : 2 * place->delay_ms;
@@ -111,7 +110,7 @@ static void start_workers(struct running *running)
     }
 }
 
-/* Makes empty places for new workers, which the caller starts; false with the fault set: nothing has changed. */
+/* Makes empty slots for new workers. A failure changes nothing. */
 static bool make_places(struct running *running, size_t count, struct fault *fault)
 {
     int fds[2];
@@ -149,7 +148,7 @@ static void report_end(pid_t pid, int status)
         log_warning("worker %d ended with status %d; its client will try again", (int)pid, WEXITSTATUS(status));
 }
 
-/* Forgets one that has ended. It may be none of ours: the first process of a container gets the children of others. */
+/* The process may not be a worker: a container's first process inherits children. */
 static void forget(struct running *running, pid_t pid, int status)
 {
     guint i = 0;
@@ -185,7 +184,7 @@ static void reload(struct running *running)
 {
     struct lmtp_service *service = running->service;
     struct fault fault;
-    char *lines OD_CLEANUP(base_free) = /* Type=notify-reload needs the time as well */
+    char *lines OD_CLEANUP(base_free) = /* Type=notify-reload needs the time */
         base_printf("RELOADING=1\nMONOTONIC_USEC=%" G_GINT64_FORMAT, g_get_monotonic_time());
     notify(lines);
     struct config *config OD_CLEANUP(config_free) = service->load(service->context, &fault);
@@ -202,7 +201,7 @@ static void reload(struct running *running)
     notify("READY=1");
 }
 
-/* Sends a signal to all workers, or none if the number is 0. Whether there are any. */
+/* Signals all workers (0: none). Returns whether there are any. */
 static bool signal_all(const struct running *running, int number)
 {
     bool any = false;
@@ -215,7 +214,7 @@ static bool signal_all(const struct running *running, int number)
     return any;
 }
 
-/* Workers that are asked by SIGTERM log what they break off. */
+/* SIGTERM makes workers log deliveries in flight. */
 static void break_off(struct running *running)
 {
     (void)signal_all(running, running->next_signal);
@@ -238,7 +237,7 @@ static void stop_service(struct running *running)
     base_close(&running->stop_fds[1]);
 }
 
-/* Until when there is nothing to do without a signal; INT64_MAX: for ever. */
+/* When the next action is due; INT64_MAX: none. */
 static int64_t next_ms(const struct running *running)
 {
     int64_t next = running->stopping ? running->end_ms : INT64_MAX;
@@ -248,7 +247,7 @@ static int64_t next_ms(const struct running *running)
     return next;
 }
 
-/* 0: none came in time. */
+/* 0: timeout. */
 static int wait_for_signal(const struct running *running)
 {
     int64_t left = CLAMP(next_ms(running) - base_now_ms(), 0, INT32_MAX);

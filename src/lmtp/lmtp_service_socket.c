@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * systemd's descriptor, TCP addresses, and the files of unix sockets. */
+/* SPDX-License-Identifier: ISC */
 #include "lmtp/lmtp_service_socket.h"
 
 #include <arpa/inet.h>
@@ -27,7 +25,6 @@ union address {
     struct sockaddr_storage storage;
 };
 
-/* Whether clients may come from where this address is reached from. */
 static bool is_allowed(const char *what, const union address *address, const char *networks, struct fault *fault)
 {
     return networks[0] != '\0' || network_is_loopback(&address->any) ||
@@ -37,7 +34,7 @@ static bool is_allowed(const char *what, const union address *address, const cha
                      what);
 }
 
-/* Whether systemd passes sockets to this very process; *ret_count: how many. */
+/* Returns whether systemd passes sockets to this process. */
 static bool is_passed(int *ret_count)
 {
     const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
@@ -69,7 +66,6 @@ static bool take_passed(int count, const char *networks, struct lmtp_service_soc
     return true;
 }
 
-/* HOST:PORT */
 static bool parse_tcp(const char *name, union address *ret, socklen_t *ret_size)
 {
     const char *colon = strrchr(name, ':');
@@ -123,7 +119,7 @@ static bool open_tcp(const char *name, const char *networks, struct lmtp_service
     return true;
 }
 
-/* Only one service at a time may look at the path and change what is there. */
+/* Only one service at a time may check and replace the file. */
 static int lock_path(const char *path, struct fault *fault)
 {
     char *name OD_CLEANUP(base_free) = base_printf("%s.lock", path);
@@ -142,7 +138,7 @@ static int lock_path(const char *path, struct fault *fault)
     return -1;
 }
 
-/* Whether the path is free, or can be made free. */
+/* Removes a dead service's socket. False: the path is in use. */
 static bool free_path(const union address *address, struct fault *fault)
 {
     const char *path = address->local.sun_path;
@@ -178,7 +174,7 @@ static bool open_unix(const char *path, struct lmtp_service_socket *ret, struct 
     int fd OD_CLEANUP(base_close) = new_socket(AF_UNIX, fault);
     if (fd < 0)
         return false;
-    mode_t before = umask(0111); /* so that there is no moment with another mode */
+    mode_t before = umask(0111); /* never with another mode */
     bool bound = bind(fd, &address.any, sizeof(address.local)) == 0;
     umask(before);
     if (!bound || lstat(path, &status) != 0 || listen(fd, SOMAXCONN) != 0)

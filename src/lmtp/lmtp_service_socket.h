@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The socket that the service listens on. */
+/* SPDX-License-Identifier: ISC */
 #ifndef ONCEDROP_LMTP_SERVICE_SOCKET_H
 #define ONCEDROP_LMTP_SERVICE_SOCKET_H
 
@@ -10,27 +8,26 @@
 
 struct lmtp_service_socket {
     int fd;      /* listening; non-blocking */
-    int lock_fd; /* held for as long as the service runs, so that no second one takes the path; -1: none needed */
-    char *path;  /* of a unix socket that we made; NULL: of another kind, or systemd's */
+    int lock_fd; /* locks the path; -1: not needed */
+    char *path;  /* of our unix socket, else NULL */
     dev_t device;
     ino_t inode;
 };
 
-/* Takes the socket that systemd passes (sd_listen_fds(3), with Accept=no), else makes one.
+/* Opens the socket that systemd passes (sd_listen_fds(3), with Accept=no), or else a new one.
  *
- * name      the path of a unix socket, or HOST:PORT, where HOST is localhost or a numeric address ([::1]:PORT)
- * networks  service.networks; if it is empty, HOST must be of the loopback interface
+ * name      path of a unix socket, or HOST:PORT; HOST: localhost or numeric ([::1]:PORT)
+ * networks  service.networks; "": HOST must be loopback
  *
- * Everybody may connect to a unix socket that we make (mode 0666): lmtp_service_worker.h says who may do what. The file of a
- * service that is gone is replaced; never one on which somebody listens, nor one that is no socket. Beside it is a file
- * PATH.lock. False with the fault set on trouble, also for an address that other machines reach, if it may not be. */
+ * A unix socket has mode 0666: lmtp_service_worker.h says who may do what. Replaces a dead service's socket, but no
+ * other file. Creates PATH.lock. */
 bool lmtp_service_socket_open(const char *name, const char *networks, struct lmtp_service_socket *ret,
                               struct fault *fault) OD_MUST;
 
-/* Whether the name is HOST:PORT, and other machines may reach it. */
+/* Returns whether it is HOST:PORT, and other hosts may reach it. */
 bool lmtp_service_socket_is_remote(const char *name) OD_MUST;
 
-/* Stops listening, and removes the file, if it is still ours and the directory lets us. */
+/* Stops listening. Removes the file if it is still ours. */
 void lmtp_service_socket_close(struct lmtp_service_socket *socket);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Waits on the shared socket with EPOLLEXCLUSIVE, so that a connection wakes one worker, and that one is the first in
- * the kernel's list that is free: at a low rate always the same, whose sessions are open and whose memory is warm. */
+ * EPOLLEXCLUSIVE wakes the first free worker in the kernel's list: at a low rate always the same, whose sessions are
+ * open. */
 #include "lmtp/lmtp_service_worker.h"
 
 #include <errno.h>
@@ -22,19 +22,19 @@
 #include "base/network.h"
 #include "lmtp/lmtp.h"
 
-#define ERROR_MS 100 /* before the next try if no descriptor is left */
+#define ERROR_MS 100 /* retry delay without a free descriptor */
 
-/* Postfix's clients come back on the same connection for long; a user's brings a message and goes. */
+/* Postfix reuses connections; a user's client sends one message. */
 static const struct lmtp_times believed_times = {.session = 3600000, .last_data = 100000, .idle = 300000};
 static const struct lmtp_times user_times = {.session = 60000, .last_data = 0, .idle = 20000};
 
 struct peer {
-    bool is_local; /* of a unix socket, so that uid is known */
-    uid_t uid;     /* effective, when it connected */
-    char *login;   /* NULL: it is believed, so it may deliver to everybody, and say who the sender is */
+    bool is_local; /* unix socket: uid is known */
+    uid_t uid;     /* effective, at connect(2) */
+    char *login;   /* NULL: trusted */
 };
 
-/* By name first; several names may have one user id. */
+/* By name first: several may share a user id. */
 static bool is_client(const char *clients, const char *login, uid_t uid)
 {
     g_auto(GStrv) names = g_strsplit_set(clients, " \t,", -1);
@@ -48,7 +48,6 @@ static bool is_client(const char *clients, const char *login, uid_t uid)
     return false;
 }
 
-/* Whether the client on a TCP connection may be there at all; false with the fault set. */
 static bool is_from_network(const struct config *config, int fd, struct fault *fault)
 {
     struct sockaddr_storage peer = {.ss_family = AF_UNSPEC};
@@ -63,9 +62,7 @@ static bool is_from_network(const struct config *config, int fd, struct fault *f
     return fault_set(fault, "%s is in none of service.networks", host);
 }
 
-/* Who is at the other end of a connection, by what the kernel says (SO_PEERCRED, unix(7)). False with the fault set, and
- * nothing to clear: the kernel does not say, or the user has no name, perhaps because the user database does not answer; or it
- * comes from another network. */
+/* Identifies the peer (SO_PEERCRED, unix(7)). False with the error set: it is unknown, or its network not allowed. */
 static bool find_peer(const struct config *config, int fd, struct peer *ret, struct fault *fault)
 {
     struct ucred client = {.pid = 0};
@@ -105,8 +102,7 @@ static bool all_busy(const void *context)
     return true;
 }
 
-/* Takes a place for a client that is not believed; false: there is none for it now. Of several that come at the same
- * moment only the one that gets through the door looks for a place. */
+/* Acquires a slot for an untrusted client. False: none is free, or another worker has the slot mutex. */
 static bool take_place(struct lmtp_service_load *load, size_t number, uid_t uid)
 {
     const int64_t ours = (int64_t)uid + 1;
@@ -164,7 +160,7 @@ static void serve_client(const struct config *config, int fd, int listen_fd, int
     lmtp_serve(config, fd, fd, &terms, kept);
 }
 
-/* -1: there is no connection after all. */
+/* -1: no connection. */
 static int accept_client(int listen_fd)
 {
     int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -187,7 +183,7 @@ bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd
     int epoll_fd OD_CLEANUP(base_close) = epoll_create1(EPOLL_CLOEXEC);
     if (epoll_fd < 0 || !watch(epoll_fd, stop_fd, EPOLLIN) || !watch(epoll_fd, listen_fd, EPOLLIN | EPOLLEXCLUSIVE))
         return fault_set(fault, "cannot wait for connections: %m");
-    signal(SIGINT, SIG_IGN); /* from a terminal these reach all processes; the parent decides */
+    signal(SIGINT, SIG_IGN); /* a terminal signals all processes; the parent decides */
     signal(SIGHUP, SIG_IGN);
     deadline_install(lmtp_end_by_signal);
     if (config->delivery.memory > 0)
@@ -205,7 +201,7 @@ bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd
             atomic_store(&load->worker[number].busy, true);
             serve_client(config, fd, listen_fd, stop_fd, load, number, &kept);
             lmtp_service_leave(load, number);
-            (void)shutdown(fd, SHUT_RDWR); /* a decoder that was started meanwhile may have it open, too */
+            (void)shutdown(fd, SHUT_RDWR); /* a new decoder may have inherited it */
             rest_ms = 0;
         } else if (n == 0) {
             rest_ms = sessions_expire(kept.sessions);

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The buffer, the dots of DATA, and buffered replies. */
+/* SPDX-License-Identifier: ISC */
 #include "lmtp/lmtp_stream.h"
 
 #include <errno.h>
@@ -13,23 +11,23 @@
 #define BUFFER_SIZE (64 * 1024)
 #define WRITE_MS 300000 /* RFC 5321, 4.5.3.2 */
 
-/* The position within a line of the message. */
+/* Position within a line. */
 enum data_state {
-    DATA_LINE_START, /* after CR LF, or at the beginning */
-    DATA_DOT,        /* after a '.' there */
-    DATA_DOT_CR,     /* after ". CR" */
+    DATA_LINE_START,
+    DATA_DOT,    /* '.' at the line start */
+    DATA_DOT_CR, /* then CR */
     DATA_TEXT,
-    DATA_CR, /* after a CR */
+    DATA_CR,
     DATA_END,
 };
 
 struct lmtp_stream {
     int in, out;
-    int64_t end_ms; /* of all writing */
-    size_t at, end; /* read but not used yet */
+    int64_t end_ms; /* of all writes */
+    size_t at, end; /* read, not consumed */
     GString *replies;
     unsigned char buffer[BUFFER_SIZE];
-    unsigned char text[BUFFER_SIZE + 2]; /* of the message, unstuffed; may begin with a CR held back before */
+    unsigned char text[BUFFER_SIZE + 2]; /* unstuffed; may begin with a CR held back */
 };
 
 struct lmtp_stream *lmtp_stream_new(int in, int out, int64_t end_ms)
@@ -75,7 +73,7 @@ enum lmtp_wait lmtp_stream_wait(struct lmtp_stream *stream, int stop_fd, int oth
         {.fd = others_fd, .events = POLLIN},
     };
     if (stream->at < stream->end || !lmtp_stream_flush(stream))
-        return LMTP_WAIT_INPUT; /* what was wrong will be seen by reading */
+        return LMTP_WAIT_INPUT; /* reading reports errors */
     int n = base_poll(waited, 3, until_ms);
     return n == 0 ? LMTP_WAIT_TIMEOUT : n < 0 || waited[0].revents != 0 ? LMTP_WAIT_INPUT : LMTP_WAIT_EVENT;
 }
@@ -125,8 +123,7 @@ enum lmtp_read lmtp_stream_line(struct lmtp_stream *stream, char *line, size_t s
     return fits ? LMTP_READ_OK : LMTP_READ_TOO_LONG;
 }
 
-/* Takes one character; writes what is certain to out and returns how much. A CR is held back until it is known not to
- * belong to the end mark. */
+/* Writes what is certain to out, and returns its size. Holds back a CR that may be part of the end mark. */
 static size_t take_character(enum data_state *state, unsigned char c, unsigned char *out)
 {
     size_t n = 0;
@@ -137,7 +134,7 @@ static size_t take_character(enum data_state *state, unsigned char c, unsigned c
             return 0;
         }
         break;
-    case DATA_DOT: /* the dot was stuffed, unless CR LF follows */
+    case DATA_DOT: /* stuffed, unless CR LF follows */
         if (c == '\r') {
             *state = DATA_DOT_CR;
             return 0;
@@ -168,14 +165,13 @@ static size_t take_character(enum data_state *state, unsigned char c, unsigned c
     return n;
 }
 
-/* Unstuffs the contents of the buffer, up to the end of the message. */
 static size_t unstuff(struct lmtp_stream *stream, enum data_state *state)
 {
     size_t length = 0;
     while (stream->at < stream->end && *state != DATA_END) {
         const unsigned char *from = stream->buffer + stream->at;
         size_t left = stream->end - stream->at;
-        if (*state == DATA_TEXT) { /* takes the rest of the line at once */
+        if (*state == DATA_TEXT) {
             const unsigned char *cr = memchr(from, '\r', left);
             size_t n = cr != NULL ? (size_t)(cr - from) : left;
             memcpy(stream->text + length, from, n);

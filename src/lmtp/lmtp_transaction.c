@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Which paths and parameters are accepted, and the replies to all others. */
+/* SPDX-License-Identifier: ISC */
 #include "lmtp/lmtp_transaction.h"
 
 #include <string.h>
@@ -43,7 +41,7 @@ static bool mistake(struct lmtp_transaction *transaction, const char *reply)
     return false;
 }
 
-/* What is refused before there is a message has no delivery to log it. */
+/* Logs a refusal before there is a delivery. */
 static void log_refused(const struct lmtp_transaction *transaction, enum log_field_name who, const char *address,
                         const char *dsn, const char *status, const char *text)
 {
@@ -54,7 +52,7 @@ static void log_refused(const struct lmtp_transaction *transaction, enum log_fie
     log_fields(&line, text);
 }
 
-/* SIZE=digits (RFC 1870), and BODY=7BIT or 8BITMIME (RFC 6152); the values of others are not looked at. */
+/* SIZE (RFC 1870), BODY (RFC 6152). */
 static bool value_is_valid(const char *name, const char *value)
 {
     if (g_ascii_strcasecmp(name, "SIZE") == 0)
@@ -71,8 +69,8 @@ static bool is_known(const char *const *known, const char *name)
     return *known != NULL;
 }
 
-/* Checks the parameters of MAIL or RCPT; false: a mistake. *ret_size becomes SIZE if that is more. *ret_orcpt: a new
- * string if ORCPT gives an address, else untouched. */
+/* Checks parameters of MAIL or RCPT; false: client error. Increases *ret_size. Sets *ret_orcpt to a new string for an
+ * address. */
 static bool check_parameters(struct lmtp_transaction *transaction, const char *parameters, const char *const *known,
                              int64_t *ret_size, char **ret_orcpt)
 {
@@ -94,7 +92,7 @@ static bool check_parameters(struct lmtp_transaction *transaction, const char *p
     }
 }
 
-/* Those that we announced, and those that make no difference to us. */
+/* Announced, or without effect. */
 static const char *const mail_parameters[] = {"SIZE", "BODY", "SMTPUTF8", "AUTH", "RET", "ENVID", NULL};
 static const char *const rcpt_parameters[] = {"NOTIFY", "ORCPT", NULL};
 
@@ -122,7 +120,6 @@ bool lmtp_transaction_mail(struct lmtp_transaction *transaction, const char *arg
     return true;
 }
 
-/* objection: "CODE D.S.N text" */
 static void object(struct lmtp_transaction *transaction, const char *path, const char *objection)
 {
     g_auto(GStrv) words = g_strsplit(objection, " ", 3);

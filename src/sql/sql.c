@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Hands everything to the engine. */
+/* SPDX-License-Identifier: ISC */
 #include "sql/sql.h"
 
 #include <stdlib.h>
@@ -11,17 +9,17 @@
 #include "sql/sql_load.h"
 
 struct sql_added {
-    enum sql_step step; /* SQL_STEPS: a statement of the site's own */
-    int64_t took_us;    /* for the debug log, if the engine executes it when it is added */
+    enum sql_step step; /* SQL_STEPS: a statement configured by the site */
+    int64_t took_us;    /* if executed when added; for the debug log */
 };
 
 struct sql {
     const struct sql_engine *engine;
     struct sql_session *session;
-    struct sql_added *added; /* [added_size]: the step of each mark */
+    struct sql_added *added; /* [added_size], by mark */
     size_t added_size;
-    size_t logged; /* for the debug log: the results before this mark are in it */
-    bool failed;   /* for the debug log: that a step of the batch failed is in it */
+    size_t logged; /* the debug log has results before this mark */
+    bool failed;   /* the debug log has the batch's failure */
 };
 
 struct sql *sql_open(const struct config *config, const char *application, struct fault *fault)
@@ -99,7 +97,7 @@ static void note_took(struct sql *sql, size_t mark, int64_t started_us)
     sql->added[mark].took_us = sql_debug_now_us() - started_us;
 }
 
-/* For the debug log. If the session is lost, a step may have no mark. */
+/* For the debug log. In a lost session a step may have no mark. */
 static const char *step_name(const struct sql *sql, size_t mark)
 {
     if (mark >= sql_mark(sql) || mark >= sql->added_size)
@@ -108,7 +106,7 @@ static const char *step_name(const struct sql *sql, size_t mark)
     return step != SQL_STEPS ? sql->engine->steps[step].name : "route.account_query";
 }
 
-/* Logs only the first failure of a batch: the fault is set only once. */
+/* Once per batch: only its first failure sets the error. */
 static void log_failure(struct sql *sql, const char *name, const struct fault *fault)
 {
     if (!sql->failed)
@@ -116,8 +114,7 @@ static void log_failure(struct sql *sql, const char *name, const struct fault *f
     sql->failed = true;
 }
 
-/* Logs the result of the step with this mark, and that the steps before it are done. If it did not succeed, there is a fault.
- * rows: NULL if they are not used. started_us: when the result was asked for. */
+/* Logs this step's result, and earlier steps as done. rows: NULL if unused. */
 static void log_result(struct sql *sql, size_t mark, bool succeeded, const struct sql_rows *rows, int64_t started_us,
                        const struct fault *fault)
 {
@@ -133,7 +130,7 @@ static void log_result(struct sql *sql, size_t mark, bool succeeded, const struc
     sql->logged = mark + 1;
 }
 
-/* 0 unless there is a debug log. */
+/* 0 without a debug log. */
 static int64_t now_us(void)
 {
     return debug_sql() ? sql_debug_now_us() : 0;

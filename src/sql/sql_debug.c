@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The form of the lines. */
+/* SPDX-License-Identifier: ISC */
 #include "sql/sql_debug.h"
 
 #include <glib.h>
@@ -9,8 +7,8 @@
 #include "base/debug.h"
 #include "base/log_escape.h"
 
-#define VALUE_MAX 100  /* bytes shown of a text */
-#define ITEMS_MAX 10   /* shown of a list */
+#define VALUE_MAX 100  /* bytes */
+#define ITEMS_MAX 10   /* of a list */
 #define FAULT_MAX 1024 /* bytes */
 
 static void describe_text(GString *line, const char *text)

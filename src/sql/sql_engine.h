@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What an engine is: its texts of the steps, and its part of each function of sql.h, which says what they do. */
+ * An engine: its texts of the steps, and its implementation of sql.h. */
 #ifndef ONCEDROP_SQL_ENGINE_H
 #define ONCEDROP_SQL_ENGINE_H
 
@@ -11,34 +11,32 @@
 
 struct sql_step_text {
     const char *name;
-    unsigned takes;    /* number of values */
-    const char *names; /* of the values, separated by blanks; ":content" marks content of a message */
-    const char *gives; /* for each column: t a truth, n a number, j JSON, b bytes, - as the value is */
-    const char *text;  /* NULL: one that only others have (steps.awk) */
+    unsigned takes;    /* number of parameters */
+    const char *names; /* of parameters, separated by blanks; ":content" marks message content */
+    const char *gives; /* per column: t boolean, n number, j JSON, b bytes, - the value's own */
+    const char *text;  /* NULL: only other engines have it (steps.awk) */
 };
 
-/* The engine's session, which each engine defines for itself. */
 struct sql_session;
 
-/* Whether something holds that deliveries rely on. */
 enum sql_proof { SQL_PROOF_NONE, SQL_PROOF_GOOD, SQL_PROOF_DOUBTFUL, SQL_PROOF_BAD };
 
-/* Why a step failed, as far as callers decide by it. */
+/* Why a step failed, where callers need to know. */
 enum sql_failure {
     SQL_FAILURE_OTHER,
-    SQL_FAILURE_LOCK_TIMEOUT, /* it waited for a lock in vain */
-    SQL_FAILURE_CONFLICT,     /* another transaction was first; its own is undone, also if this was its COMMIT */
+    SQL_FAILURE_LOCK_TIMEOUT, /* waiting for a lock */
+    SQL_FAILURE_CONFLICT,     /* another transaction won; this one is rolled back, even at COMMIT */
     SQL_FAILURE_NO_LOCK,      /* the engine has no such lock */
-    SQL_FAILURE_NO_USER,      /* it does not know the user of the process */
+    SQL_FAILURE_NO_USER,      /* the process's user is unknown */
     SQL_FAILURE_REFUSED,      /* the user lacks a right */
-    SQL_FAILURE_OTHER_HOST,   /* conninfo keeps deliveries away from this one of its hosts */
+    SQL_FAILURE_OTHER_HOST,   /* conninfo excludes this host from deliveries */
 };
 
 struct sql_engine {
-    const char *name;                  /* for people */
+    const char *name;
     const struct sql_step_text *steps; /* [SQL_STEPS] */
-    const char *pool_hint;             /* " (...)": how to give its poolers more connections, or "" */
-    bool works_here;                   /* in this process: a step is executed when it is added */
+    const char *pool_hint;             /* " (...)": how to enlarge its pools, or "" */
+    bool works_here;                   /* in-process: executes a step when it is added */
 
     struct sql_session *(*open)(const struct config *config, const char *application, struct fault *fault);
     void (*close)(struct sql_session *session);
@@ -59,38 +57,36 @@ struct sql_engine {
     bool (*finish)(struct sql_session *session);
     bool (*script)(struct sql_session *session, const char *text, struct fault *fault);
 
-    /* Without a session. */
+    /* Without a session: */
 
-    /* Creates what must be there before a session can be opened, and is not, for the schema to be installed in. */
+    /* Creates what a session needs, if missing, so that the schema can be installed. */
     bool (*create)(const struct config *config, struct fault *fault);
 
-    /* Writes a copy of the ledger into a new file, while others use it; NULL: the engine has programs of its own for that. */
+    /* Copies the ledger, online, to a new file. NULL: the engine has its own programs for that. */
     bool (*backup)(const struct config *config, const char *file, struct fault *fault);
 
-    /* The configuration for only the n-th of the hosts that conninfo lists: its conninfo, a new string; NULL if it lists
-     * fewer. ret_name (or NULL): receives what the host is called, a new string. */
+    /* Returns conninfo for only its n-th host, and *ret_name (may be NULL): new strings. NULL: it has fewer hosts. */
     char *(*nth_host)(const struct config *config, size_t n, char **ret_name);
 
-    /* Whether a process that runs as service.user would log in as that user, since no other user is configured. */
+    /* Returns whether service.user would log in under its own name, as no other is configured. */
     bool (*login_is_service)(const struct config *config);
 
-    /* Adds to the fault of a step what an administrator can do about it, if that is known. role: what the step needs. */
+    /* Adds a hint, if known, to a step's error. role: that the step needs. */
     void (*add_remedy)(const struct config *config, const char *role, struct fault *fault);
 
-    /* Proves the n-th of those things that no session can show by its steps. To be called by a process that has no session;
-     * takes milliseconds, or as long as another process writes. connects: a session can be opened; else only what needs
-     * none is proved. *ret_name: what it is, a word; ret: what was seen, and unless that is good, what to do.
-     * SQL_PROOF_NONE: there are no more. */
+    /* Runs the n-th self-test, of what no step can show. Precondition: the process has no session. Takes milliseconds,
+     * or as long as another process writes. connects: a session can be opened; else only tests without one run.
+     * *ret_name: a word; ret: what was observed, with a hint unless it is good. SQL_PROOF_NONE: none left. */
     enum sql_proof (*prove)(const struct config *config, bool connects, size_t n, const char **ret_name,
                             struct fault *ret);
 
     enum sql_failure (*failure)(const struct fault *fault);
 
-    /* What an administrator can do to be shown since when others have held a lock: a new string. */
+    /* Returns a new string: how an administrator sees who holds locks, and since when. */
     char *(*show_holders)(const struct config *config);
 
-    /* The schema: its newest version; the SQL of all versions after `from`, a new string; the beginning and the end of a
-     * transaction in which it is installed. alone: others that install it wait. */
+    /* The schema: newest version; SQL of all versions after `from`, a new string; transaction. alone: other installers
+     * wait. */
     int (*schema_needed)(void);
     char *(*schema_sql)(const struct config *config, int from);
     const char *(*schema_begin)(bool alone);

@@ -3,7 +3,7 @@
 
 #include "base/module.h"
 
-/* NULL unless they are linked to the program, as they are to tests. */
+/* NULL unless linked to the program, as in tests. */
 extern const struct sql_engine postgres_engine, sqlite_engine, mariadb_engine;
 #pragma weak postgres_engine
 #pragma weak sqlite_engine

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The result of a step. */
+/* SPDX-License-Identifier: ISC */
 #ifndef ONCEDROP_SQL_ROWS_H
 #define ONCEDROP_SQL_ROWS_H
 
@@ -8,24 +6,24 @@
 
 enum sql_type { SQL_TYPE_TEXT, SQL_TYPE_NUMBER, SQL_TYPE_TRUTH, SQL_TYPE_JSON };
 
-/* The text of a value, or its bytes; data NULL: SQL NULL. A NUL follows. A truth is "t" or "f". */
+/* A value as text, or bytes, then a NUL; data NULL: SQL NULL. Booleans: "t", "f". */
 struct sql_cell {
     const char *data;
     size_t size; /* bytes */
 };
 
-/* What an engine fills in. */
+/* Filled in by the engine. */
 struct sql_rows {
     size_t count, columns;
-    int64_t changed;        /* rows that were inserted, updated or deleted */
+    int64_t changed;        /* rows inserted, updated or deleted */
     const char **names;     /* [columns] */
     enum sql_type *types;   /* [columns] */
-    struct sql_cell *cells; /* [count * columns], row by row */
+    struct sql_cell *cells; /* [count * columns], by row */
     void *owner;            /* of names and data */
     void (*free_owner)(void *owner);
 };
 
-/* New, with room for the names, types and cells, which are zero. */
+/* Returns rows whose names, types and cells are zero. */
 struct sql_rows *sql_rows_new(size_t count, size_t columns) OD_MUST;
 
 void sql_rows_free(struct sql_rows **rows);
@@ -35,7 +33,7 @@ bool sql_is_none(const struct sql_rows *rows, size_t row, size_t column) OD_MUST
 /* "" for SQL NULL. */
 const char *sql_text(const struct sql_rows *rows, size_t row, size_t column) OD_MUST;
 
-/* Number and truth; SQL NULL gives 0 and false. */
+/* 0 and false for SQL NULL. */
 int64_t sql_number(const struct sql_rows *rows, size_t row, size_t column) OD_MUST;
 bool sql_truth(const struct sql_rows *rows, size_t row, size_t column) OD_MUST;
 

@@ -11,7 +11,7 @@ static size_t index_at(const char *digits)
     return (size_t)index;
 }
 
-/* The number of a value in the statement, from 1. */
+/* Returns the value's number in the statement, from 1. */
 static size_t number_of(size_t value, size_t order[SQL_VALUES_MAX], size_t *count)
 {
     size_t i = 0;
@@ -24,7 +24,7 @@ static size_t number_of(size_t value, size_t order[SQL_VALUES_MAX], size_t *coun
     return i + 1;
 }
 
-/* As "$1"; without printf(3), which takes longer than all the rest. */
+/* printf(3) would take most of the time. */
 static void append_number(GString *sql, size_t number)
 {
     g_string_append_c(sql, '$');

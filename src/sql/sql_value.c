@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-/* At most max bytes, cut at the end of a character. */
+/* Returns a length of at most max that splits no character. */
 static size_t cut(const char *text, size_t length, size_t max)
 {
     if (length <= max)

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: ISC
  *
- * The values that a step takes. */
+ * A step's parameters. */
 #ifndef ONCEDROP_SQL_VALUE_H
 #define ONCEDROP_SQL_VALUE_H
 
 #include "base/base.h"
 
-#define SQL_TEXT_MAX 16384 /* maximum bytes of a text, unless it sets its own */
+#define SQL_TEXT_MAX 16384 /* default limit of a text, in bytes */
 
 enum sql_kind {
-    SQL_KIND_FORGOTTEN, /* a value that the caller did not name: sql_add aborts */
+    SQL_KIND_FORGOTTEN, /* not set by the caller: sql_add() aborts */
     SQL_KIND_NONE,      /* SQL NULL */
     SQL_KIND_TEXT,
     SQL_KIND_NUMBER,
     SQL_KIND_TRUTH,
     SQL_KIND_BYTES,
-    SQL_KIND_TEXTS,   /* a list; an item may be NULL, for SQL NULL */
-    SQL_KIND_NUMBERS, /* a list */
+    SQL_KIND_TEXTS, /* items may be NULL, for SQL NULL */
+    SQL_KIND_NUMBERS,
 };
 
-/* Text may come from strangers; it is sent as valid UTF-8, with U+FFFD in place of invalid bytes, and cut between
- * characters if longer than its maximum. Therefore text that identifies a row must have been checked for validity and
- * length before (route/), otherwise two could become one. What is pointed to must last until sql_add returns. */
+/* A text may be untrusted: it is sent as valid UTF-8, with U+FFFD for invalid bytes, truncated between characters. So
+ * check the validity and length of text that identifies a row before (route/), or two rows could become one. Pointers
+ * must last until sql_add() returns. */
 struct sql_value {
     enum sql_kind kind;
-    size_t size; /* of a text: the maximum bytes; of bytes: how many; of a list: how many items */
+    size_t size; /* text: limit in bytes; bytes: number; list: items */
     union {
         const char *text;
         int64_t number;
@@ -35,7 +35,7 @@ struct sql_value {
     };
 };
 
-/* A text, or none if it is NULL. */
+/* NULL: SQL NULL. */
 static inline struct sql_value sql_text_most(const char *text, size_t max)
 {
     return (struct sql_value){.kind = text != NULL ? SQL_KIND_TEXT : SQL_KIND_NONE, .size = max, .text = text};
@@ -55,10 +55,10 @@ static inline struct sql_value sql_text_most(const char *text, size_t max)
     ((struct sql_value){.kind = SQL_KIND_NUMBERS, .size = (count_), .numbers = (items_)})
 #define SQL_NONE ((struct sql_value){.kind = SQL_KIND_NONE})
 
-/* For an engine: a text as it is sent, a new string (free(3)); NULL if it needs no change. */
+/* For engines: the text as sent, a new string (free(3)); NULL: unchanged. */
 char *sql_value_fit(const char *text, size_t max) OD_MUST;
 
-/* For an engine: a list as JSON, a new string (free(3)). */
+/* For engines: a list as JSON, a new string (free(3)). */
 char *sql_value_json(const struct sql_value *list) OD_MUST;
 
 #endif
