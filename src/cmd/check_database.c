@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * check's examination of the database, without its lock. */
+ * check: the database, without its lock. */
 #include "cmd/check_report.h"
 #include "ledger/ledger_check.h"
 #include "ledger/ledger_query.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * check --quick: the health check of a container. Whatever hangs, even the file of the configuration, it ends within about a
- * second, with a report. */
+ * check --quick: the health check of a container. It ends with a report within about a second, even if reading the
+ * configuration hangs. */
 #include <signal.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -11,15 +11,15 @@
 
 #define ALL_MS 960      /* the command */
 #define DATABASE_MS 400 /* the rest is for the IMAP server, ... */
-#define REPORT_MS 130   /* ... but for what it takes to end a step, and to report it, ... */
-#define WORDS_MS 50 /* ... and, within the step, so that what does not answer is reported in the words of a delivery */
+#define REPORT_MS 130   /* ... except for ending a step and reporting it, ... */
+#define WORDS_MS 50     /* ... and, in the step, for reporting an unresponsive server as a delivery does */
 #define LATE \
     "the configuration, a file that it names, the user database or the disk of the ledger does not answer in time"
 #define SLOW "it accepts connections but does not answer, or is slow"
 
 static bool as_json;
 
-/* All steps end before, unless the kernel does not even let them. */
+/* The steps end before, unless the kernel hangs. */
 static void end_late(int signal)
 {
     static const char object[] = "[{\"item\": \"check\", \"status\": \"failed\", \"text\": \"" LATE "\"}]\n";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The items are in memory that a step, a separate process, shares with its parent, which prints them. */
+ * Items are in memory that a step's process shares with its parent, which prints them. */
 #include "cmd/check_report.h"
 
 #include <errno.h>
@@ -89,7 +89,7 @@ static size_t count_of(enum status status, const char *name)
     return count;
 }
 
-/* Removes "database: " from "database: no connection" after the name of the item database. */
+/* Removes "database: " from the text of the item database. */
 static void strip_name(struct item *item)
 {
     size_t length = strlen(item->name);
@@ -103,7 +103,7 @@ OD_PRINTF(3, 0) static void add(enum status status, const char *name, const char
         return;
     if (report->count == ITEMS_MAX)
         return;
-    bool last = report->count == ITEMS_MAX - 1; /* if there are very many IMAP servers */
+    bool last = report->count == ITEMS_MAX - 1; /* with very many IMAP servers */
     struct item *item = &report->items[report->count];
     item->status = last ? STATUS_FAILED : status;
     snprintf(item->name, sizeof(item->name), "%s", last ? "check" : name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What the commands share. */
+ * Functions that commands share. */
 #include "cmd/cmd.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ int cmd_fail(int status, const char *format, ...)
     }
     terminal_print(stderr, 2, "oncedrop: %s", escaped);
     if (command != NULL)
-        fprintf(stderr, "%s\n", command); /* in one piece, so that it can be copied */
+        fprintf(stderr, "%s\n", command); /* in one piece, to be copied */
     return status;
 }
 
@@ -69,10 +69,10 @@ bool cmd_wrong_value(const struct cmd *cmd, const char *option, const char *valu
     return cmd_wrong(cmd, "%s %.200s: must be %s", option, value, allowed);
 }
 
-/* Reports an option that getopt_long(3) answered with c: its own messages say too little. Always false. */
+/* Reports an option for which getopt_long(3) returned c, whose own messages say too little. Returns false. */
 static bool refuse_option(const struct cmd *cmd, const struct option *words, int c)
 {
-    /* optopt is 0 for an unknown long option. For a letter within a group, word is the argument before it. */
+    /* optopt is 0 for an unknown long option. For a letter within a group, word is the argument before the group. */
     const char *word = cmd->argv[optind - 1];
     if (strncmp(word, "--", 2) != 0 || (optopt != 0 && c != ':' && strchr(word, '=') == NULL))
         return cmd_wrong(cmd, c == ':' ? "option -%c needs a value" : "unknown option -%c", optopt);
@@ -151,7 +151,7 @@ char *cmd_strip_brackets(const char *id)
     return enclosed ? base_strndup(id + 1, length - 2) : base_strdup(id);
 }
 
-/* Where there is no configuration yet, make install has left a sample. */
+/* Mentions the sample of make install if there is no configuration. */
 static void add_sample(const char *path, struct fault *fault)
 {
     char *sample OD_CLEANUP(base_free) = base_printf("%s.sample", path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The commands by their names, and what is said of each. */
+ * The commands' names and help texts. */
 #ifndef ONCEDROP_COMMAND_H
 #define ONCEDROP_COMMAND_H
 
@@ -12,16 +12,15 @@ struct command {
     bool delivers;         /* run by Postfix: every failure defers the mail, even a usage error */
     const char *arguments; /* for the usage line */
     const char *summary;   /* one line */
-    const char *help;      /* the rest of `help COMMAND` */
+    const char *help;      /* rest of `help COMMAND` */
 };
 
-/* NULL: there is no such command. */
+/* Returns NULL if there is no such command. */
 const struct command *command_find(const char *name) OD_MUST;
 
-/* The name of the command nearest to a mistyped one, or NULL. */
+/* Returns the command name most similar to a mistyped one, or NULL. */
 const char *command_nearest(const char *name) OD_MUST;
 
-/* Prints the text of `help COMMAND`. */
 void command_print_help(const struct command *command);
 
 /* Prints the usage line of a command that returned CMD_USAGE on stderr. Returns EX_USAGE. */

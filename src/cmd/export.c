@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * export: what the ledger has about one address, a line of JSON for each message; the recorded bytes as files. */
+ * export: prints what the ledger has about one address, a line of JSON for each message; writes recorded bytes to
+ * files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
@@ -20,12 +21,12 @@
 struct export
 {
     char *address;   /* lower case */
-    const char *raw; /* the directory for the bytes; NULL: they are not asked for */
+    const char *raw; /* directory for the bytes; NULL: not requested */
     int directory;   /* -1: none */
     int64_t found;
 };
 
-/* The recipients and accounts of one message that are theirs: sets of strings. */
+/* The address's recipients and accounts in one message: sets of strings. */
 struct theirs {
     GHashTable *recipients, *accounts;
 };
@@ -60,7 +61,7 @@ static struct theirs theirs_of(const struct export *export, const struct ledger_
     return theirs;
 }
 
-/* The rows with one of these names in the column: those of others are nobody else's business. */
+/* Returns the rows with one of these names in the column; rows of other people are private. */
 static json_t *rows_with(const struct ledger_table *table, size_t column, GHashTable *names)
 {
     json_t *rows = json_array();
@@ -81,8 +82,7 @@ static bool write_piece(void *context, const void *bytes, size_t size, struct fa
     return true;
 }
 
-/* The bytes into a file of this name. One that is there already has the same content, recorded under another
- * lock.namespace. */
+/* Writes the bytes to this file. An existing one has the same content, recorded under another lock.namespace. */
 static bool write_raw(struct cmd *cmd, const struct export *export, int64_t id, const char *name)
 {
     int fd = openat(export->directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -167,12 +167,12 @@ static bool export_all(struct cmd *cmd, struct export *export)
             if (!export_message(cmd, export, ids[i]))
                 return false;
         if (ferror(stdout) != 0)
-            return true; /* main says so */
+            return true; /* main() reports it */
     }
     return true;
 }
 
-/* The directory for the bytes: new, or empty, and then nobody else's. */
+/* Opens the private directory for the bytes, which must be new or empty. */
 static bool open_directory(struct cmd *cmd, struct export *export)
 {
     if (export->raw == NULL)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: ISC
  *
- * The distance between two texts, and the three nearest. */
+ * Edit distance, and the most similar texts. */
 #include "cmd/nearest.h"
 
 #include <glib.h>
 #include <string.h>
 
-#define LONGEST 200 /* only this many bytes are compared */
+#define LONGEST 200 /* bytes to compare */
 #define CHANGES_MOST 3
 
-/* The cost of the cell i, j, where three rows are known. */
+/* Returns the cost of the cell i, j. */
 static size_t cost_of(const char *a, const char *b, size_t i, size_t j, const size_t rows[3][LONGEST + 1])
 {
     char last = g_ascii_tolower(a[i - 1]), other = g_ascii_tolower(b[j - 1]);
@@ -18,8 +18,8 @@ static size_t cost_of(const char *a, const char *b, size_t i, size_t j, const si
     return exchanged ? MIN(cost, rows[0][j - 2] + 1) : cost;
 }
 
-/* How many bytes must be inserted, deleted, replaced, or exchanged with the next one (optimal string alignment); the result is
- * only exact up to `most`. */
+/* Returns how many bytes to insert, delete, replace, or swap with the next (optimal string alignment); exact only up to
+ * `most`. */
 static size_t distance(const char *a, const char *b, size_t most)
 {
     size_t rows[3][LONGEST + 1] = {{0}}; /* the two rows before, and this one */
@@ -37,7 +37,7 @@ static size_t distance(const char *a, const char *b, size_t most)
     return rows[2][b_length];
 }
 
-/* SIZE_MAX: it is not near. One change for each four characters, and no more than three, is a slip; more is another word. */
+/* Returns SIZE_MAX if the candidate is another word, not a slip: more changes than nearest_find() allows. */
 static size_t distance_of(const char *candidate, const char *text)
 {
     size_t length = strlen(text), most = CLAMP(length / 4, 1, CHANGES_MOST);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * show: everything known about a message, and why a copy was or was not made. */
+ * show: everything known about a message, and why a copy was made or not. */
 #include <glib.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,13 +28,13 @@ struct question {
     bool look;
     unsigned char identity[MESSAGE_DIGEST_SIZE];
     unsigned char digest[MESSAGE_DIGEST_SIZE];
-    bool is_digest; /* the id can be a digest */
+    bool is_digest; /* id can be a digest */
 };
 
-/* Of each message, in this order. For people the reasons are in `why` alone. */
+/* Sections of each message, in order. Text has the reasons in `why` alone. */
 static const struct section {
     const char *name;
-    const char *in_why; /* a column */
+    const char *in_why; /* column that `why` has */
     bool for_programs;  /* JSON only */
     struct ledger_table *(*make)(struct cmd *cmd, const struct ledger_table *messages,
                                  size_t row); /* NULL: ledger_show */
@@ -50,7 +50,7 @@ static const struct section {
     {.name = "differences", .make = show_differences},
 };
 
-/* 64 hexadecimal digits to 32 bytes. */
+/* Parses 64 hexadecimal digits. */
 static bool parse_digest(const char *text, unsigned char digest[MESSAGE_DIGEST_SIZE])
 {
     if (strlen(text) != 2 * MESSAGE_DIGEST_SIZE || strspn(text, "0123456789abcdefABCDEF") != 2 * MESSAGE_DIGEST_SIZE)
@@ -77,7 +77,7 @@ static bool parse_show(struct cmd *cmd, struct question *question)
            cmd_wrong_value(cmd, "--digest", cmd->operands[0], "64 hexadecimal digits");
 }
 
-/* The why is text to be read, the rest are tables. */
+/* Prints why as sentences, other sections as tables. */
 static void print_section(const struct section *section, const struct ledger_table *table)
 {
     char escaped[4096];
@@ -119,7 +119,7 @@ static bool show_message(struct cmd *cmd, const struct question *question, const
     return true;
 }
 
-/* For an id without a message: a message has its key among its lines, and a queue id has none. */
+/* Prints the lock key of an id without a message. */
 static void print_key(const struct question *question)
 {
     char escaped[2048];
@@ -128,7 +128,7 @@ static void print_key(const struct question *question)
     fflush(stdout);
 }
 
-/* The id is unknown: it may be mistyped. */
+/* Reports an unknown id, and suggests similar ones. */
 static void print_nearest(struct cmd *cmd, const struct question *question)
 {
     char text[2048];
@@ -184,7 +184,7 @@ static int show_messages(struct cmd *cmd, const struct question *question, json_
     return 1;
 }
 
-/* The key is known whatever the database says. */
+/* Reports the lock key even without a database. */
 static int show(struct cmd *cmd, const struct question *question)
 {
     json_t *json = question->json ? json_pack("{s:o, s:I}", "id", replay_json_text(question->id), "lock_key",

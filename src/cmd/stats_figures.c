@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Single figures out of what the ledger counts. */
+ * Single figures of the ledger. */
 #include "cmd/stats_figures.h"
 
 #include <glib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Makes answers and reads them. */
+ * Builds and reads results. */
 #include "replay/replay_answer.h"
 
 #include <glib.h>

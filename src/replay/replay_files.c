@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What to replay: turns paths of the command line into a list of messages. */
+ * Lists the messages of paths on the command line. */
 #include "replay/replay_files.h"
 
 #include <fts.h>
@@ -89,14 +89,14 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* Of a directory, known from when it was entered. */
+/* Set when the directory was entered. */
 static bool is_maildir(const FTSENT *directory)
 {
     return directory->fts_number != 0;
 }
 
-/* Whether something in a directory is read. A Maildir's tmp is not delivered yet; names of its folders begin with dots;
- * apart from those in cur and new, the files in a Maildir are the server's own. */
+/* Returns true if an entry of a directory is read. Of a Maildir, tmp is not delivered yet, folders begin with a dot,
+ * and files outside cur and new are the server's. */
 static bool counts(const FTSENT *entry)
 {
     bool of_maildir = is_maildir(entry->fts_parent);
@@ -105,8 +105,8 @@ static bool counts(const FTSENT *entry)
     return entry->fts_name[0] != '.' && !of_maildir;
 }
 
-/* Whether a symbolic link stands where a Maildir has messages, or is one of its folders: these would be left out. Nor may
- * one take the place of the directory itself. */
+/* Returns true for a symbolic link that is a Maildir's message or folder, which would be missed, or the directory
+ * itself. */
 static bool is_missed_link(const FTSENT *entry)
 {
     if (entry->fts_level == 0)
@@ -121,7 +121,7 @@ static bool open_and_add(struct replay_files *files, const char *real, const cha
     return fd >= 0 ? add_file(files, real, shown, fd, fault) : fault_prefix(fault, "%s", shown);
 }
 
-/* Adds what stands in a directory. */
+/* Adds an entry of a directory. */
 static bool add_entry(struct replay_files *files, FTS *tree, FTSENT *entry, const char *shown, struct fault *fault)
 {
     switch (entry->fts_info) {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: ISC
  *
- * Messages from the ledger, for `resume` and `restore`. The functions are for struct replay_setup, whose context is a
- * struct replay_ledger. */
+ * Messages from the ledger, for `resume` and `restore`: functions of struct replay_setup, with this context. */
 #ifndef ONCEDROP_REPLAY_LEDGER_H
 #define ONCEDROP_REPLAY_LEDGER_H
 
 #include "replay/replay_task.h"
 
-/* All messages that can be finished, or those of which a copy was stored, in the order in which they were recorded. The caller
- * sets the first members, the rest is zero. */
+/* All messages that can be finished, or those with a stored copy, in the order of recording. The caller sets the first
+ * members; the others are zero. */
 struct replay_ledger {
     struct ledger *ledger;
     bool stored;
@@ -19,13 +18,12 @@ struct replay_ledger {
 
 bool replay_ledger_next(void *context, char **ret_name, int64_t *ret_number, struct fault *fault);
 
-/* Reads the message and its unfinished recipients again, so that whatever others finished meanwhile is left alone. The
- * bytes must match the digest. */
+/* Reads the message and its unfinished recipients again, to skip what others finished. The bytes must match the
+ * digest. */
 enum replay_load replay_ledger_load(struct replay_worker *worker, int64_t number, struct replay_message *ret,
                                     struct fault *fault) OD_MUST;
 
-/* The same for the recipients whose copy was stored. If the bytes are not recorded, the message is one to be looked for by its
- * Message-ID (id_only). */
+/* Like replay_ledger_load(), for recipients whose copy was stored. Sets id_only if the bytes are not recorded. */
 enum replay_load replay_ledger_load_stored(struct replay_worker *worker, int64_t number, struct replay_message *ret,
                                            struct fault *fault) OD_MUST;
 
