@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * check: tests each item as a delivery uses it, and says what to do about a failure. The steps' time limits keep the
- * check under a minute. */
+ * check: tests each item as a delivery uses it, and says what to do. The steps' limits keep it under a minute. */
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -19,7 +18,7 @@
 #include "ledger/ledger_check.h"
 #include "route/route.h"
 
-/* Root has read the file; a delivery must be able to read it, too. */
+/* A delivery must be able to read the file, too. */
 static void check_configuration(const struct cmd *cmd)
 {
     struct fault fault;
@@ -33,7 +32,7 @@ static void check_configuration(const struct cmd *cmd)
                       user);
 }
 
-/* Returns true if a delivery has time to report that this server is unresponsive; else warns. */
+/* Returns true if a delivery has time to report an unresponsive server; else warns. */
 static bool check_timeout(const struct config *config, const struct config *server)
 {
     if (config->lock.wait + server->imap.timeout < config->delivery.deadline)
@@ -92,7 +91,7 @@ static void step_lock(struct check *check)
     base_free(&lock.left_out);
 }
 
-/* Reports the engine's self-tests, up to the first failure, which probably explains all others. */
+/* Stops at the first failure, which probably explains all others. */
 static void step_engine(struct check *check)
 {
     struct fault text;
@@ -119,7 +118,7 @@ static void step_ledger(struct check *check)
     check_item(written, "ledger", "%s", written ? "a record and a claim were written and rolled back" : fault.text);
 }
 
-/* sent: NULL if there are no Sent copies. */
+/* sent: or NULL. */
 static void set_place(struct check *check, const struct config *server, const char *account, const char *inbox,
                       const char *sent)
 {
@@ -130,7 +129,7 @@ static void set_place(struct check *check, const struct config *server, const ch
     snprintf(check->sent, sizeof(check->sent), "%s", sent != NULL ? sent : "");
 }
 
-/* Without an address, a login can be tested only if imap.user names an account. */
+/* Without an address, only imap.user can name an account. */
 static void step_route(struct check *check)
 {
     struct cmd *cmd = check->cmd;
@@ -162,7 +161,7 @@ static void step_route(struct check *check)
     ledger_close(&cmd->ledger);
 }
 
-/* Keeps the decoder's libraries in this process, away from everything else. */
+/* Loads the decoder's libraries in the step's process only. */
 static void step_decoder(struct check *check)
 {
     struct fault fault;
@@ -182,7 +181,7 @@ static void step_decoder(struct check *check)
 #endif
 }
 
-/* A step with nothing to test, as when the database is unavailable, reports nothing. */
+/* A step with nothing to test reports nothing. */
 static const struct {
     const char *name;
     int64_t ms;
@@ -192,7 +191,7 @@ static const struct {
     {"decoder", 10000, "loading it takes too long", step_decoder},
     {"database", 10000, "it accepts connections but does not answer", check_database},
     {"files", 15000, "another process does not stop writing to the ledger", step_engine},
-    /* three transactions, each waiting up to 4 s (ledger_check_lock.c) */
+    /* three transactions of up to 4 s (ledger_check_lock.c) */
     {"lock", 15000, "the database does not answer any more", step_lock},
     {"ledger", 8000, "the database does not answer, or a table is locked", step_ledger},
     {"route", 8000, "the database does not answer route.account_query", step_route},
@@ -202,7 +201,7 @@ static const struct {
     {"postfix", 7000, "postconf does not finish", check_postfix},
 };
 
-/* Runs all but --send, as the user of deliveries. Returns an exit status; there is a report only if it is 0. */
+/* Runs all but --send, as service.user. Returns an exit status; only 0 has a report. */
 static int examine_all(struct check *check)
 {
     struct cmd *cmd = check->cmd;
@@ -217,7 +216,7 @@ static int examine_all(struct check *check)
     return 0;
 }
 
-/* Runs examine_all() in a child process, since it drops privileges. */
+/* Runs examine_all() in a child process, which drops privileges. */
 static int examine_apart(struct check *check)
 {
     int status = 0;
@@ -267,7 +266,7 @@ int cmd_check(struct cmd *cmd)
         return CMD_USAGE;
     }
     char *postfix OD_CLEANUP(base_free) = base_strdup(getenv("MAIL_CONFIG"));
-    cmd_clear_environment(); /* or PGHOST could choose the database */
+    cmd_clear_environment(); /* PGHOST must not choose the database */
     check_begin(json, colour);
     *check = (struct check){.cmd = cmd, .address = cmd->operands[0], .postfix = postfix};
     if (quick)

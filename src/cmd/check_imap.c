@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * check: the IMAP server's certificate, a login as in a delivery, and the account's mailboxes. */
+ * check: IMAP servers. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -14,7 +14,7 @@
 
 #define ANSWER_MS 8000   /* a delivery waits longer */
 #define ANSWERS_MS 12000 /* of all other servers */
-#define PENALTY_MS 30000 /* for a login delayed by refused ones before it */
+#define PENALTY_MS 30000 /* for a delayed login */
 #define SLOWER_MS 1000
 #define DAY INT64_C(86400)
 #define RENEW_DAYS 14
@@ -29,7 +29,7 @@ static const char *date_text(int64_t seconds, char text[32])
     return text;
 }
 
-/* Returns true if a delivery would accept the certificate. why: the reason if not. */
+/* Returns true if a delivery would accept it. why: the reason if not. */
 static bool check_certificate(const struct mailbox_probe *probe, const char *why)
 {
     char date[32];
@@ -47,7 +47,7 @@ static bool check_certificate(const struct mailbox_probe *probe, const char *why
     return true;
 }
 
-/* Tests what needs no login. Returns false if a login cannot succeed. */
+/* Tests without a login. Returns false if a login cannot succeed. */
 static bool check_server(const struct config *config, struct mailbox_probe *probe)
 {
     struct fault fault;
@@ -106,8 +106,7 @@ static void check_capabilities(const struct config *config, struct mailbox *mail
                abilities.told[0] != '\0' ? abilities.told : "none that matter");
 }
 
-/* APPEND needs the right i, a search in doubt r, the flag \\Seen of Sent copies s (RFC 4314, 4). Reports no more than
- * the server says. */
+/* APPEND needs the right i, a search r, the flag \\Seen s (RFC 4314, 4). Reports no more than the server says. */
 static void check_present(const struct mailbox_rights *rights, const char *item, const char *name)
 {
     const char *letters = rights->letters;
@@ -141,7 +140,7 @@ static void check_owned(const struct config *config, struct mailbox *mailbox, co
                        : ", and imap.create = no: create it");
 }
 
-/* Returns true if a mailbox can be created, after creating and deleting one. */
+/* Tests by creating PROBE. */
 static bool try_creation(struct mailbox *mailbox, const char *item, struct fault *fault)
 {
     bool left;
@@ -187,7 +186,7 @@ static void check_folder(const struct config *config, struct mailbox *mailbox, c
         check_missing(config, mailbox, item, folder.name);
 }
 
-/* Checks that folders named by address details can be created. */
+/* Tests if folders for address details can be created. */
 static void check_details(const struct config *config, struct mailbox *mailbox)
 {
     struct fault fault;
@@ -199,7 +198,7 @@ static void check_details(const struct config *config, struct mailbox *mailbox)
         check_warning("detail", "no folder can be created, so mail for it goes to the inbox: %s", fault.text);
 }
 
-/* Checks that the server opens the account that a login names (delivery/server.h), and records the result. */
+/* Tests, and records, if the server opens the account that a login names (delivery/server.h). */
 static void check_identity(const struct config *config, const char *account, bool fits)
 {
     struct fault fault, minor;
@@ -220,7 +219,7 @@ static void check_identity(const struct config *config, const char *account, boo
         check_warning("identity", "the result could not be recorded: %s", minor.text);
 }
 
-/* Reports if refused logins delay all other mail. */
+/* Reports if refused logins delay other mail. */
 static void check_penalty(const struct config *config, const char *account, int64_t usual_ms)
 {
     struct config patient = *config;
@@ -239,7 +238,7 @@ static void check_penalty(const struct config *config, const char *account, int6
             (long long)ms / 1000, (long long)ms % 1000 / 100);
 }
 
-/* Records that the login succeeded, so that deliveries retry a refused account at once. */
+/* Records the login's success, so that deliveries retry at once. */
 static void forget_refusal(const struct config *config, const struct check *check)
 {
     struct fault minor;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * check: Postfix's settings that keep mail from oncedrop, bounce it, or prevent a Sent copy. A table has the rules: a
- * setting, its required value, and what to do. */
+ * check: Postfix's settings that keep mail from oncedrop, bounce it, or prevent a Sent copy. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,21 +10,19 @@
 
 #define PRIVATE ":unix:private/"
 
-/* The first of these classes that a domain is in counts (trivial-rewrite(8)). */
+/* A domain's first class counts (trivial-rewrite(8)). */
 static const char *const classes[] = {"mydestination", "virtual_alias_domains", "virtual_mailbox_domains",
                                       "relay_domains"};
 
-/* Input of a rule. */
 struct setting {
     const struct config *config;
     const struct postconf *postconf;
     bool command;       /* mailbox_command is ours */
-    const char *domain; /* of the address to check */
-    const char *class;  /* of the domain; "": none; NULL: no address, or a table may route it */
+    const char *domain; /* of the address */
+    const char *class;  /* of the domain; "": none; NULL: no address, or tables may route it */
     const char *name, *value;
 };
 
-/* Returns true for pipe(8), spawn(8), or an LMTP client that connects to us. */
 static bool is_ours(const struct postconf_service *service)
 {
     return strstr("pipe spawn lmtp", service->daemon) != NULL && strstr(service->line, "oncedrop") != NULL;
@@ -39,8 +36,7 @@ static const struct postconf_service *service_named(const struct postconf *postc
     return service->line != NULL ? service : NULL;
 }
 
-/* Returns true if a transport (NAME or NAME:NEXTHOP) is our service, or a server outside of master.cf, which may be
- * ours. */
+/* Returns true if a transport (NAME or NAME:NEXTHOP) is our service, or may be: a server outside of master.cf. */
 static bool may_be_ours(const struct postconf *postconf, const char *transport)
 {
     const char *socket = strstr(transport, PRIVATE);
@@ -49,9 +45,9 @@ static bool may_be_ours(const struct postconf *postconf, const char *transport)
     return service != NULL && (is_ours(service) || (socket == NULL && strcmp(service->daemon, "lmtp") == 0));
 }
 
-/* The tests. Each returns NULL if the value is right, else a new string to precede the rule's text. */
+/* Tests: each returns NULL, or a new string to precede the rule's text. */
 
-/* Tests main.cf only: default transports may be unused. */
+/* Default transports may be unused. */
 static char *is_undefined(const struct setting *setting)
 {
     const char *socket = strstr(setting->value, PRIVATE), *server = socket != NULL ? socket + strlen(PRIVATE) : NULL;
@@ -106,7 +102,7 @@ static char *has_no_service(const struct setting *setting)
     return good ? NULL : base_printf("no service is on %s", socket);
 }
 
-/* For an ordinary user the service delivers only to the account that the login name maps to. */
+/* For an ordinary user the service delivers only to the login name's account. */
 static char *has_no_domain(const struct setting *setting)
 {
     const char *account = setting->config->route.account;
@@ -115,7 +111,7 @@ static char *has_no_domain(const struct setting *setting)
                                                                      : NULL;
 }
 
-/* pipe(8) can pass the login; LMTP has it only in the Received field. */
+/* LMTP has the login only in the Received field. */
 static char *hides_the_login(const struct setting *setting)
 {
     bool needed = false, told = strcmp(setting->value, "yes") == 0;
@@ -149,19 +145,19 @@ static char *outlives_the_record(const struct setting *setting)
     return wrong ? base_strdup("not below record.abandon_after") : NULL;
 }
 
-#define ANY ""                 /* any Postfix */
-#define OURS "mailbox_command" /* one whose mailbox_command is ours */
+#define ANY ""
+#define OURS "mailbox_command" /* whose mailbox_command is ours */
 #define SEE "; see oncedrop-postfix(7)"
 #define KILLED ": Postfix bounces mail if it has to kill the process; set it above 2 * delivery.deadline + 270s"
 #define ACCIDENT "mail bounces while the program cannot be loaded; set it to regexp:/etc/postfix/oncedrop_status"
 
 static const struct rule {
-    const char *of;       /* ANY, OURS, or the daemon of a service of ours */
-    const char *settings; /* separated by blanks; "_time_limit": the service's NAME_time_limit */
-    char *(*wrong)(const struct setting *setting); /* NULL: use the next members */
-    const char *key;  /* the value of this in the setting's tables, or, if NULL, the setting's value ... */
-    const char *must; /* ... must match this */
-    bool fails;       /* no mail arrives; else a warning */
+    const char *of;                                /* ANY, OURS, or the daemon of a service of ours */
+    const char *settings;                          /* separated by blanks; "_time_limit": NAME_time_limit */
+    char *(*wrong)(const struct setting *setting); /* or, if NULL: */
+    const char *key;                               /* its value in the tables; NULL: the value itself ... */
+    const char *must;                              /* ... must match this */
+    bool fails;                                    /* no mail arrives; else a warning */
     const char *text;
 } rules[] = {
     /* clang-format off */
@@ -183,12 +179,12 @@ static const struct rule {
      ": a message that is still in the queue, but was on hold for that long, would be abandoned"},
     {OURS, "mailbox_transport", NULL, NULL, "^$", false,
      "it overrides mailbox_command, which is never run; unset one of them"},
-    {OURS, "alias_maps", NULL, "root", ".", false, /* local(8) runs it as the user nobody, without account */
+    {OURS, "alias_maps", NULL, "root", ".", false, /* local(8) runs it as nobody */
      "no entry for root, whose mail is deferred; add a line such as root: lisa to /etc/aliases and run newaliases"},
-    {OURS, "mailbox_command", NULL, NULL, "^[\\w!@%=+:,./ \t-]*$", false, /* what pipe_command(3) runs without a shell */
+    {OURS, "mailbox_command", NULL, NULL, "^[\\w!@%=+:,./ \t-]*$", false, /* what needs no shell (pipe_command(3)) */
      "Postfix starts a shell for it: a missing program is then status 127, which bounces; use only letters, digits and"
      " !@%-_=+:,./"},
-    {OURS, "mailbox_command", has_no_service, NULL, NULL, false, /* it runs as the recipient, who needs the service */
+    {OURS, "mailbox_command", has_no_service, NULL, NULL, false, /* the recipient needs it */
      ": mail for local users is deferred; start oncedrop serve, or give deliver the option -S with service.socket" SEE},
     {OURS, "mailbox_command", has_no_domain, NULL, NULL, false,
      " needs a domain, but the login name of the recipient, as whom it runs, has none: every such delivery is deferred;"
@@ -201,7 +197,7 @@ static const struct rule {
     /* clang-format on */
 };
 
-/* Returns what is wrong, to precede the rule's text: a new string or NULL. */
+/* Returns NULL, or a new string to precede the rule's text. */
 static char *find_wrong(const struct rule *rule, const struct setting *setting)
 {
     if (rule->wrong != NULL)

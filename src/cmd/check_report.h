@@ -6,22 +6,22 @@
 
 #include "cmd/cmd.h"
 
-/* Input of the steps, and what one step finds out for another; in memory that their processes share. */
+/* Input of the steps, and results that one passes to another, in shared memory. */
 struct check {
     struct cmd *cmd;
     const char *address;  /* or NULL */
     const char *postfix;  /* Postfix's configuration directory; NULL: the default */
-    bool connected, fits; /* the database replies; its schema version is right */
-    bool routed;          /* the next members are set */
+    bool connected, fits; /* replies; has the right schema version */
+    bool routed;          /* the rest is set */
     char account[1024], inbox[1024], sent[1024];
     char server[256]; /* name of the account's server, for config_server */
 };
 
-/* Call first. json: check_end prints one array, instead of a line for each item at once. colour: of the status. */
+/* Call first. json: check_end prints one array, instead of a line per item. colour: of the status. */
 void check_begin(bool json, bool colour);
 
-/* Reports "ok" or "failed", the item's name, and a text, which says what to do after a failure. Returns good. Omits an
- * ok after a warning or failure of the same item, and an item's name that the text repeats. */
+/* Reports "ok" or "failed", the item, and a text, which says what to do after a failure. Returns good. Omits an ok
+ * after the item's warning or failure, and a name that the text repeats. */
 bool check_item(bool good, const char *name, const char *format, ...) OD_PRINTF(3, 4);
 
 void check_warning(const char *name, const char *format, ...) OD_PRINTF(2, 3);
@@ -29,39 +29,39 @@ void check_warning(const char *name, const char *format, ...) OD_PRINTF(2, 3);
 /* Returns the configuration with the account's IMAP server. */
 const struct config *check_server_of(const struct check *check) OD_MUST;
 
-/* Returns zeroed memory that a step shares with its caller. */
+/* Returns zeroed memory shared by a step and its caller. */
 void *check_shared(size_t size) OD_MUST;
 
-/* Runs a step in a child process, which is killed after ms milliseconds; item `name` then fails with `late`, and
- * earlier items are kept. A step has no other effects than its items and what it writes to check_shared memory. */
+/* Runs a step in a child process, whose only effects are items and check_shared memory. After ms milliseconds it is
+ * killed, and item `name` fails with `late`. */
 void check_step(const char *name, int64_t ms, const char *late, void (*run)(struct check *check), struct check *check);
 
 size_t check_failures(void) OD_MUST;
 
-/* Prints the JSON, or a line that counts the items. Returns the exit status: 1 if an item failed, else 0. */
+/* Ends the report. Returns the exit status: 1 if an item failed, else 0. */
 int check_end(void) OD_MUST;
 
-/* Checks that the database replies and has the right schema. Only reads, without a lock. */
+/* Only reads, without a lock. */
 void check_database(struct check *check);
 
-/* Examines the account's IMAP server. If the route is known, logs in and examines the account's mailboxes. */
+/* Examines the account's server and, if check->routed, its mailboxes. */
 void check_imap(struct check *check);
 
-/* Checks that the other IMAP servers reply, and that their certificates are accepted. */
+/* Examines the other servers, without a login. */
 void check_servers(struct check *check);
 
-/* Checks all IMAP servers without a login, within ms milliseconds in all. */
+/* Examines all IMAP servers without a login, within ms milliseconds. */
 void check_greeting(struct check *check, int64_t ms);
 
-/* Checks that the service replies on its socket, which clients it trusts, and that it runs with this configuration.
- * Reports nothing without a socket, since the service is optional. May wait long. */
+/* Checks that the service replies, its clients, and its configuration. Reports nothing without a socket: the service is
+ * optional. May wait long. */
 void check_service(struct check *check);
 
-/* Runs `check --quick`. Returns the exit status. */
+/* Returns the exit status of `check --quick`. */
 int check_quick(struct check *check, bool json);
 
-/* Examines Postfix's settings, if postconf(1) is installed: mail must reach oncedrop, and no setting may bounce it or
- * prevent a Sent copy. */
+/* Checks, if postconf(1) is installed, that mail reaches oncedrop, and that no setting bounces it or prevents a Sent
+ * copy. */
 void check_postfix(struct check *check);
 
 #define CHECK_SEND_MS 60000

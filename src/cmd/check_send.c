@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * check --send: sends a message through Postfix to the mailbox, and asks `oncedrop show`, Postfix's queue and the IMAP
- * server for it, in this order. Runs as the caller: root may read the log, and runs sendmail(1) as people do. */
+ * check --send: sends a message through Postfix, and asks `oncedrop show`, the queue and the IMAP server for it. Runs
+ * as the caller: root may read the log. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -18,21 +18,21 @@
 
 #define MAIL_LOG "/var/log/mail.log"
 #define POLL_MS 200
-#define LOG_MS 3000    /* a line may come late */
-#define AGAIN_MS 10000 /* until an unreachable server is tried again */
-#define NEWEST 50      /* messages to search if the server does not find the id */
+#define LOG_MS 3000    /* lines may come late */
+#define AGAIN_MS 10000 /* until an unreachable server is retried */
+#define NEWEST 50      /* messages to search, if not by id */
 
 struct sending {
     const struct check *check;
     char id[256]; /* without <> */
     time_t begun;
     int64_t begun_ms;
-    int log; /* MAIL_LOG, at its end before the sending; -1: unreadable */
+    int log; /* MAIL_LOG, at its old end; -1: unreadable */
     bool no_ledger;
-    int64_t forgotten_ms; /* when failures to reach the mailbox were forgotten */
+    int64_t forgotten_ms; /* the last visits_forget_failures() */
 };
 
-/* Returns a program's output, a new string; NULL if it cannot be run. */
+/* Runs a program. Returns its output, a new string, or NULL. */
 static char *output_of(const char *const *words, int *ret_status)
 {
     char *output = NULL;
@@ -53,7 +53,7 @@ static bool write_message(const struct sending *sending, int fd)
     return base_write(fd, text, strlen(text));
 }
 
-/* Returns false, with a report, if Postfix refuses the message. */
+/* Returns false, with a report, if Postfix refuses. */
 static bool send_by_postfix(const struct sending *sending)
 {
     const struct check *check = sending->check;
@@ -86,7 +86,7 @@ static bool send_by_postfix(const struct sending *sending)
                                                   check->address, WIFEXITED(status) ? WEXITSTATUS(status) : status);
 }
 
-/* Returns what the ledger has of the message, a new reference; NULL: nothing yet, or no reply. */
+/* Returns a new reference; NULL: nothing yet, or no reply. */
 static json_t *ask_ledger(struct sending *sending)
 {
     const struct cmd *cmd = sending->check->cmd;
@@ -136,7 +136,7 @@ static bool told_by_ledger(struct sending *sending)
     return over;
 }
 
-/* Returns true, with a report, if the queue has a deferred message of this sender that arrived since. */
+/* Returns true, with a report, if a new message of this sender is deferred. */
 static bool told_by_queue(const struct sending *sending)
 {
     const char *postfix = sending->check->postfix;
@@ -169,7 +169,7 @@ static enum candidate judge_id(void *context)
     return message_comparison_end(context) == MESSAGE_SAME ? CANDIDATE_SAME : CANDIDATE_OTHER;
 }
 
-/* The sent message, and its UID in the account's inbox. */
+/* The sent message's UID. */
 struct finding {
     const struct sending *sending;
     uint32_t uid;
@@ -239,7 +239,7 @@ static void report_mailbox(const struct sending *sending)
     }
 }
 
-/* Returns the part of a log written since; a new string or NULL. */
+/* Returns what came since, a new string or NULL. */
 static char *read_log(const struct sending *sending)
 {
     char *since OD_CLEANUP(base_free) = base_printf("@%lld", (long long)sending->begun);

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Functions that commands share. */
+/* SPDX-License-Identifier: ISC */
 #include "cmd/cmd.h"
 
 #include <errno.h>
@@ -69,10 +67,10 @@ bool cmd_wrong_value(const struct cmd *cmd, const char *option, const char *valu
     return cmd_wrong(cmd, "%s %.200s: must be %s", option, value, allowed);
 }
 
-/* Reports an option for which getopt_long(3) returned c, whose own messages say too little. Returns false. */
+/* Reports an option for which getopt_long(3) returned c. Returns false. */
 static bool refuse_option(const struct cmd *cmd, const struct option *words, int c)
 {
-    /* optopt is 0 for an unknown long option. For a letter within a group, word is the argument before the group. */
+    /* optopt is 0 for an unknown long option. Within a group of letters, word is the argument before the group. */
     const char *word = cmd->argv[optind - 1];
     if (strncmp(word, "--", 2) != 0 || (optopt != 0 && c != ':' && strchr(word, '=') == NULL))
         return cmd_wrong(cmd, c == ':' ? "option -%c needs a value" : "unknown option -%c", optopt);
@@ -151,7 +149,7 @@ char *cmd_strip_brackets(const char *id)
     return enclosed ? base_strndup(id + 1, length - 2) : base_strdup(id);
 }
 
-/* Mentions the sample of make install if there is no configuration. */
+/* Mentions the sample from make install. */
 static void add_sample(const char *path, struct fault *fault)
 {
     char *sample OD_CLEANUP(base_free) = base_printf("%s.sample", path);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The commands: arguments in, exit status out. Those for people use ordinary exit statuses and print errors on
- * stderr. */
+ * The commands: arguments in, exit status out. */
 #ifndef ONCEDROP_CMD_H
 #define ONCEDROP_CMD_H
 
@@ -11,12 +10,11 @@
 #include "ledger/ledger.h"
 #include "route/route.h"
 
-/* A command's arguments, and what it uses. */
 struct cmd {
     const char *config_file;      /* options before the command's name */
     const char *const *overrides; /* NULL-terminated */
     bool verbose;
-    int argc; /* from the command's name on */
+    int argc; /* from the name on */
     char **argv;
     char **operands;       /* NULL-terminated; set by cmd_parse */
     struct config *config; /* set by cmd_open and cmd_connect, closed by main() */
@@ -25,7 +23,7 @@ struct cmd {
     struct fault fault;
 };
 
-#define CMD_USAGE (-1) /* instead of an exit status: the command line is wrong, which has been reported */
+#define CMD_USAGE (-1) /* exit status of a wrong command line, which has been reported */
 
 int cmd_deliver(struct cmd *cmd);
 int cmd_lmtp(struct cmd *cmd);
@@ -52,8 +50,7 @@ int cmd_locks(struct cmd *cmd);
 #define CMD_SCHEMA_WORDS "install, upgrade, method, print or version"
 int cmd_schema_word(struct cmd *cmd);
 
-/* Clears the environment, except for Postfix's variables and some that cannot be turned against us. TMPDIR is where a
- * large message is kept. */
+/* Clears the environment, except Postfix's variables and harmless ones. TMPDIR: for large messages. */
 void cmd_clear_environment(void);
 
 /* Prints "oncedrop: text" on stderr, for commands that people use. Returns status. */
@@ -65,10 +62,10 @@ int cmd_fault(int status, const struct cmd *cmd);
 /* Prints "oncedrop: COMMAND: text" on stderr. Returns false; the command then returns CMD_USAGE. */
 bool cmd_wrong(const struct cmd *cmd, const char *format, ...) OD_PRINTF(2, 3);
 
-/* Like cmd_wrong(), for the value of an option. allowed: what the value must be. */
+/* Like cmd_wrong(), for the value of an option. */
 bool cmd_wrong_value(const struct cmd *cmd, const char *option, const char *value, const char *allowed);
 
-/* An option of a command. One pointer is set, and receives the value: the last one, or all in a list. */
+/* An option of a command. One pointer is set: text gets the last value, list all. */
 struct cmd_option {
     const char *name; /* of --name; a single letter: of -n */
     bool *flag;
@@ -76,27 +73,21 @@ struct cmd_option {
     GPtrArray *list;
 };
 
-/* Parses options and operands.
- *
- * options      ended by one without a name; or NULL
- * least, most  number of operands
- * what         what the operands are: "the id of a message"
- *
- * Returns false if an argument is wrong, which has been reported. */
+/* Parses options (ended by one without a name; or NULL) and operands, from `least` to `most`. what: the operands, as in
+ * "the id of a message". Returns false, with a report, if an argument is wrong. */
 bool cmd_parse(struct cmd *cmd, const struct cmd_option *options, int least, int most, const char *what) OD_MUST;
 
-/* Parses the value of -j, a number of workers; NULL: 1. Returns false if it is wrong, which has been reported. */
+/* Parses -j, a number of workers; NULL: 1. Returns false, with a report, if it is wrong. */
 bool cmd_parse_jobs(const struct cmd *cmd, const char *text, size_t *ret) OD_MUST;
 
-/* Sets *ret to the first operand, an address or account, as the ledger compares it: a new string, without <>, in lower
- * case. Returns false, with a report, if it is not UTF-8 or is empty, which is the sender of every bounce. */
+/* Sets *ret to the first operand as the ledger compares it: a new string, without <>, in lower case. Returns false,
+ * with a report, if it is empty, as is every bounce's sender, or not UTF-8. */
 bool cmd_parse_person(const struct cmd *cmd, char **ret) OD_MUST;
 
 /* Returns the id without enclosing <>, a new string. */
 char *cmd_strip_brackets(const char *id) OD_MUST;
 
-/* Loads and checks the configuration, and opens the log. log_fd: log_open's stderr_fd. Returns NULL with the error
- * set. */
+/* Loads the configuration and opens the log. log_fd: as in log_open. Returns NULL with the error set. */
 struct config *cmd_config_load(const struct cmd *cmd, int log_fd, struct fault *fault) OD_MUST;
 
 /* For commands that people use: loads the configuration. cmd_connect: also connects to the database. Return 0; on failure

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The commands' names and help texts. */
+ * The table of commands. */
 #ifndef ONCEDROP_COMMAND_H
 #define ONCEDROP_COMMAND_H
 
@@ -9,21 +9,21 @@
 struct command {
     const char *name;
     int (*run)(struct cmd *cmd);
-    bool delivers;         /* run by Postfix: every failure defers the mail, even a usage error */
-    const char *arguments; /* for the usage line */
-    const char *summary;   /* one line */
-    const char *help;      /* rest of `help COMMAND` */
+    bool delivers; /* run by Postfix: every failure defers, even a usage error */
+    const char *arguments;
+    const char *summary; /* one line */
+    const char *help;    /* rest of `help COMMAND` */
 };
 
-/* Returns NULL if there is no such command. */
+/* Returns NULL for an unknown name. */
 const struct command *command_find(const char *name) OD_MUST;
 
-/* Returns the command name most similar to a mistyped one, or NULL. */
+/* Returns the name most similar to a mistyped one, or NULL. */
 const char *command_nearest(const char *name) OD_MUST;
 
 void command_print_help(const struct command *command);
 
-/* Prints the usage line of a command that returned CMD_USAGE on stderr. Returns EX_USAGE. */
+/* Prints the usage line on stderr, after CMD_USAGE. Returns EX_USAGE. */
 int command_usage(const struct command *command);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * deliver: run by Postfix for each recipient. Every unexpected failure ends with status 75 and one line of output. */
+ * deliver: run by Postfix for each recipient. Every unexpected failure ends with status 75 and a line of output. */
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 #include "delivery/envelope.h"
 #include "ledger/ledger_schema.h"
 
-/* Handles the deadline and termination signals. The ledger has what was begun: a claim ends with its hold-off. */
+/* The ledger has what was begun: a claim ends with its hold-off. */
 static void end_delivery(int signal)
 {
     static const char over[] = "4.3.0 the deadline is over (delivery.deadline)\n";
@@ -55,7 +55,7 @@ static bool parse_envelope(const struct cmd *cmd, struct envelope *envelope, str
             base_free(field);
             *field = base_strdup(optarg);
         } else if (c == 'S') {
-            /* -S is for the front, which executed us because the service was unavailable. */
+            /* for the front; the service was unavailable */
         } else if (c != 's' || !config_parse_size(optarg, &envelope->size)) {
             report_option(report, c, cmd->argv);
             return false;
@@ -74,7 +74,7 @@ static void from_environment(char **field, const char *name, bool empty_counts)
         *field = base_strdup(value);
 }
 
-/* Called before anything can fail, so that the log names the recipient. */
+/* Called first, so that the log names the recipient. */
 static void begin_envelope(struct envelope *envelope)
 {
     from_environment(&envelope->sender, "SENDER", true);
@@ -97,7 +97,7 @@ static struct message *read_standard_input(struct cmd *cmd, const struct envelop
     return NULL;
 }
 
-/* Replies to and logs a delivery that ends before delivery_run; message may be NULL. */
+/* Ends a delivery before delivery_run; message may be NULL. */
 static void refuse_message(const struct envelope *envelope, const struct message *message, int64_t started_ms,
                            const struct report *report)
 {
@@ -116,7 +116,7 @@ static bool is_reader_gone(void *context)
     return output_reader_gone();
 }
 
-/* A user who may not open what deliveries need, such as a recipient under mailbox_command, needs the service. */
+/* A user who may not open it, as under mailbox_command, needs the service. */
 static void name_service(struct fault *fault)
 {
     fault_set(fault, "%s; for this user the service delivers: start it (oncedrop serve)", fault->text);
@@ -142,13 +142,13 @@ static void deliver_message(struct cmd *cmd, const struct envelope *envelope, co
     else
         delivery_run(&delivery);
     *report = delivery.answers[0].report;
-    report_give(report); /* from here on the reply is fixed */
+    report_give(report); /* the reply is final */
     delivery_log(&delivery);
     delivery_clear(&delivery);
     ledger_close(&cmd->ledger);
 }
 
-/* Loads the configuration, sets limits and deadline. Returns false with the report set on failure. */
+/* Returns false with the report set. */
 static bool begin_delivery(struct cmd *cmd, int log_fd, struct report *report)
 {
     cmd->config = cmd_config_load(cmd, log_fd, &cmd->fault);

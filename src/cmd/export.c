@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * export: prints what the ledger has about one address, a line of JSON for each message; writes recorded bytes to
- * files. */
+ * export: what the ledger has about one address, as lines of JSON, and recorded bytes as files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
@@ -21,12 +20,12 @@
 struct export
 {
     char *address;   /* lower case */
-    const char *raw; /* directory for the bytes; NULL: not requested */
+    const char *raw; /* for the bytes; NULL: not requested */
     int directory;   /* -1: none */
     int64_t found;
 };
 
-/* The address's recipients and accounts in one message: sets of strings. */
+/* The address's recipients and accounts in a message. */
 struct theirs {
     GHashTable *recipients, *accounts;
 };
@@ -61,7 +60,7 @@ static struct theirs theirs_of(const struct export *export, const struct ledger_
     return theirs;
 }
 
-/* Returns the rows with one of these names in the column; rows of other people are private. */
+/* Returns rows with one of these names; others are private. */
 static json_t *rows_with(const struct ledger_table *table, size_t column, GHashTable *names)
 {
     json_t *rows = json_array();
@@ -82,7 +81,7 @@ static bool write_piece(void *context, const void *bytes, size_t size, struct fa
     return true;
 }
 
-/* Writes the bytes to this file. An existing one has the same content, recorded under another lock.namespace. */
+/* An existing file has the same content, recorded under another lock.namespace. */
 static bool write_raw(struct cmd *cmd, const struct export *export, int64_t id, const char *name)
 {
     int fd = openat(export->directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -97,7 +96,7 @@ static bool write_raw(struct cmd *cmd, const struct export *export, int64_t id, 
     return done;
 }
 
-/* Adds `raw`, the name of the file with the bytes; null if they are not recorded. */
+/* Adds `raw`, the file's name; null without recorded bytes. */
 static bool link_raw(struct cmd *cmd, const struct export *export, int64_t id, const char *digest, json_t *json)
 {
     bool there = false;
@@ -134,7 +133,7 @@ static json_t *message_json(const struct export *export, struct ledger_table *co
     return json;
 }
 
-/* Prints the message, unless it has been removed meanwhile. */
+/* It may have been removed meanwhile. */
 static bool export_message(struct cmd *cmd, struct export *export, int64_t id)
 {
     struct ledger_table *tables[SECTIONS] = {NULL};
@@ -172,7 +171,7 @@ static bool export_all(struct cmd *cmd, struct export *export)
     return true;
 }
 
-/* Opens the private directory for the bytes, which must be new or empty. */
+/* It must be new or empty. */
 static bool open_directory(struct cmd *cmd, struct export *export)
 {
     if (export->raw == NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * forget: removes the messages of one address from the ledger. */
+ * forget: removes an address's messages from the ledger. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <sysexits.h>
@@ -10,7 +10,7 @@
 #include "ledger/ledger_person.h"
 #include "ledger/ledger_total.h"
 
-/* Prints how many messages of one kind stay. rest: why, and what to do. */
+/* rest: why they stay, and what to do. */
 static void print_left(int64_t count, const char *rest, const char *when)
 {
     if (count > 0)

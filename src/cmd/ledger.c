@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * ledger: creates or upgrades it (schema.c), backs it up, checks it, copies it into another one. */
+ * ledger: creates, upgrades, backs up, checks or copies it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #define WORDS "backup, check, copy, " CMD_SCHEMA_WORDS
 #define DAMAGE "what to do: DAMAGE in oncedrop-ledger(7)"
 
-/* Opens the configuration; fails unless the ledger is a file. */
+/* Fails unless the ledger is a file. */
 static int open_file(struct cmd *cmd)
 {
     int status = cmd_open_as_service(cmd, false);
@@ -33,8 +33,7 @@ static int backup(struct cmd *cmd)
     return ledger_backup(cmd->config, cmd->operands[1], &cmd->fault) ? 0 : cmd_fault(EX_CANTCREAT, cmd);
 }
 
-/* Checks that the schema has this program's version. which: prefix of the error; options: of the program, in the
- * hint. */
+/* which: prefix of the error; options: for the hint. */
 static int check_schema_version(struct cmd *cmd, struct ledger *ledger, const char *which, const char *options)
 {
     int found, needed = ledger_schema_needed(ledger);
@@ -75,7 +74,7 @@ static int check(struct cmd *cmd)
     return status;
 }
 
-/* Returns the configuration with the target as its database; NULL if it is wrong, which has been reported. */
+/* Returns NULL, with a report, if it is wrong. */
 static struct config *target_of(struct cmd *cmd)
 {
     const char *conninfo = cmd->operands[1];
@@ -98,7 +97,7 @@ static struct config *target_of(struct cmd *cmd)
     return NULL;
 }
 
-/* Opens a database as the caller. Root then becomes the user that a file belongs to. */
+/* Opens a database as the caller, a file as its owner. */
 static bool open_both(struct cmd *cmd, const struct config *target, struct ledger **ret)
 {
     struct {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * list: copies by state, time, delay, queue id, sender, recipient, mailbox, subject and Message-ID; --missing: whether
- * they are in their mailboxes. */
+ * list: copies by state, time, names and ids. */
 #include <glib.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +38,6 @@ static bool take_delay(struct options *options, const char *text)
     return true;
 }
 
-/* Sets *ret to a time in the filter's form. */
 static bool take_time(const struct cmd *cmd, const char *name, const char *text, char time[TIMES_SIZE],
                       const char **ret)
 {
@@ -49,7 +47,6 @@ static bool take_time(const struct cmd *cmd, const char *name, const char *text,
     return true;
 }
 
-/* Checks texts that the filter compares with recorded ones. */
 static bool take_texts(const struct cmd *cmd, struct options *options)
 {
     struct ledger_filter *filter = &options->filter;
@@ -66,7 +63,6 @@ static bool take_texts(const struct cmd *cmd, struct options *options)
     return true;
 }
 
-/* Sets the filter's values. */
 static bool take_values(const struct cmd *cmd, struct options *options, const char *delay, const char *limit)
 {
     struct ledger_filter *filter = &options->filter;
@@ -117,7 +113,7 @@ static bool parse_listing(struct cmd *cmd, struct options *options)
            take_values(cmd, options, delay, limit);
 }
 
-/* Warns that stdout may be incomplete. */
+/* stdout may be incomplete. */
 static void print_notes(const struct options *options, size_t rows, size_t untold)
 {
     if (untold > 0)

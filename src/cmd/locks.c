@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * locks: messages being delivered, the holders of their locks, and who waits for them. */
+ * locks: messages in delivery, lock holders, waiting sessions. */
 #include <glib.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,13 +16,12 @@
 #define CELL 1024
 #define INDENT 13 /* of continuation lines */
 
-/* Escapes a cell: other programs wrote its Message-ID or application name. */
+/* Escapes texts of other programs. */
 static const char *cell(const struct ledger_table *table, size_t row, size_t column, char text[CELL])
 {
     return log_escape(ledger_cell(table, row, column), text, CELL);
 }
 
-/* Formats a cell with seconds. */
 static const char *age(const char *seconds, char text[TIMES_SIZE])
 {
     return times_duration(1000 * g_ascii_strtod(seconds, NULL), text);
@@ -101,7 +100,7 @@ static void print_waiting(const struct ledger_table *table, size_t row)
     json_decref(list);
 }
 
-/* Rows with the same key are adjacent. Prints the message before the first, and the waiting sessions after the last. */
+/* A message's rows are adjacent: prints it before the first, and waiting sessions after the last. */
 static void print_locks(const struct ledger *ledger, const struct ledger_table *table)
 {
     bool hidden = false;

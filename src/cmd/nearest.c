@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Edit distance, and the most similar texts. */
+/* SPDX-License-Identifier: ISC */
 #include "cmd/nearest.h"
 
 #include <glib.h>
@@ -9,7 +7,6 @@
 #define LONGEST 200 /* bytes to compare */
 #define CHANGES_MOST 3
 
-/* Returns the cost of the cell i, j. */
 static size_t cost_of(const char *a, const char *b, size_t i, size_t j, const size_t rows[3][LONGEST + 1])
 {
     char last = g_ascii_tolower(a[i - 1]), other = g_ascii_tolower(b[j - 1]);
@@ -18,8 +15,7 @@ static size_t cost_of(const char *a, const char *b, size_t i, size_t j, const si
     return exchanged ? MIN(cost, rows[0][j - 2] + 1) : cost;
 }
 
-/* Returns how many bytes to insert, delete, replace, or swap with the next (optimal string alignment); exact only up to
- * `most`. */
+/* Returns the optimal string alignment distance, exact only up to `most`. */
 static size_t distance(const char *a, const char *b, size_t most)
 {
     size_t rows[3][LONGEST + 1] = {{0}}; /* the two rows before, and this one */
@@ -37,7 +33,7 @@ static size_t distance(const char *a, const char *b, size_t most)
     return rows[2][b_length];
 }
 
-/* Returns SIZE_MAX if the candidate is another word, not a slip: more changes than nearest_find() allows. */
+/* Returns SIZE_MAX if too different: see nearest_find(). */
 static size_t distance_of(const char *candidate, const char *text)
 {
     size_t length = strlen(text), most = CLAMP(length / 4, 1, CHANGES_MOST);

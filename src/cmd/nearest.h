@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Finds the texts most similar to a mistyped one. */
+ * Suggestions for a mistyped text. */
 #ifndef ONCEDROP_NEAREST_H
 #define ONCEDROP_NEAREST_H
 
@@ -8,9 +8,9 @@
 
 #define NEAREST_MOST 3
 
-/* Finds the candidates that contain the text, or differ from it by at most one change for each four of its characters,
- * but at least one and at most three. A change inserts, deletes or replaces a character, or swaps it with the next.
- * Returns the number of candidates in ret, the most similar first. */
+/* Finds the candidates that contain the text or differ by few changes: one per four characters, at least one, at most
+ * three. A change inserts, deletes or replaces a character, or swaps two. Returns the number in ret, most similar
+ * first. */
 size_t nearest_find(const char *const *candidates, size_t count, const char *text,
                     const char *ret[NEAREST_MOST]) OD_MUST;
 

@@ -11,32 +11,32 @@
 struct postconf_service {
     char name[128], type[16];
     char daemon[64]; /* pipe, spawn, lmtp, … */
-    char *line;      /* the complete line; NULL: end of the array */
+    char *line;      /* complete; NULL: end */
 };
 
 struct postconf {
-    /* Postfix's configuration directory; NULL: the default. */
+    /* NULL: the default. */
     const char *directory;
     /* name → value of main.cf and its defaults; service/type/name → value of -o in master.cf */
     GHashTable *values;
-    /* Set by main.cf itself. */
+    /* Set by main.cf. */
     GHashTable *own;
     /* Of master.cf. */
     struct postconf_service *services;
 };
 
-/* Reads the settings. Returns NULL if Postfix is not installed or not configured. directory is not copied. */
+/* Returns NULL if Postfix is not installed or configured. directory is not copied. */
 struct postconf *postconf_read(const char *directory) OD_MUST;
 
 void postconf_free(struct postconf **postconf);
 
-/* Returns the value of a setting or its default, with references expanded; "" if Postfix does not know it. service:
- * whose -o overrides main.cf; or NULL. */
+/* Returns a setting or its default, with references expanded; "" if unknown. service: whose -o overrides main.cf; or
+ * NULL. */
 const char *postconf_value(const struct postconf *postconf, const struct postconf_service *service,
                            const char *name) OD_MUST;
 
-/* Searches a list of words and tables (type:name). Returns a new string: the word, else the value in the first table
- * that has the key; NULL if there is none. */
+/* Searches a list of words and tables (type:name). Returns the word, else the first table's value, a new string; or
+ * NULL. */
 char *postconf_find(const struct postconf *postconf, const char *list, const char *key) OD_MUST;
 
 /* Returns the first word of list, not its tables, that postconf_find() finds in other: a new string or NULL. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * abandon: expires unfinished messages that Postfix does not retry any more. purge: also deletes old records. */
+ * abandon: expires unfinished messages that Postfix does not retry. purge: also deletes old records. */
 #include <glib.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -24,7 +24,7 @@ struct options {
     bool dry_run, json;
 };
 
-/* A search of the log for the queue id then finds the end. */
+/* For searches of the log by queue id. */
 static void log_abandoned(const struct ledger_table *table)
 {
     for (size_t row = 0; row < table->rows; row++) {
@@ -44,8 +44,8 @@ static void log_abandoned(const struct ledger_table *table)
     }
 }
 
-/* Expires the messages that `expire` selects, batch by batch, and logs each; a dry run only finds them. Returns them, a
- * new table (ledger_purge.h), or NULL with the error set: earlier batches stay expired. */
+/* Expires what `expire` selects; a dry run only finds it. Returns a new table (ledger_purge.h), or NULL with the error
+ * set: earlier batches stay expired. */
 static struct ledger_table *abandon_selected(struct cmd *cmd, const struct options *options,
                                              struct ledger_expire expire)
 {
@@ -82,7 +82,6 @@ static void print_abandoned(const struct options *options, const struct ledger_t
            options->dry_run ? "would be abandoned" : "abandoned");
 }
 
-/* Returns the messages with this Message-ID or queue id. */
 static struct ledger_table *find_named(struct cmd *cmd, const char *text)
 {
     unsigned char identity[MESSAGE_DIGEST_SIZE];
@@ -91,7 +90,7 @@ static struct ledger_table *find_named(struct cmd *cmd, const char *text)
     return ledger_find_messages(cmd->ledger, identity, NULL, g_utf8_validate(id, -1, NULL) ? id : NULL, &cmd->fault);
 }
 
-/* Expires one message, of any age, and adds it to *all. Returns the exit status; EX_UNAVAILABLE with the error set. */
+/* Expires a message of any age, and adds it to *all. Returns the exit status; EX_UNAVAILABLE with the error set. */
 static int abandon_message(struct cmd *cmd, const struct options *options, const char *id, int64_t number,
                            struct ledger_table **all)
 {
@@ -125,7 +124,7 @@ static int abandon_id(struct cmd *cmd, const struct options *options, const char
     return worst;
 }
 
-/* Expires the messages of the command line; without any, the old ones. */
+/* Without ids, expires old messages. */
 static int abandon_all(struct cmd *cmd, const struct options *options)
 {
     struct ledger_table *all OD_CLEANUP(ledger_table_free) = NULL;
@@ -165,7 +164,7 @@ static void print_purged(const struct options *options, int64_t removed, int64_t
     printf("%" PRId64 " message%s %sremoved from the record\n", removed, removed == 1 ? "" : "s", would);
 }
 
-/* Removes batch by batch; after a failure, earlier batches stay removed. */
+/* After a failure, earlier batches stay removed. */
 static bool remove_old(struct cmd *cmd, int64_t older_than_ms, int64_t *ret)
 {
     struct ledger_purge state = {.older_than_ms = older_than_ms};
@@ -177,7 +176,7 @@ static bool remove_old(struct cmd *cmd, int64_t older_than_ms, int64_t *ret)
     return state.ended;
 }
 
-/* Expires first: otherwise messages covered by record.abandon_after would never become old enough. */
+/* Expires first: otherwise messages within record.abandon_after would never become old enough. */
 static int purge(struct cmd *cmd, const struct options *options, int64_t older_than_ms)
 {
     int64_t removed = 0;

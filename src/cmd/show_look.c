@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Without the bytes of the message, only its digest and Message-ID, a copy that the server changed cannot be
- * recognised. If a message of that id has other content, the result is unknown. */
+ * Without a message's bytes, a copy that the server changed cannot be recognised. If a message of the same id has other
+ * content, the result is unknown. */
 #include "cmd/show_look.h"
 
 #include <glib.h>
@@ -16,27 +16,25 @@
 #include "message/message_comparison.h"
 #include "message/message_digest.h"
 
-#define NEWEST 500                   /* in a Sent mailbox, as in a delivery */
-#define TRANSPORT_MOST (1024 * 1024) /* what transport may add, as in a delivery */
+#define NEWEST 500                   /* in Sent, as in a delivery */
+#define TRANSPORT_MOST (1024 * 1024) /* what transport adds, as there */
 
-/* A copy of the message. */
 struct place {
     const char *mailbox;
     const char *error; /* recorded; "": none */
     uint32_t uid;      /* set if found */
 };
 
-/* A search and what it met. */
 struct look {
     struct cmd *cmd;
     const struct config *config;
     const struct ledger_table *messages;
-    struct message message; /* its digest and, if every server returns it unchanged, its id */
+    struct message message; /* its digest and, unless servers change it, its id */
     int64_t received_at, size;
     struct message_digest *digest; /* of the candidate */
-    bool met;                      /* a candidate, with the id or without any, has content of no message shown */
+    bool met;                      /* a candidate has the content of no message shown */
     struct place place;
-    bool by_id; /* a Sent copy: its id decides, since a mail program may have stored it */
+    bool by_id; /* a Sent copy: mail programs may have stored it */
 };
 
 static const char *const *fields_left_out(const struct look *look)
@@ -50,7 +48,7 @@ static void feed_content(void *context, const void *bytes, size_t size)
     message_digest_feed(look->digest, bytes, size);
 }
 
-/* Returns true if this is the content of a message shown, such as another one with the same id. */
+/* Returns true for the content of a message shown. */
 static bool is_shown(const struct look *look, const unsigned char digest[MESSAGE_DIGEST_SIZE])
 {
     char hex[2 * MESSAGE_DIGEST_SIZE + 1];
@@ -92,7 +90,6 @@ static enum candidate look_by_id(void *context)
     return CANDIDATE_OTHER;
 }
 
-/* Searches by content, or by this id. */
 static enum search_result search_for(struct look *look, struct mailbox *mailbox, const char *name,
                                      const struct message *message, bool by_id, uint32_t *ret_uid, struct fault *fault)
 {
@@ -118,7 +115,7 @@ static enum search_result search_for(struct look *look, struct mailbox *mailbox,
     return result;
 }
 
-/* Verifies a copy. The error is the reason, or empty. */
+/* The error, which may be empty, is the reason. */
 static enum search_result look_in(void *context, struct mailbox *mailbox, struct fault *fault)
 {
     struct look *look = context;
@@ -143,8 +140,8 @@ static enum search_result look_in(void *context, struct mailbox *mailbox, struct
     return SEARCH_TROUBLE;
 }
 
-/* Returns the configuration with the account's server. Of several servers, it is that of the address with the account's
- * name, since the record has no servers. Returns NULL with the error set if that is unknown. */
+/* Returns the configuration with the account's server. Of several, it is that of the address with the account's name,
+ * since none is recorded. NULL with the error set if unknown. */
 static const struct config *look_server(struct cmd *cmd, const char *account, struct fault *fault)
 {
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
@@ -181,7 +178,6 @@ static void add_result(struct look *look, const struct ledger_table *copies, siz
     ledger_table_add(table, fault.text[0] != '\0' ? fault.text : NULL);
 }
 
-/* Reads the message from its row. */
 static void take_message(struct look *look, size_t row, char **id)
 {
     const char *digest = ledger_cell(look->messages, row, FIND_MESSAGES_DIGEST);
@@ -193,12 +189,12 @@ static void take_message(struct look *look, size_t row, char **id)
         look->message.digest[i] =
             (unsigned char)(g_ascii_xdigit_value(digest[2 * i]) << 4 | g_ascii_xdigit_value(digest[2 * i + 1]));
     *id = base_strdup(ledger_cell(look->messages, row, FIND_MESSAGES_MESSAGE_ID));
-    if (mailbox_searchable(*id, strlen(*id), false)) /* else it may be recorded differently */
+    if (mailbox_searchable(*id, strlen(*id), false)) /* else recorded differently */
         look->message.message_id = *id;
     look->message.message_id_length = strlen(*id);
 }
 
-/* account, mailbox: only copies stored there; NULL: all. */
+/* account, mailbox: NULL: all. */
 static struct ledger_table *look_for_copies(struct cmd *cmd, const struct ledger_table *messages, size_t row,
                                             const char *account, const char *mailbox)
 {

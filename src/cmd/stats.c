@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * stats: figures as text, JSON, or for Prometheus. */
+ * stats: as text, JSON, or for Prometheus. */
 #include "cmd/stats_figures.h"
 
 #include <glib.h>
@@ -15,7 +15,7 @@
 
 #define HOURS 24
 
-/* Returns the values of all rows with this name, by label. */
+/* Returns values by label. */
 static json_t *counts_json(const struct stats *stats, const char *name)
 {
     json_t *object = json_object();
@@ -48,8 +48,7 @@ static bool read_figures(struct cmd *cmd, struct stats *stats)
     return stats->hours != NULL;
 }
 
-/* Connects and reads. Returns the exit status. A failure has been reported; what needs no ledger is then known, unless
- * the configuration could not be read. */
+/* Returns the exit status. After a failure, which is reported, stats has what needs no ledger. */
 static int begin_stats(struct cmd *cmd, struct stats *stats)
 {
     static const char *const engines[] = {
@@ -76,7 +75,7 @@ static void stats_clear(struct stats *stats)
     ledger_table_free(&stats->hours);
 }
 
-/* Updates the counters after the output, to speed up the next run. May fail, as on a standby. */
+/* Speeds up the next run. May fail, as on a standby. */
 static void add_up(struct cmd *cmd)
 {
     bool due = false;

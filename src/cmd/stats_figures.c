@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Single figures of the ledger. */
+/* SPDX-License-Identifier: ISC */
 #include "cmd/stats_figures.h"
 
 #include <glib.h>

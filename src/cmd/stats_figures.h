@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: ISC
  *
- * Figures from the ledger: a page for people, and Prometheus's text format. */
+ * Figures from the ledger: a page for people, and for Prometheus. */
 #ifndef ONCEDROP_STATS_FIGURES_H
 #define ONCEDROP_STATS_FIGURES_H
 
 #include "ledger/ledger_total.h"
 
 struct stats {
-    const char *engine;                  /* the ledger's engine */
-    bool up;                             /* the ledger replied; else there are no tables */
+    const char *engine;
+    bool up;                             /* the ledger replied; else no tables */
     struct ledger_table *totals, *hours; /* ledger_report.h */
     struct ledger_table *ever;           /* ledger_total.h */
-    int64_t unrecorded;                  /* deferrals that no ledger has (log.unrecorded); -1: unknown */
+    int64_t unrecorded;                  /* deferrals outside the ledger (log.unrecorded); -1: unknown */
 };
 
-/* Postfix reports the arrival of a message in whole seconds: shorter delays mean nothing, and buckets begin here. */
+/* Postfix reports arrivals in whole seconds, so buckets of delays begin here. */
 #define STATS_DELAY_LEAST_MS 1000
 
-/* Returns the number in the column with this name; 0 if there is none. */
+/* Returns the number in this column; 0 if there is none. */
 double stats_number(const struct ledger_table *table, size_t row, const char *column) OD_MUST;
 
-/* Moves *row to the first all-time count from there on with this name and, unless NULL, this label; returns false at
- * the end. */
+/* Moves *row to the first all-time count from there on with this name and label (NULL: any). Returns false at the
+ * end. */
 bool stats_next(const struct stats *stats, const char *name, const char *label, size_t *row);
 
-/* Returns a cell of such a row (TOTALS_EVER_VALUE). */
+/* Returns a cell of such a row. */
 const char *stats_cell(const struct stats *stats, size_t row, size_t column) OD_MUST;
 
 /* Returns the sum of such rows. */

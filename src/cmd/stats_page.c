@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The page for people: 80 columns, nothing truncated. */
+ * 80 columns, nothing truncated. */
 #include <glib.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "cmd/table.h"
 #include "cmd/times.h"
 
-#define SHARE_BAR 40 /* longest bar */
+#define SHARE_BAR 40
 #define HOUR_BAR 8
 #define HOURS_MOST 48 /* lines */
 
@@ -29,7 +29,7 @@ static const char *size_text(double bytes, char text[TEXT])
     return text;
 }
 
-/* Ends a line with a bar, of at least one mark unless the value is 0. */
+/* The bar has a mark unless the value is 0. */
 static void print_bar(double part, double whole, int width)
 {
     int filled = part > 0 ? MAX((int)(part / whole * width + 0.5), 1) : 0;
@@ -54,7 +54,6 @@ static void print_record(const struct ledger_table *totals)
         terminal_print(stdout, INDENT, "unfinished    none");
 }
 
-/* Prints all outcomes so far, and the reasons of deferrals. */
 static void print_outcomes(const struct stats *stats)
 {
     static const char *const outcomes[] = {"stored", "quarantined", "duplicate", "deferred", "bounced", "died"};
@@ -79,7 +78,7 @@ static void print_outcomes(const struct stats *stats)
         terminal_print(stdout, INDENT, "in doubt      %.0f search%s of a mailbox", searches, searches == 1 ? "" : "es");
 }
 
-/* Returns, as text, the bound below which this share of the attempts ended, of those from least_ms. */
+/* Returns the bound of this share of the attempts, at least least_ms. */
 static const char *quantile(const struct stats *stats, const char *name, const char *label, double share,
                             double least_ms, char text[TEXT])
 {
@@ -135,7 +134,7 @@ static void print_hour(const struct ledger_table *hours, size_t row, double most
     print_bar(stored, most, HOUR_BAR);
 }
 
-/* Prints all hours from the first with mail until now, since one without mail is worth seeing. */
+/* From the first hour with mail until now. */
 static void print_hours(const struct ledger_table *hours)
 {
     double most = 1;

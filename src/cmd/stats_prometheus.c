@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The text format (version 0.0.4) of Prometheus and node_exporter's textfile collector. */
+ * Prometheus's text format, version 0.0.4. */
 #include <glib.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,14 +46,13 @@ static void print_counter(const struct stats *stats, const char *count, const ch
     }
 }
 
-/* Formats milliseconds as seconds, in any locale. */
+/* In any locale. */
 static const char *as_seconds(int64_t ms, char text[G_ASCII_DTOSTR_BUF_SIZE])
 {
     return g_ascii_formatd(text, G_ASCII_DTOSTR_BUF_SIZE, "%.10g", (double)ms / 1000);
 }
 
-/* Prints a histogram, from a label's first bucket to its last. Returns the next row. A bucket includes those below it,
- * so those below least_ms can be omitted. */
+/* Prints a label's histogram. Returns the next row. Buckets are cumulative, so those below least_ms can be omitted. */
 static size_t print_series(const struct stats *stats, size_t row, const char *count, const char *name,
                            const char *label, int64_t least_ms)
 {
@@ -84,7 +83,6 @@ static void print_histogram(const struct stats *stats, const char *count, const 
         row = print_series(stats, row, count, name, label, least_ms);
 }
 
-/* Prints what this host knows by itself. */
 static void print_host(const struct stats *stats)
 {
     print_head("up", "gauge", "Whether the ledger answered; if not, all that it knows is missing here");
@@ -98,7 +96,6 @@ static void print_host(const struct stats *stats)
     printf("oncedrop_deferrals_unrecorded_total %" PRId64 "\n", stats->unrecorded);
 }
 
-/* Prints what the ledger has of all hosts. */
 static void print_ledger(const struct stats *stats)
 {
     print_gauges(stats->totals);

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Columns that fit the terminal, and JSON. */
+/* SPDX-License-Identifier: ISC */
 #include "cmd/table.h"
 #include "cmd/times.h"
 
@@ -15,13 +13,12 @@
 #define CELL_BYTES 4096
 #define GAP 2
 #define NO_COLUMN SIZE_MAX
-#define KEPT "queue_id" /* never omitted from a list: people search for it, as in Postfix's log */
+#define KEPT "queue_id" /* never omitted: Postfix's log has it */
 
 #define BOLD "\033[1m"
 #define PLAIN "\033[0m"
 
-/* Columns that may be truncated, and to which width: enough to recognise a subject. A part of a time, id, number or
- * state is useless. */
+/* Columns that may be truncated, and to which width. Part of a time, id, number or state is useless. */
 static const struct {
     const char *name;
     int least;
@@ -59,7 +56,7 @@ static bool has_times(const char *column)
     return strcmp(column, "at") == 0 || strcmp(column, "date") == 0 || g_str_has_suffix(column, "_at");
 }
 
-/* Returns local times and booleans as people say them, and on a terminal delays; a pipe may add up seconds. */
+/* As people read it; a pipe may add up delays. */
 static const char *cell_text(const struct ledger_table *table, size_t row, size_t column, char out[CELL_BYTES])
 {
     const char *cell = ledger_cell(table, row, column);
@@ -77,12 +74,11 @@ static const char *cell_text(const struct ledger_table *table, size_t row, size_
 }
 
 struct column {
-    int width;  /* 0: not printed */
-    int least;  /* width when truncated */
-    bool right; /* align numbers */
+    int width; /* 0: not printed */
+    int least; /* if truncated */
+    bool right;
 };
 
-/* Prints as much of the text as fits. */
 static void print_cell(const char *text, const struct column *column, bool last)
 {
     char *fitted OD_CLEANUP(base_free) = terminal_columns(text) <= column->width
@@ -94,7 +90,7 @@ static void print_cell(const char *text, const struct column *column, bool last)
            last ? 0 : GAP + (column->right ? 0 : padding), "", last ? "\n" : "");
 }
 
-/* Returns the width of the columns; least: when truncated. */
+/* least: when truncated. */
 static int sum_of(const struct column *columns, size_t count, bool least)
 {
     int sum = -GAP;
@@ -103,7 +99,7 @@ static int sum_of(const struct column *columns, size_t count, bool least)
     return sum;
 }
 
-/* Narrows the columns that exceed their minimum most, until the table fits. */
+/* Narrows the largest surplus first. */
 static void shrink(struct column *columns, size_t count, int room)
 {
     while (sum_of(columns, count, false) > room) {
@@ -122,7 +118,7 @@ static bool is_empty(const struct ledger_table *table, size_t row, size_t column
     return cell[0] == '\0' || (table->types[column] == SQL_TYPE_JSON && strcmp(cell, "[]") == 0);
 }
 
-/* Returns 0 for a column without any value. */
+/* Returns 0 without any value. */
 static int column_width(const struct ledger_table *table, size_t column)
 {
     char text[CELL_BYTES];
@@ -136,7 +132,7 @@ static int column_width(const struct ledger_table *table, size_t column)
     return any ? widest : 0;
 }
 
-/* note: the column printed below its row, or NO_COLUMN. */
+/* note: printed below its row; or NO_COLUMN. */
 static void print_layout(const struct ledger_table *table, const struct column *columns, size_t note)
 {
     char text[CELL_BYTES];
@@ -178,7 +174,6 @@ void table_heading(const char *text)
     print_style(PLAIN);
 }
 
-/* Prints as many "name: value" pairs on a line as fit. */
 static void print_filled(const struct ledger_table *table, const struct column *columns, size_t row, int room)
 {
     char text[CELL_BYTES];
@@ -218,7 +213,7 @@ void table_print(const struct ledger_table *table, const char *without)
         print_filled(table, columns, row, room);
 }
 
-/* Omits columns that do not fit with those before them and KEPT. Returns their names. */
+/* Omits columns that do not fit, except KEPT. Returns their names. */
 static char *leave_out(const struct ledger_table *table, struct column *columns, int room)
 {
     GString *names = g_string_new(NULL);
@@ -236,7 +231,7 @@ static char *leave_out(const struct ledger_table *table, struct column *columns,
 void table_print_list(const struct ledger_table *table)
 {
     int room = terminal_width(STDOUT_FILENO);
-    /* truncated to a column's width, a reason says nothing */
+    /* a truncated reason says nothing */
     size_t error = find_column(table, "error"), why = error != NO_COLUMN ? error : find_column(table, "reason");
     size_t note = room > 0 ? why : NO_COLUMN;
     struct column *columns OD_CLEANUP(base_free) = measure(table, note);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * To the sessions, each call is a delivery (delivery/sessions.h). */
+ * Each call is a delivery to the sessions. */
 #include "cmd/visit.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ static struct visits *have_visits(struct cmd *cmd)
     return cmd->visits;
 }
 
-/* Returns a new string for an account of a server; "": all its accounts. */
+/* account "": all of the server. */
 static char *key_of(const struct config *server, const char *account)
 {
     return base_printf("%s\n%s", server->server, account);
@@ -60,7 +60,7 @@ void visits_forget_failures(struct cmd *cmd)
         g_hash_table_remove_all(cmd->visits->failed);
 }
 
-/* *ret_again: a reused session was lost, so another call may succeed. */
+/* *ret_again: a reused session was lost. */
 static enum search_result visit_once(struct visits *visits, const struct config *server, const char *account,
                                      visit_look *look, void *context, bool *ret_again, struct fault *fault)
 {

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Builds and reads results. */
+/* SPDX-License-Identifier: ISC */
 #include "replay/replay_answer.h"
 
 #include <glib.h>

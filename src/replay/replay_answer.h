@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: ISC
  *
- * The result of a message as JSON: the object that --json prints, with three members more for the parent process.
+ * The result of a message: the object that --json prints, with three members more for the parent.
  *
  * name         set by the parent
  * error        why the message could not be loaded, else null
- * message_id   null if there is none, or the message could not be loaded
- * digest       hexadecimal; null if the message could not be loaded
+ * message_id   null if there is none or it is not loaded
+ * digest       hexadecimal; null if not loaded
  * size
- * recipients   an array of {recipient, status, dsn, text, account, mailbox, uid}; recipient "": the Sent copy; status
- *              and dsn: set when printed; others: as in struct delivery_recipient, "" or 0 if unknown
- * load         an enum replay_load, not printed; in each recipient: outcome, an enum outcome, not printed */
+ * recipients   array of {recipient, status, dsn, text, account, mailbox, uid}; recipient "": the Sent copy; status,
+ *              dsn: set when printed; others: "" or 0 if unknown
+ * load         enum replay_load, not printed; in each recipient: outcome, enum outcome, not printed */
 #ifndef ONCEDROP_REPLAY_ANSWER_H
 #define ONCEDROP_REPLAY_ANSWER_H
 
@@ -25,17 +25,16 @@ enum replay_load {
     REPLAY_BAD,     /* permanent failure, error set */
 };
 
-/* Returns a JSON string for any bytes; U+FFFD replaces invalid UTF-8. */
+/* Returns a JSON string; U+FFFD replaces invalid UTF-8. */
 json_t *replay_json_text(const char *text) OD_MUST;
 
-/* Returns a new result without recipients. error: "" if none. message: NULL if it could not be loaded. */
+/* error: or "". message: NULL if not loaded. */
 json_t *replay_answer_new(enum replay_load load, const char *error, const struct message *message) OD_MUST;
 
-/* Adds a recipient. account, mailbox: NULL if unknown. */
+/* account, mailbox: or NULL. */
 void replay_answer_add(json_t *answer, const char *recipient, const struct report *report, const char *account,
                        const char *mailbox, uint32_t uid);
 
-/* Replaces a recipient's outcome and text. */
 void replay_answer_change(json_t *recipient, enum outcome outcome, const char *text);
 
 /* Return members of a result or recipient; "" for null. */

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Lists the messages of paths on the command line. */
+/* SPDX-License-Identifier: ISC */
 #include "replay/replay_files.h"
 
 #include <fts.h>
@@ -43,7 +41,7 @@ static bool is_called_a_message(const char *path)
     return g_str_has_suffix(path, ".eml") || g_str_has_suffix(path, ".msg");
 }
 
-/* Adds the messages of an open file. real: NULL: it cannot be opened again, so fd is taken over. */
+/* real: NULL if it cannot be opened again; fd is then taken over. */
 static bool add_file(struct replay_files *files, const char *real, const char *shown, int fd, struct fault *fault)
 {
     g_autoptr(GArray) messages = NULL;
@@ -89,14 +87,12 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* Set when the directory was entered. */
 static bool is_maildir(const FTSENT *directory)
 {
     return directory->fts_number != 0;
 }
 
-/* Returns true if an entry of a directory is read. Of a Maildir, tmp is not delivered yet, folders begin with a dot,
- * and files outside cur and new are the server's. */
+/* Of a Maildir, tmp is not delivered yet, folders begin with a dot, and files outside cur and new are the server's. */
 static bool counts(const FTSENT *entry)
 {
     bool of_maildir = is_maildir(entry->fts_parent);
@@ -105,8 +101,7 @@ static bool counts(const FTSENT *entry)
     return entry->fts_name[0] != '.' && !of_maildir;
 }
 
-/* Returns true for a symbolic link that is a Maildir's message or folder, which would be missed, or the directory
- * itself. */
+/* Returns true for a link as a Maildir's message or folder, or as the directory itself. */
 static bool is_missed_link(const FTSENT *entry)
 {
     if (entry->fts_level == 0)
@@ -121,7 +116,6 @@ static bool open_and_add(struct replay_files *files, const char *real, const cha
     return fd >= 0 ? add_file(files, real, shown, fd, fault) : fault_prefix(fault, "%s", shown);
 }
 
-/* Adds an entry of a directory. */
 static bool add_entry(struct replay_files *files, FTS *tree, FTSENT *entry, const char *shown, struct fault *fault)
 {
     switch (entry->fts_info) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Messages in files, for `replay`: single messages, mboxes, Maildirs, directories of these, and standard input. Files
- * are only read. */
+ * Messages in files: single ones, mboxes, Maildirs, directories of these, and standard input. Only reads. */
 #ifndef ONCEDROP_REPLAY_FILES_H
 #define ONCEDROP_REPLAY_FILES_H
 
@@ -9,20 +8,19 @@
 #include "replay/replay_mbox.h"
 
 struct replay_file {
-    char *path;                /* without symbolic links; workers replay_open it again */
+    char *path;                /* without symbolic links */
     char *shown;               /* name for people */
-    int fd;                    /* standard input's contents, inherited by workers; -1: a file */
+    int fd;                    /* standard input, inherited by workers; else -1 */
     enum mbox_quoting quoting; /* of an mbox */
 };
 
-/* A message in a file. */
 struct replay_item {
     const struct replay_file *file;
     guint number;           /* in its mbox, from 1; 0: the file is the message */
     struct mbox_message at; /* if number > 0 */
 };
 
-/* Context of struct replay_setup, in which an index of items is a message's number. */
+/* Context of struct replay_setup; a number is an index of items. */
 struct replay_files {
     struct replay_envelope envelope; /* set by the caller */
     GPtrArray *files;                /* of struct replay_file * */
@@ -33,21 +31,18 @@ struct replay_files {
 
 struct replay_files *replay_files_new(void) OD_MUST;
 
-/* Adds the messages of a path on the command line, in the order of their names.
+/* Adds a path's messages, in the order of names.
  *
- * file       an mbox if it begins with a From_ line and is not called *.eml or *.msg, else one message
- * directory  every file below it, except names with a leading dot; of a Maildir (with cur and new) only cur and new,
- *            also of its folders
- * -          standard input, read to its end, like a file
+ * file       an mbox if it begins with a From_ line and is not *.eml or *.msg, else one message
+ * directory  every file below it, except names with a leading dot; of a Maildir only cur and new, also of its folders
+ * -          standard input
  *
- * Follows links in the path, but not for root. Returns false with the error set if it cannot be read or has no
- * message. */
+ * Follows links, but not for root. Returns false with the error set if the path is unreadable or has no message. */
 bool replay_files_add(struct replay_files *files, const char *path, struct fault *fault) OD_MUST;
 
 void replay_files_free(struct replay_files **files);
 
-/* For struct replay_setup. replay_files_load reads a message and its envelope. If an mbox message has lines that look
- * quoted, it prefers the reading that the ledger knows, to recognise a delivered message. */
+/* For struct replay_setup. If lines look quoted, loads the reading that the ledger knows. */
 bool replay_files_next(void *context, char **ret_name, int64_t *ret_number, struct fault *fault);
 enum replay_load replay_files_load(struct replay_worker *worker, int64_t number, struct replay_message *ret,
                                    struct fault *fault) OD_MUST;

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Loads messages from files, in a worker. */
+/* SPDX-License-Identifier: ISC */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,7 +9,7 @@
 #include "replay/replay_files.h"
 #include "replay/replay_open.h"
 
-/* Feeds the message's bytes, unquoted. *ret_met: some lines look quoted. */
+/* *ret_met: some lines look quoted. */
 static bool feed_item(struct message_builder *builder, int fd, const struct replay_item *item,
                       enum mbox_quoting quoting, bool *ret_met, struct fault *fault)
 {
@@ -59,7 +57,7 @@ static bool find_known(struct replay_worker *worker, const struct message *messa
     return ledger != NULL && ledger_knows(ledger, message->digest, ret, fault);
 }
 
-/* Lines that look quoted may be the author's. Of the three readings, the one delivered before is right. */
+/* Quoted lines may be the author's: prefers the reading delivered before. */
 static enum replay_load read_item(struct replay_worker *worker, int fd, const struct replay_item *item,
                                   struct message **ret, struct fault *fault)
 {

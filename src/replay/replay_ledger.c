@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Lists messages by id, and builds them from recorded bytes. */
+/* SPDX-License-Identifier: ISC */
 #include "replay/replay_ledger.h"
 
 #include <inttypes.h>
@@ -45,8 +43,7 @@ static struct message_builder *new_builder(const struct replay_worker *worker)
     return builder;
 }
 
-/* The bytes are of the first delivery, perhaps to another recipient, who must stay hidden. Removes the fields that name
- * a recipient, and Return-Path with them, which it adds again. */
+/* The bytes may name another recipient, who must stay hidden. Keeps Return-Path. */
 static bool hide_recipient(struct replay_worker *worker, struct message **message, struct fault *fault)
 {
     char *delivered_to OD_CLEANUP(base_free) = message_header(*message, "Delivered-To");
@@ -87,7 +84,7 @@ static enum replay_load read_recorded(struct replay_worker *worker, int64_t id, 
     return REPLAY_LOADED;
 }
 
-/* Builds a message without its bytes: an id to search for, and a digest, by which the ledger finds it. */
+/* Has an id to search for, and the ledger's digest. */
 static enum replay_load read_id(struct replay_worker *worker, const struct ledger_recorded *recorded,
                                 struct message **ret, struct fault *fault)
 {

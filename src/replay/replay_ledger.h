@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  *
- * Messages from the ledger, for `resume` and `restore`: functions of struct replay_setup, with this context. */
+ * Messages from the ledger, for struct replay_setup. */
 #ifndef ONCEDROP_REPLAY_LEDGER_H
 #define ONCEDROP_REPLAY_LEDGER_H
 
 #include "replay/replay_task.h"
 
-/* All messages that can be finished, or those with a stored copy, in the order of recording. The caller sets the first
- * members; the others are zero. */
+/* Messages that can be finished, or those with a stored copy, in order of recording. The caller sets the first members,
+ * the rest is zero. */
 struct replay_ledger {
     struct ledger *ledger;
     bool stored;
@@ -18,12 +18,11 @@ struct replay_ledger {
 
 bool replay_ledger_next(void *context, char **ret_name, int64_t *ret_number, struct fault *fault);
 
-/* Reads the message and its unfinished recipients again, to skip what others finished. The bytes must match the
- * digest. */
+/* Reads the message again, to skip what others finished. The bytes must match the digest. */
 enum replay_load replay_ledger_load(struct replay_worker *worker, int64_t number, struct replay_message *ret,
                                     struct fault *fault) OD_MUST;
 
-/* Like replay_ledger_load(), for recipients whose copy was stored. Sets id_only if the bytes are not recorded. */
+/* For recipients whose copy was stored. Sets id_only without recorded bytes. */
 enum replay_load replay_ledger_load_stored(struct replay_worker *worker, int64_t number, struct replay_message *ret,
                                            struct fault *fault) OD_MUST;
 

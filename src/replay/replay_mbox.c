@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Scans line by line. A "From " line is classified when the next line is known. */
+ * A "From " line is classified when the next line is known. */
 #include "replay/replay_mbox.h"
 
 #include <string.h>
@@ -13,13 +13,12 @@
 #define BOM "\xef\xbb\xbf"
 #define MMDF "\001\001\001\001"
 
-/* A "From " line, until the next line is known. */
 struct candidate {
     bool there;
     struct mbox_from from;
     int64_t at;        /* offset */
     size_t number;     /* from 1 */
-    size_t blank_size; /* of the empty line before it, with its end */
+    size_t blank_size; /* of the empty line before, with its end */
 };
 
 struct scan {
@@ -29,19 +28,19 @@ struct scan {
     size_t start_length;
     int64_t line_at; /* offset */
     size_t line_number;
-    size_t blank_size; /* of the empty line before it, with its end; 0: none */
+    size_t blank_size; /* of the empty line before, with its end; 0: none */
     struct mbox_from first;
     struct candidate candidate;
     bool in_header;
     int64_t content_length; /* of the current message; -1: none */
     int64_t body_until;     /* end of the body by Content-Length */
     bool not_mbox, failed;
-    bool unquoted; /* a "From " line of text is in a body whose Content-Length fits */
+    bool unquoted; /* a body with fitting Content-Length has a "From " line */
     bool deep;     /* ">>From " occurred */
     struct fault *fault;
 };
 
-/* Ends a message, without the empty line that was added after it. */
+/* Excludes the empty line after the message. */
 static void end_message(struct scan *scan, int64_t end, size_t blank_size)
 {
     if (scan->messages->len == 0)
@@ -89,7 +88,7 @@ static void take_text_line(struct scan *scan, int64_t next_line_at)
     scan->deep = scan->deep || (marks > 1 && g_str_has_prefix(scan->start + marks, FROM));
 }
 
-/* after_marker: the line before is such a line, and begins a message of its own. */
+/* after_marker: the line before begins a message. */
 static void take_candidate(struct scan *scan, bool after_marker)
 {
     struct candidate *candidate = &scan->candidate;
@@ -102,7 +101,6 @@ static void take_candidate(struct scan *scan, bool after_marker)
     mbox_from_read(scan->start, &candidate->from);
 }
 
-/* Classifies the file's first line by the next line, or by the end of the file. */
 static void judge_first(struct scan *scan)
 {
     struct candidate *candidate = &scan->candidate;
@@ -117,8 +115,7 @@ static void judge_first(struct scan *scan)
     begin_message(scan, scan->line_at, scan->first.time);
 }
 
-/* A sender's Content-Length looks like one that the mbox relies on. If it leads past a possible beginning, either could
- * be right. */
+/* A sender's Content-Length looks like an mbox's: either reading could be right. */
 static void refuse_candidate(struct scan *scan)
 {
     const struct candidate *candidate = &scan->candidate;
@@ -148,7 +145,7 @@ static void judge_later(struct scan *scan)
     }
 }
 
-/* Classifies the previous line by the current one, or by the end of the file. Returns true if it begins a message. */
+/* Returns true if the previous line begins a message. */
 static bool judge_candidate(struct scan *scan)
 {
     struct candidate *candidate = &scan->candidate;
@@ -165,7 +162,7 @@ static bool judge_candidate(struct scan *scan)
     return scan->messages->len > before;
 }
 
-/* Skips empty lines and a byte order mark, which may precede the first message. */
+/* Empty lines and a byte order mark may come first. */
 static void take_first_line(struct scan *scan)
 {
     const char *line = g_str_has_prefix(scan->start, BOM) ? scan->start + strlen(BOM) : scan->start;
@@ -183,7 +180,6 @@ static void take_first_line(struct scan *scan)
     scan->not_mbox = scan->line_at > 0 && scan->candidate.from.kind == MBOX_FROM_PROSE;
 }
 
-/* Handles a complete line; the next one begins at next_line_at. */
 static void take_whole_line(struct scan *scan, int64_t next_line_at)
 {
     while (scan->start_length > 0 && scan->start[scan->start_length - 1] == '\r')

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The mbox format and its dialects (mbox(5), RFC 4155): where messages begin and end, and how "From " lines of text are
- * quoted. */
+ * The mbox format and its dialects (mbox(5), RFC 4155). */
 #ifndef ONCEDROP_REPLAY_MBOX_H
 #define ONCEDROP_REPLAY_MBOX_H
 
@@ -10,31 +9,31 @@
 #include "base/base.h"
 
 enum mbox_quoting {
-    MBOX_PLAIN, /* nothing is quoted: a single message, or mboxcl2, which relies on Content-Length */
+    MBOX_PLAIN, /* nothing is quoted: a single message, or mboxcl2 */
     MBOX_O,     /* ">From " was "From " (mboxo) */
     MBOX_RD,    /* ">From " was "From ", ">>From " was ">From ", ... (mboxrd) */
 };
 
 struct mbox_message {
-    int64_t offset, size; /* bytes in the file, without From_ line and the empty line after the message */
-    int64_t from_time;    /* of the From_ line, seconds since 1970; 0: unreadable */
+    int64_t offset, size; /* bytes, without From_ line and the empty line after */
+    int64_t from_time;    /* seconds since 1970; 0: unreadable */
 };
 
-/* Scans fd from its beginning. A file that begins with "From " is an mbox (replay_mbox_from.h).
+/* Scans fd from its beginning.
  *
  * *ret_messages  new array of struct mbox_message; NULL if this is no mbox
  * *ret_quoting   the dialect: if no Content-Length fits, MBOX_RD if ">>From " occurs
  *
  * Content-Length never divides or joins. Returns false with the error set on a read error or an ambiguous line, such as
- * a possible beginning within a fitting Content-Length: "line N: ..." and what to do. */
+ * a possible beginning within a fitting Content-Length. */
 bool mbox_scan(int fd, GArray **ret_messages, enum mbox_quoting *ret_quoting, struct fault *fault) OD_MUST;
 
-/* Removes quoting, in pieces of any size. Initially zero except for `quoting`. */
+/* Removes quoting from pieces of any size. Initially zero except `quoting`. */
 struct mbox_unquote {
     enum mbox_quoting quoting;
-    bool inside;           /* within a line, after its start */
+    bool inside;           /* after a line's start */
     size_t marks, matched; /* '>' and bytes of "From " held back */
-    bool met;              /* a line with ">...From " occurred: dialects differ */
+    bool met;              /* ">...From " occurred: dialects differ */
 };
 
 /* Append unquoted bytes to out. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Classifies From_ lines by the program that wrote them. */
+ * Classifies From_ lines by their program. */
 #include "replay/replay_mbox_from.h"
 
 #include <string.h>
@@ -12,14 +12,14 @@
 
 #define FROM "From "
 #define NEXT_LINE 512 /* bytes to examine after a body */
-#define NO_BLANK "!"  /* a line without an empty line before it, in most files text */
+#define NO_BLANK "!"  /* no empty line before: mostly text */
 
 #define DAY "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?"
 #define MONTH "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 #define TIME "\\d{1,2}:\\d{2}(?::\\d{2})?"
 #define ZONE "(?:[-+]\\d{4}|[A-Z]{1,5})"
 
-/* ctime(3), with zones before the year; the year before the time; RFC 5322; ISO 8601. */
+/* ctime(3) with variants; RFC 5322; ISO 8601. */
 /* clang-format off */
 #define DATE \
     "(?:" DAY " +" MONTH " +\\d{1,2} +" TIME "(?: +" ZONE "){0,2} +\\d{4}" \
@@ -28,10 +28,10 @@
     "|\\d{4}[-/]\\d{1,2}[-/]\\d{1,2}(?:[ T]+" TIME "(?:\\.\\d+)?Z?)?)(?: +" ZONE ")?"
 /* clang-format on */
 
-/* One word, with quoted blanks, or an address as list archives obfuscate it. */
+/* A word, with quoted blanks, or an obfuscated address. */
 #define SENDER "(?:(?:\"[^\"]*\"|[^\\s\"])+|\\S+ at \\S+)"
 
-/* Returns the part of the text that matches, a new string or NULL. Compiles *regex once. */
+/* Returns the match, a new string, or NULL. */
 static char *match(GRegex **regex, const char *pattern, const char *text)
 {
     g_autoptr(GMatchInfo) info = NULL;
@@ -54,7 +54,7 @@ static bool has_date(const char *rest)
     return date != NULL;
 }
 
-/* Returns the date after the address, read as UTC, or 0. */
+/* Returns the date as UTC, or 0. */
 static int64_t time_of(const char *rest)
 {
     static GRegex *regex;
@@ -89,7 +89,7 @@ static int writer_of(const char *rest, bool dated)
                                                                                        : MBOX_FROM_ANYBODY;
 }
 
-/* Adds the kind of a word: an address, letters, or the positions of its digits. */
+/* Adds a word's kind: an address, letters, or the positions of digits. */
 static void add_shape(GString *shape, const char *word, size_t length)
 {
     bool letters = false;
@@ -151,7 +151,7 @@ void mbox_from_look_behind(const char *line, struct mbox_from *ret)
         ret->before_known_field = ret->before_known_field || message_field_is(&field, known[i]);
     if (g_str_has_prefix(line, FROM))
         mbox_from_read(line, &again);
-    /* some programs put their line before another's, quoted or not */
+    /* some programs put their line before another's */
     ret->before_field = is_field || g_str_has_prefix(line, ">" FROM) ||
                         (again.shape != NULL && again.kind == MBOX_FROM_DATED);
     mbox_from_clear(&again);
@@ -164,7 +164,7 @@ enum mbox_verdict mbox_from_judge_first(const struct mbox_from *from)
     return certain || from->before_field ? MBOX_BEGINS : MBOX_UNCLEAR;
 }
 
-/* Returns true if one program wrote both lines, or both have the form of RFC 4155. */
+/* Returns true for lines of one program, or in the form of RFC 4155. */
 static bool is_like_first(const struct mbox_from *from, const struct mbox_from *first)
 {
     bool same_shape = strcmp(from->shape, first->shape) == 0;
@@ -175,8 +175,7 @@ static bool is_like_first(const struct mbox_from *from, const struct mbox_from *
     return same_shape || (from->kind == MBOX_FROM_DATED && first->kind == MBOX_FROM_DATED);
 }
 
-/* Classifies a line like the file's first. marked: text never has such a line, and its program may omit the empty
- * line. */
+/* marked: text never has such a line, whose program may omit the empty line. */
 static enum mbox_verdict judge_alike(const struct mbox_from *from, bool marked)
 {
     bool prose = from->kind == MBOX_FROM_PROSE;
@@ -187,7 +186,7 @@ static enum mbox_verdict judge_alike(const struct mbox_from *from, bool marked)
     return marked || (from->after_empty && from->kind == MBOX_FROM_DATED) ? MBOX_UNCLEAR : MBOX_TEXT;
 }
 
-/* Classifies other lines, which also occur in text: forwarded messages, patches. */
+/* Forwarded messages and patches have such lines, too. */
 static enum mbox_verdict judge_other(const struct mbox_from *from)
 {
     bool likely = from->after_empty && from->before_known_field;
@@ -198,7 +197,7 @@ static enum mbox_verdict judge_other(const struct mbox_from *from)
     return likely ? MBOX_UNCLEAR : MBOX_TEXT;
 }
 
-/* Classifies a line after one that begins a message: as text it would begin a header. */
+/* As text it would begin a header. */
 static enum mbox_verdict judge_second(const struct mbox_from *from, const struct mbox_from *first)
 {
     bool clear = from->kind == MBOX_FROM_DATED || is_like_first(from, first);
@@ -229,7 +228,7 @@ static bool begins_message(const char *text)
     return begins;
 }
 
-/* As in the scan, CR alone ends no line. */
+/* CR alone ends no line. */
 static const char *skip_line_end(const char *text)
 {
     const char *behind = text + strspn(text, "\r");
@@ -242,11 +241,11 @@ bool mbox_length_fits(int fd, int64_t body, int64_t length)
     struct stat status;
     if (fstat(fd, &status) != 0 || length > status.st_size - body)
         return false;
-    /* from the byte before, which the header has */
+    /* with the byte before */
     ssize_t n = pread(fd, next, sizeof(next) - 1, body + length - 1);
     if (n < 1)
         return false;
-    /* a body without a line end got one; the other belongs to the empty line */
+    /* a body without line end got one; the other ends the empty line */
     const char *line = skip_line_end(next + 1);
     bool at_line = line > next + 1 || next[0] == '\n';
     line = skip_line_end(line);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The From_ line before each message of an mbox, and lines of text that look like one. There is no common standard: RFC
- * 4155, appendix A, has an address and a ctime(3) date; programs omit either or both, or the empty line before.
- * Ambiguous lines are reported, not guessed. */
+ * From_ lines, and text that looks like them. RFC 4155, appendix A, has an address and a ctime(3) date; programs omit
+ * either or both, or the empty line before. Ambiguous lines are reported, not guessed. */
 #ifndef ONCEDROP_REPLAY_MBOX_FROM_H
 #define ONCEDROP_REPLAY_MBOX_FROM_H
 
@@ -13,8 +12,8 @@
 /* Such a line and its surroundings. */
 struct mbox_from {
     enum {
-        MBOX_FROM_PROSE,    /* as in prose: "From the beginning" */
-        MBOX_FROM_DOUBTFUL, /* a word or an address, or a date among other words */
+        MBOX_FROM_PROSE,    /* "From the beginning" */
+        MBOX_FROM_DOUBTFUL, /* a word, an address, or a date among words */
         MBOX_FROM_DATED,    /* a date, at most after a sender */
     } kind;
     enum {
@@ -26,12 +25,12 @@ struct mbox_from {
         MBOX_FROM_NUMBER, /* -5834534534538434534 (Google Groups) */
         MBOX_FROM_GIT,    /* a commit's hash and 17 September 2001 (git format-patch) */
     } writer;
-    char *shape;  /* its words by kind: equal for all lines of one program */
+    char *shape;  /* its words' kinds, equal for one program */
     int64_t time; /* seconds since 1970; 0: unreadable */
     bool after_empty;
     bool after_marker;       /* the line before begins a message */
-    bool before_field;       /* the next line is a header field or From_ line */
-    bool before_known_field; /* the field is known from mail headers */
+    bool before_field;       /* next is a header field or From_ line */
+    bool before_known_field; /* known from mail headers */
 };
 
 enum mbox_verdict {
@@ -40,10 +39,10 @@ enum mbox_verdict {
     MBOX_UNCLEAR,
 };
 
-/* Returns true if the line begins with "From ", or is "From". */
+/* Returns true for "From", or "From " and more. */
 bool mbox_from_is(const char *line) OD_MUST;
 
-/* Parses such a line, without its end. Keeps the members of the surroundings. */
+/* Parses such a line, without its end; keeps the surroundings. */
 void mbox_from_read(const char *line, struct mbox_from *ret);
 
 /* Sets the members of the next line. */
@@ -51,17 +50,17 @@ void mbox_from_look_behind(const char *next_line, struct mbox_from *ret);
 
 void mbox_from_clear(struct mbox_from *from);
 
-/* Classifies a file's first line: MBOX_BEGINS (an mbox) or MBOX_UNCLEAR. */
+/* Returns MBOX_BEGINS (an mbox) or MBOX_UNCLEAR. */
 enum mbox_verdict mbox_from_judge_first(const struct mbox_from *from) OD_MUST;
 
-/* Classifies a later line. first: the file's first line. */
+/* first: the file's first line. */
 enum mbox_verdict mbox_from_judge(const struct mbox_from *from, const struct mbox_from *first) OD_MUST;
 
-/* Parses Content-Length. Returns -1 if it is no number, or larger than any file. It never decides where a message ends:
- * many programs leave it wrong, and a sender can set it. */
+/* Parses Content-Length, which programs and senders may set wrong: it never decides where a message ends. Returns -1 if
+ * it is no number, or larger than any file. */
 int64_t mbox_length_read(const char *text) OD_MUST;
 
-/* Returns true if a message may begin, or the file ends, behind the body. body: offset of its first byte. */
+/* Returns true if a message may begin, or the file ends, after the body at offset `body`. */
 bool mbox_length_fits(int fd, int64_t body, int64_t length) OD_MUST;
 
 #endif

@@ -1,13 +1,11 @@
-/* SPDX-License-Identifier: ISC
- *
- * Turns ">From " back into "From ", by dialect. */
+/* SPDX-License-Identifier: ISC */
 #include "replay/replay_mbox.h"
 
 #include <string.h>
 
 #define FROM "From "
 
-/* Appends what was held back: the line is not quoted, or is unquoted. */
+/* Appends what was held back. */
 static void release(struct mbox_unquote *unquote, GString *out)
 {
     for (; unquote->marks > 0; unquote->marks--)

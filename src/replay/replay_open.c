@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Checks a file by its descriptor, and by that of its directory. */
+/* SPDX-License-Identifier: ISC */
 #include "replay/replay_open.h"
 
 #include <errno.h>
@@ -22,7 +20,7 @@ static int refuse_file(struct fault *fault, int error, const char *why)
     return -1;
 }
 
-/* Follows no symbolic link in the path. */
+/* Follows no symbolic link. */
 static int open_plain(const char *path, uint64_t flags)
 {
     struct open_how how = {.flags = flags | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: ISC
  *
- * Output of `replay`, `resume` and `restore`. On stdout: a line for each recipient, or a JSON object for each message.
- * On stderr: a progress bar if it is a terminal, and the failures. */
+ * Results on stdout; a progress bar and failures on stderr. */
 #ifndef ONCEDROP_REPLAY_OUTPUT_H
 #define ONCEDROP_REPLAY_OUTPUT_H
 
 #include "replay/replay_task.h"
 
-/* Recipients by result. */
 enum replay_count {
     REPLAY_STORED,
     REPLAY_DUPLICATE,
@@ -25,21 +23,19 @@ struct replay_output *replay_output_new(const struct replay_setup *setup) OD_MUS
 /* Reports a message, and completes its result. */
 void replay_output_message(struct replay_output *output, const char *name, json_t *answer);
 
-/* Stops lines, but not JSON: messages are counted, and the end gives one reason for all. */
+/* Stops lines, but not JSON; the end gives one reason for all. */
 void replay_output_stop(struct replay_output *output, const char *reason);
 
-/* Updates the progress bar; call regularly. waiting: messages that other deliveries are making. */
+/* Call regularly. waiting: messages that other deliveries are making. */
 void replay_output_progress(struct replay_output *output, size_t waiting);
 
-/* Prints that the last messages wait for other deliveries, and for how long at most. */
+/* Prints that the last messages wait for other deliveries, for left_ms at most. */
 void replay_output_waiting(struct replay_output *output, size_t count, int64_t left_ms);
 
 size_t replay_output_count(const struct replay_output *output, enum replay_count count) OD_MUST;
 
-/* Prints the summary, and frees the output.
- *
- * left    not everything is in place: prints how to continue
- * failed  an error reported elsewhere ended the run: prints nothing if no message is done */
+/* Prints the summary. left: something is left to do. failed: an error reported elsewhere ended the run; without a
+ * message, prints nothing. */
 void replay_output_end(struct replay_output **output, bool left, bool failed);
 
 #endif

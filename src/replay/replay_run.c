@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The queue of messages to retry, and the workers' results. */
+/* SPDX-License-Identifier: ISC */
 #include "replay/replay_run.h"
 
 #include <signal.h>
@@ -15,14 +13,14 @@
 
 #define RETRY_FIRST_MS 250
 #define RETRY_LONGEST_MS 10000
-#define DRY_PATIENCE_MS 2000 /* a dry run waits only for its workers, which may verify one id at once */
-#define LOOK_MS 200          /* between updates of the progress bar */
+#define DRY_PATIENCE_MS 2000 /* a dry run's workers may verify one id at once */
+#define LOOK_MS 200          /* progress bar */
 #define SAY_WAITING_MS 5000  /* most live deliveries end before */
-#define UNHEARD_MOST 5       /* messages, before the ledger counts as dead */
+#define UNHEARD_MOST 5       /* messages, before it counts as dead */
 
 static volatile sig_atomic_t stops; /* number of stop signals */
 
-/* A second signal does not wait for the workers. */
+/* The second signal waits for no worker. */
 static void count_stop(int signal)
 {
     (void)signal;
@@ -30,12 +28,11 @@ static void count_stop(int signal)
         _exit(EX_TEMPFAIL);
 }
 
-/* A message in flight. */
 struct item {
     char *name;
     int64_t number;
-    json_t *left;   /* remaining recipients; null: all */
-    json_t *answer; /* results of all attempts, the last of each recipient; NULL: none yet */
+    json_t *left;   /* null: all */
+    json_t *answer; /* last results of recipients; or NULL */
     int64_t busy_since_ms, due_ms, pause_ms;
 };
 
@@ -44,15 +41,14 @@ struct run {
     struct workers *workers;
     struct replay_output *output;
     GQueue waiting;      /* struct item, by due_ms */
-    GQueue unheard;      /* struct item: finished without a reply from the ledger, before its first reply */
+    GQueue unheard;      /* struct item: unacknowledged, before the first reply */
     bool heard;          /* the ledger has replied */
     int64_t patience_ms; /* how long to retry one message */
     bool all_begun, told_waiting;
     struct fault *fault;     /* of setup->next */
-    GHashTable *would_store; /* copies of this dry run, to find repeated ones */
+    GHashTable *would_store; /* copies that this dry run counted */
 };
 
-/* Reports the message, and frees it. */
 static void report_item(struct run *run, struct item *item)
 {
     replay_output_message(run->output, item->name, item->answer);
@@ -62,7 +58,7 @@ static void report_item(struct run *run, struct item *item)
     base_free(&item);
 }
 
-/* Returns true if the ledger did not reply for any recipient. Sets *ret_heard if it replied for one. */
+/* Returns true if the ledger replied for no recipient. Sets *ret_heard if it replied for one. */
 static bool is_unheard(const json_t *answer, bool *ret_heard)
 {
     size_t i, unheard = 0;
@@ -88,7 +84,7 @@ static void report_unheard(struct run *run)
         report_item(run, g_queue_pop_head(&run->unheard));
 }
 
-/* Keeps unacknowledged messages until the ledger first replies: they may have one reason. */
+/* Keeps messages until the ledger first replies: they may have one reason. */
 static void finish_item(struct run *run, struct item *item)
 {
     bool unheard = is_unheard(item->answer, &run->heard);
@@ -101,7 +97,6 @@ static void finish_item(struct run *run, struct item *item)
     report_item(run, item);
 }
 
-/* Reports one reason for all messages: the ledger never replied. */
 static void report_dead(struct run *run)
 {
     const struct item *first = g_queue_peek_head(&run->unheard);
@@ -126,7 +121,7 @@ static void let_wait(struct run *run, struct item *item)
     g_queue_insert_sorted(&run->waiting, item, by_due, NULL);
 }
 
-/* Returns the next message to try: one whose pause is over, else a new one, else NULL. */
+/* Returns one whose pause is over, else a new one, else NULL. */
 static struct item *next_item(struct run *run)
 {
     const struct item *waiting = g_queue_peek_head(&run->waiting);
@@ -141,7 +136,6 @@ static struct item *next_item(struct run *run)
     return item;
 }
 
-/* Changes the result of recipients that were busy. */
 static void change_busy(json_t *answer, enum outcome outcome, const char *text)
 {
     size_t i;
@@ -153,7 +147,7 @@ static void change_busy(json_t *answer, enum outcome outcome, const char *text)
     }
 }
 
-/* Finishes a message whose last attempt has no result. */
+/* Its last attempt has no result. */
 static void give_up(struct run *run, struct item *item, const char *reason)
 {
     if (item->answer == NULL)
@@ -163,7 +157,6 @@ static void give_up(struct run *run, struct item *item, const char *reason)
     finish_item(run, item);
 }
 
-/* Assigns tasks to idle workers. */
 static void give_out(struct run *run)
 {
     while (stops == 0 && !is_ledger_dead(run) && workers_busy(run->workers) < run->setup->jobs) {
@@ -178,7 +171,7 @@ static void give_out(struct run *run)
     }
 }
 
-/* Replaces the recipient's earlier result, which the Sent copy may not have. */
+/* The Sent copy may have no earlier one. */
 static void join_recipient(json_t *recipients, json_t *recipient)
 {
     size_t i = 0;
@@ -191,7 +184,7 @@ static void join_recipient(json_t *recipients, json_t *recipient)
         json_array_append(recipients, recipient);
 }
 
-/* Joins the results of a further attempt, which was for some recipients only. */
+/* A further attempt is for some recipients only. */
 static void join_answer(json_t *answer, const json_t *further)
 {
     enum replay_load load = replay_answer_load(further);
@@ -204,7 +197,7 @@ static void join_answer(json_t *answer, const json_t *further)
         join_recipient(old, json_array_get(new, i));
 }
 
-/* Returns the recipients whose copy another delivery is making, a new array. */
+/* Returns a new array. */
 static json_t *busy_recipients(const json_t *answer)
 {
     json_t *busy = json_array(), *recipient;
@@ -217,7 +210,7 @@ static json_t *busy_recipients(const json_t *answer)
     return busy;
 }
 
-/* A dry run writes nothing, so the ledger lacks what this run would have done. */
+/* A dry run records nothing, so it remembers its copies. */
 static void mark_repeated(struct run *run, const json_t *answer)
 {
     size_t i;
@@ -236,7 +229,7 @@ static void mark_repeated(struct run *run, const json_t *answer)
     }
 }
 
-/* Takes over a result: the message is finished, or waits for other deliveries. */
+/* Takes over the result. */
 static void handle_answer(struct run *run, struct item *item, json_t *answer)
 {
     json_t *busy = busy_recipients(answer);
@@ -268,7 +261,7 @@ static void handle_death(struct run *run, struct item *item, int status)
     give_up(run, item, reason);
 }
 
-/* Reports once that the remaining messages wait for other deliveries, or for the hold-off of a dead one. */
+/* Reports once that all wait for other deliveries, or for a hold-off. */
 static void say_waiting(struct run *run)
 {
     int64_t since_ms = 0;
@@ -283,7 +276,6 @@ static void say_waiting(struct run *run)
     replay_output_waiting(run->output, run->waiting.length, run->patience_ms - waited_ms);
 }
 
-/* Waits for a result, the end of a pause, or the progress bar. */
 static void wait_for_answer(struct run *run)
 {
     json_t *answer;

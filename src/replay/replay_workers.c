@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Each worker has a socket pair, which carries a length and that many bytes of JSON. */
+ * Socket pairs carry a length and JSON. */
 #include "replay/replay_workers.h"
 
 #include <poll.h>
@@ -12,7 +12,7 @@
 struct worker {
     pid_t pid; /* 0: not started */
     int fd;
-    void *tag; /* of the task in flight; NULL: idle */
+    void *tag; /* NULL: idle */
 };
 
 struct workers {
@@ -59,7 +59,6 @@ static json_t *receive_json(int fd)
     return receive_all(fd, text, size) ? json_loadb(text, size, 0, NULL) : NULL;
 }
 
-/* Runs until the parent or its socket is gone. */
 static _Noreturn void serve_parent(const struct workers *workers, int fd)
 {
     struct replay_worker *worker = replay_task_begin(workers->setup);
@@ -83,7 +82,7 @@ static bool start_worker(struct workers *workers, struct worker *worker, struct 
     pid_t pid = fork();
     if (pid == 0) {
         close(pair[0]);
-        /* Also closes the other workers' sockets: while a copy is open, a worker does not notice the parent's end. */
+        /* While another worker has its socket open, a worker does not notice the parent's end. */
         for (size_t i = 0; i < workers->count; i++)
             if (workers->worker[i].pid != 0)
                 close(workers->worker[i].fd);
@@ -99,7 +98,7 @@ static bool start_worker(struct workers *workers, struct worker *worker, struct 
     return true;
 }
 
-/* Ends a worker. Returns its wait status. */
+/* Returns the wait status. */
 static int reap(struct worker *worker)
 {
     int status = 0;
@@ -137,7 +136,7 @@ bool workers_give(struct workers *workers, const json_t *task, void *tag, struct
         return fault_set(fault, "every worker is busy");
     if (worker->pid == 0 && !start_worker(workers, worker, fault))
         return false;
-    /* A dead worker is noticed in workers_wait. */
+    /* workers_wait notices a dead worker */
     (void)!send_json(worker->fd, task);
     worker->tag = tag;
     return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Worker processes, each with one task at a time. Processes, not threads: a delivery's deadline ends its process, and a
- * worker that dies costs only its task. If the parent dies, each worker ends after its task. */
+ * Worker processes, not threads: a deadline ends its process, and a death costs only its task. If the parent dies, each
+ * worker ends after its task. */
 #ifndef ONCEDROP_REPLAY_WORKERS_H
 #define ONCEDROP_REPLAY_WORKERS_H
 
@@ -9,22 +9,20 @@
 
 struct workers;
 
-/* Returns setup->jobs workers; starts none. */
+/* Starts none yet. */
 struct workers *workers_new(const struct replay_setup *setup) OD_MUST;
 
 size_t workers_busy(const struct workers *workers) OD_MUST;
 
-/* Assigns a task to an idle worker, started if necessary; workers_wait returns tag with the result. Returns false with
- * the error set, the task not begun, if no process can be started. */
+/* Assigns a task to an idle worker, started if necessary; workers_wait returns tag. Returns false with the error set,
+ * the task not begun. */
 bool workers_give(struct workers *workers, const json_t *task, void *tag, struct fault *fault) OD_MUST;
 
-/* Waits up to `ms` milliseconds for a result, or until a signal.
- *
- * Returns the task's tag, or NULL without a result. *ret_answer is new; NULL if the worker died, with *ret_status its
- * wait status (waitpid(2)). */
+/* Waits up to `ms` milliseconds for a result, or until a signal. Returns the task's tag, or NULL without one.
+ * *ret_answer is new; NULL if the worker died, with *ret_status (waitpid(2)). */
 void *workers_wait(struct workers *workers, int ms, json_t **ret_answer, int *ret_status) OD_MUST;
 
-/* Waits for the workers to finish their tasks and end. */
+/* Waits for the workers to finish. */
 void workers_free(struct workers **workers);
 
 #endif
