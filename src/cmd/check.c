@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * check: tests each item as a delivery uses it, and says what to do. The steps' limits keep it under a minute. */
+ * check: tests each item as a delivery uses it, and says what to do, within a minute. */
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -161,7 +161,6 @@ static void step_route(struct check *check)
     ledger_close(&cmd->ledger);
 }
 
-/* Loads the decoder's libraries in the step's process only. */
 static void step_decoder(struct check *check)
 {
     struct fault fault;
@@ -191,7 +190,7 @@ static const struct {
     {"decoder", 10000, "loading it takes too long", step_decoder},
     {"database", 10000, "it accepts connections but does not answer", check_database},
     {"files", 15000, "another process does not stop writing to the ledger", step_engine},
-    /* three transactions of up to 4 s (ledger_check_lock.c) */
+    /* three transactions of up to 4 s each (ledger_check_lock.c) */
     {"lock", 15000, "the database does not answer any more", step_lock},
     {"ledger", 8000, "the database does not answer, or a table is locked", step_ledger},
     {"route", 8000, "the database does not answer route.account_query", step_route},

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * check: IMAP servers. */
+/* SPDX-License-Identifier: ISC */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -186,7 +184,7 @@ static void check_folder(const struct config *config, struct mailbox *mailbox, c
         check_missing(config, mailbox, item, folder.name);
 }
 
-/* Tests if folders for address details can be created. */
+/* Tests folders for address details. */
 static void check_details(const struct config *config, struct mailbox *mailbox)
 {
     struct fault fault;
@@ -219,7 +217,6 @@ static void check_identity(const struct config *config, const char *account, boo
         check_warning("identity", "the result could not be recorded: %s", minor.text);
 }
 
-/* Reports if refused logins delay other mail. */
 static void check_penalty(const struct config *config, const char *account, int64_t usual_ms)
 {
     struct config patient = *config;

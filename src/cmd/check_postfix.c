@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * check: Postfix's settings that keep mail from oncedrop, bounce it, or prevent a Sent copy. */
+ * check: Postfix's settings that keep mail from oncedrop, bounce it, or prevent Sent copies. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,16 +10,16 @@
 
 #define PRIVATE ":unix:private/"
 
-/* A domain's first class counts (trivial-rewrite(8)). */
+/* A domain is in the first class that has it (trivial-rewrite(8)). */
 static const char *const classes[] = {"mydestination", "virtual_alias_domains", "virtual_mailbox_domains",
                                       "relay_domains"};
 
 struct setting {
     const struct config *config;
     const struct postconf *postconf;
-    bool command;       /* mailbox_command is ours */
-    const char *domain; /* of the address */
-    const char *class;  /* of the domain; "": none; NULL: no address, or tables may route it */
+    bool command; /* mailbox_command is ours */
+    const char *domain;
+    const char *class; /* of the domain; "": none; NULL: no address, or tables may route it */
     const char *name, *value;
 };
 
@@ -47,7 +47,7 @@ static bool may_be_ours(const struct postconf *postconf, const char *transport)
 
 /* Tests: each returns NULL, or a new string to precede the rule's text. */
 
-/* Default transports may be unused. */
+/* Tests main.cf only: default transports may be unused. */
 static char *is_undefined(const struct setting *setting)
 {
     const char *socket = strstr(setting->value, PRIVATE), *server = socket != NULL ? socket + strlen(PRIVATE) : NULL;
@@ -111,7 +111,7 @@ static char *has_no_domain(const struct setting *setting)
                                                                      : NULL;
 }
 
-/* LMTP has the login only in the Received field. */
+/* pipe(8) can pass the login; LMTP has it only in the Received field. */
 static char *hides_the_login(const struct setting *setting)
 {
     bool needed = false, told = strcmp(setting->value, "yes") == 0;
@@ -145,8 +145,8 @@ static char *outlives_the_record(const struct setting *setting)
     return wrong ? base_strdup("not below record.abandon_after") : NULL;
 }
 
-#define ANY ""
-#define OURS "mailbox_command" /* whose mailbox_command is ours */
+#define ANY ""                 /* any Postfix */
+#define OURS "mailbox_command" /* one whose mailbox_command is ours */
 #define SEE "; see oncedrop-postfix(7)"
 #define KILLED ": Postfix bounces mail if it has to kill the process; set it above 2 * delivery.deadline + 270s"
 #define ACCIDENT "mail bounces while the program cannot be loaded; set it to regexp:/etc/postfix/oncedrop_status"
@@ -154,10 +154,10 @@ static char *outlives_the_record(const struct setting *setting)
 static const struct rule {
     const char *of;                                /* ANY, OURS, or the daemon of a service of ours */
     const char *settings;                          /* separated by blanks; "_time_limit": NAME_time_limit */
-    char *(*wrong)(const struct setting *setting); /* or, if NULL: */
-    const char *key;                               /* its value in the tables; NULL: the value itself ... */
-    const char *must;                              /* ... must match this */
-    bool fails;                                    /* no mail arrives; else a warning */
+    char *(*wrong)(const struct setting *setting); /* if NULL, the next two count */
+    const char *key;  /* its value in the setting's tables; if NULL, the setting's value ... */
+    const char *must; /* ... must match this */
+    bool fails;       /* no mail arrives; else a warning */
     const char *text;
 } rules[] = {
     /* clang-format off */
@@ -179,12 +179,12 @@ static const struct rule {
      ": a message that is still in the queue, but was on hold for that long, would be abandoned"},
     {OURS, "mailbox_transport", NULL, NULL, "^$", false,
      "it overrides mailbox_command, which is never run; unset one of them"},
-    {OURS, "alias_maps", NULL, "root", ".", false, /* local(8) runs it as nobody */
+    {OURS, "alias_maps", NULL, "root", ".", false, /* local(8) runs it as nobody, without account */
      "no entry for root, whose mail is deferred; add a line such as root: lisa to /etc/aliases and run newaliases"},
-    {OURS, "mailbox_command", NULL, NULL, "^[\\w!@%=+:,./ \t-]*$", false, /* what needs no shell (pipe_command(3)) */
+    {OURS, "mailbox_command", NULL, NULL, "^[\\w!@%=+:,./ \t-]*$", false, /* what runs without a shell */
      "Postfix starts a shell for it: a missing program is then status 127, which bounces; use only letters, digits and"
      " !@%-_=+:,./"},
-    {OURS, "mailbox_command", has_no_service, NULL, NULL, false, /* the recipient needs it */
+    {OURS, "mailbox_command", has_no_service, NULL, NULL, false, /* it runs as the recipient, who needs it */
      ": mail for local users is deferred; start oncedrop serve, or give deliver the option -S with service.socket" SEE},
     {OURS, "mailbox_command", has_no_domain, NULL, NULL, false,
      " needs a domain, but the login name of the recipient, as whom it runs, has none: every such delivery is deferred;"
@@ -197,7 +197,6 @@ static const struct rule {
     /* clang-format on */
 };
 
-/* Returns NULL, or a new string to precede the rule's text. */
 static char *find_wrong(const struct rule *rule, const struct setting *setting)
 {
     if (rule->wrong != NULL)

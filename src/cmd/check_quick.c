@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * check --quick: a container's health check. Ends with a report within about a second, even if a disk hangs. */
+ * check --quick: a container's health check. Ends within about a second, even if a disk hangs. */
 #include <signal.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #define ALL_MS 960      /* in all */
 #define DATABASE_MS 400 /* the rest is for IMAP, ... */
 #define REPORT_MS 130   /* ... ending and reporting a step, ... */
-#define WORDS_MS 50     /* ... and its own report of a timeout */
+#define WORDS_MS 50     /* ... and reporting an unresponsive server */
 #define LATE \
     "the configuration, a file that it names, the user database or the disk of the ledger does not answer in time"
 #define SLOW "it accepts connections but does not answer, or is slow"

@@ -9,15 +9,15 @@
 /* Input of the steps, and results that one passes to another, in shared memory. */
 struct check {
     struct cmd *cmd;
-    const char *address;  /* or NULL */
+    const char *address;
     const char *postfix;  /* Postfix's configuration directory; NULL: the default */
-    bool connected, fits; /* replies; has the right schema version */
+    bool connected, fits; /* the database replies; it has the right schema version */
     bool routed;          /* the rest is set */
     char account[1024], inbox[1024], sent[1024];
     char server[256]; /* name of the account's server, for config_server */
 };
 
-/* Call first. json: check_end prints one array, instead of a line per item. colour: of the status. */
+/* Call first. json: check_end prints one array, instead of lines. colour: of the status. */
 void check_begin(bool json, bool colour);
 
 /* Reports "ok" or "failed", the item, and a text, which says what to do after a failure. Returns good. Omits an ok
@@ -26,7 +26,6 @@ bool check_item(bool good, const char *name, const char *format, ...) OD_PRINTF(
 
 void check_warning(const char *name, const char *format, ...) OD_PRINTF(2, 3);
 
-/* Returns the configuration with the account's IMAP server. */
 const struct config *check_server_of(const struct check *check) OD_MUST;
 
 /* Returns zeroed memory shared by a step and its caller. */
@@ -38,7 +37,7 @@ void check_step(const char *name, int64_t ms, const char *late, void (*run)(stru
 
 size_t check_failures(void) OD_MUST;
 
-/* Ends the report. Returns the exit status: 1 if an item failed, else 0. */
+/* Ends the report. Returns the exit status: 1 if an item failed. */
 int check_end(void) OD_MUST;
 
 /* Only reads, without a lock. */
@@ -57,7 +56,7 @@ void check_greeting(struct check *check, int64_t ms);
  * optional. May wait long. */
 void check_service(struct check *check);
 
-/* Returns the exit status of `check --quick`. */
+/* Returns the exit status. */
 int check_quick(struct check *check, bool json);
 
 /* Checks, if postconf(1) is installed, that mail reaches oncedrop, and that no setting bounces it or prevents a Sent
@@ -66,7 +65,7 @@ void check_postfix(struct check *check);
 
 #define CHECK_SEND_MS 60000
 
-/* Sends a message to the address and reports the result. Precondition: check->routed. */
+/* Precondition: check->routed. */
 void check_send(struct check *check);
 
 #endif

@@ -86,7 +86,7 @@ static bool send_by_postfix(const struct sending *sending)
                                                   check->address, WIFEXITED(status) ? WEXITSTATUS(status) : status);
 }
 
-/* Returns a new reference; NULL: nothing yet, or no reply. */
+/* Returns a new reference, or NULL. */
 static json_t *ask_ledger(struct sending *sending)
 {
     const struct cmd *cmd = sending->check->cmd;
@@ -169,7 +169,6 @@ static enum candidate judge_id(void *context)
     return message_comparison_end(context) == MESSAGE_SAME ? CANDIDATE_SAME : CANDIDATE_OTHER;
 }
 
-/* The sent message's UID. */
 struct finding {
     const struct sending *sending;
     uint32_t uid;

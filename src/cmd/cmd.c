@@ -70,7 +70,7 @@ bool cmd_wrong_value(const struct cmd *cmd, const char *option, const char *valu
 /* Reports an option for which getopt_long(3) returned c. Returns false. */
 static bool refuse_option(const struct cmd *cmd, const struct option *words, int c)
 {
-    /* optopt is 0 for an unknown long option. Within a group of letters, word is the argument before the group. */
+    /* optopt is 0 for an unknown long option; in a group of letters, word is the argument before. */
     const char *word = cmd->argv[optind - 1];
     if (strncmp(word, "--", 2) != 0 || (optopt != 0 && c != ':' && strchr(word, '=') == NULL))
         return cmd_wrong(cmd, c == ':' ? "option -%c needs a value" : "unknown option -%c", optopt);
@@ -149,7 +149,7 @@ char *cmd_strip_brackets(const char *id)
     return enclosed ? base_strndup(id + 1, length - 2) : base_strdup(id);
 }
 
-/* Mentions the sample from make install. */
+/* Mentions make install's sample. */
 static void add_sample(const char *path, struct fault *fault)
 {
     char *sample OD_CLEANUP(base_free) = base_printf("%s.sample", path);

@@ -16,14 +16,14 @@ struct cmd {
     bool verbose;
     int argc; /* from the name on */
     char **argv;
-    char **operands;       /* NULL-terminated; set by cmd_parse */
+    char **operands;       /* set by cmd_parse */
     struct config *config; /* set by cmd_open and cmd_connect, closed by main() */
     struct ledger *ledger;
     struct visits *visits; /* visit.h */
     struct fault fault;
 };
 
-#define CMD_USAGE (-1) /* exit status of a wrong command line, which has been reported */
+#define CMD_USAGE (-1) /* the command line is wrong, which has been reported */
 
 int cmd_deliver(struct cmd *cmd);
 int cmd_lmtp(struct cmd *cmd);
@@ -50,7 +50,7 @@ int cmd_locks(struct cmd *cmd);
 #define CMD_SCHEMA_WORDS "install, upgrade, method, print or version"
 int cmd_schema_word(struct cmd *cmd);
 
-/* Clears the environment, except Postfix's variables and harmless ones. TMPDIR: for large messages. */
+/* Clears the environment, except Postfix's variables and harmless ones. */
 void cmd_clear_environment(void);
 
 /* Prints "oncedrop: text" on stderr, for commands that people use. Returns status. */
@@ -59,7 +59,7 @@ int cmd_fail(int status, const char *format, ...) OD_PRINTF(2, 3);
 /* Like cmd_fail(), with the command's error. */
 int cmd_fault(int status, const struct cmd *cmd);
 
-/* Prints "oncedrop: COMMAND: text" on stderr. Returns false; the command then returns CMD_USAGE. */
+/* Prints "oncedrop: COMMAND: text" on stderr. Returns false. */
 bool cmd_wrong(const struct cmd *cmd, const char *format, ...) OD_PRINTF(2, 3);
 
 /* Like cmd_wrong(), for the value of an option. */
@@ -73,15 +73,15 @@ struct cmd_option {
     GPtrArray *list;
 };
 
-/* Parses options (ended by one without a name; or NULL) and operands, from `least` to `most`. what: the operands, as in
- * "the id of a message". Returns false, with a report, if an argument is wrong. */
+/* Parses options (ended by one without a name; or NULL) and `least` to `most` operands. what: the operands, as in "the
+ * id of a message". Returns false, with a report, if an argument is wrong. */
 bool cmd_parse(struct cmd *cmd, const struct cmd_option *options, int least, int most, const char *what) OD_MUST;
 
-/* Parses -j, a number of workers; NULL: 1. Returns false, with a report, if it is wrong. */
+/* Parses a number of workers; NULL: 1. Returns false, with a report, if it is wrong. */
 bool cmd_parse_jobs(const struct cmd *cmd, const char *text, size_t *ret) OD_MUST;
 
 /* Sets *ret to the first operand as the ledger compares it: a new string, without <>, in lower case. Returns false,
- * with a report, if it is empty, as is every bounce's sender, or not UTF-8. */
+ * with a report, if it is empty (every bounce's sender) or not UTF-8. */
 bool cmd_parse_person(const struct cmd *cmd, char **ret) OD_MUST;
 
 /* Returns the id without enclosing <>, a new string. */

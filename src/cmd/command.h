@@ -11,8 +11,8 @@ struct command {
     int (*run)(struct cmd *cmd);
     bool delivers; /* run by Postfix: every failure defers, even a usage error */
     const char *arguments;
-    const char *summary; /* one line */
-    const char *help;    /* rest of `help COMMAND` */
+    const char *summary;
+    const char *help; /* rest of `help COMMAND` */
 };
 
 /* Returns NULL for an unknown name. */
@@ -23,7 +23,7 @@ const char *command_nearest(const char *name) OD_MUST;
 
 void command_print_help(const struct command *command);
 
-/* Prints the usage line on stderr, after CMD_USAGE. Returns EX_USAGE. */
+/* Prints the usage line on stderr. Returns EX_USAGE. */
 int command_usage(const struct command *command);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * deliver: run by Postfix for each recipient. Every unexpected failure ends with status 75 and a line of output. */
+ * deliver: run by Postfix. Every unexpected failure ends with status 75 and a line of output. */
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -55,7 +55,7 @@ static bool parse_envelope(const struct cmd *cmd, struct envelope *envelope, str
             base_free(field);
             *field = base_strdup(optarg);
         } else if (c == 'S') {
-            /* for the front; the service was unavailable */
+            /* -S is for the front, which found no service */
         } else if (c != 's' || !config_parse_size(optarg, &envelope->size)) {
             report_option(report, c, cmd->argv);
             return false;
@@ -116,7 +116,7 @@ static bool is_reader_gone(void *context)
     return output_reader_gone();
 }
 
-/* A user who may not open it, as under mailbox_command, needs the service. */
+/* A user without access, as under mailbox_command, needs the service. */
 static void name_service(struct fault *fault)
 {
     fault_set(fault, "%s; for this user the service delivers: start it (oncedrop serve)", fault->text);

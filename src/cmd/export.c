@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * export: what the ledger has about one address, as lines of JSON, and recorded bytes as files. */
+ * export: an address's records as lines of JSON, and recorded bytes as files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
@@ -25,7 +25,6 @@ struct export
     int64_t found;
 };
 
-/* The address's recipients and accounts in a message. */
 struct theirs {
     GHashTable *recipients, *accounts;
 };
@@ -133,7 +132,7 @@ static json_t *message_json(const struct export *export, struct ledger_table *co
     return json;
 }
 
-/* It may have been removed meanwhile. */
+/* Prints nothing if it has been removed meanwhile. */
 static bool export_message(struct cmd *cmd, struct export *export, int64_t id)
 {
     struct ledger_table *tables[SECTIONS] = {NULL};
@@ -171,7 +170,7 @@ static bool export_all(struct cmd *cmd, struct export *export)
     return true;
 }
 
-/* It must be new or empty. */
+/* The directory must be new or empty. */
 static bool open_directory(struct cmd *cmd, struct export *export)
 {
     if (export->raw == NULL)

@@ -113,7 +113,6 @@ static bool parse_listing(struct cmd *cmd, struct options *options)
            take_values(cmd, options, delay, limit);
 }
 
-/* stdout may be incomplete. */
 static void print_notes(const struct options *options, size_t rows, size_t untold)
 {
     if (untold > 0)

@@ -16,7 +16,6 @@
 #define CELL 1024
 #define INDENT 13 /* of continuation lines */
 
-/* Escapes texts of other programs. */
 static const char *cell(const struct ledger_table *table, size_t row, size_t column, char text[CELL])
 {
     return log_escape(ledger_cell(table, row, column), text, CELL);

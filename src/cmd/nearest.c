@@ -15,10 +15,10 @@ static size_t cost_of(const char *a, const char *b, size_t i, size_t j, const si
     return exchanged ? MIN(cost, rows[0][j - 2] + 1) : cost;
 }
 
-/* Returns the optimal string alignment distance, exact only up to `most`. */
+/* Returns the optimal string alignment distance; exact up to `most`. */
 static size_t distance(const char *a, const char *b, size_t most)
 {
-    size_t rows[3][LONGEST + 1] = {{0}}; /* the two rows before, and this one */
+    size_t rows[3][LONGEST + 1] = {{0}};
     size_t a_length = MIN(strlen(a), LONGEST), b_length = MIN(strlen(b), LONGEST);
     if ((a_length > b_length ? a_length - b_length : b_length - a_length) > most)
         return most + 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Asks Postfix's programs, which know its defaults and tables; once for all settings, since each run is slow. */
+ * Asks Postfix's programs, which know its defaults and tables. Each run is slow. */
 #include "cmd/postconf.h"
 
 #include <stdio.h>
@@ -25,7 +25,6 @@ static char *run_postfix(const char *directory, const char *program, const char 
     return output != NULL ? g_strchomp(output) : NULL;
 }
 
-/* Adds lines "name = value". */
 static bool read_settings(const char *directory, const char *option, GHashTable *settings)
 {
     char *text OD_CLEANUP(base_free) = run_postfix(directory, "postconf", option, NULL, NULL);

@@ -17,7 +17,7 @@ struct postconf_service {
 struct postconf {
     /* NULL: the default. */
     const char *directory;
-    /* name → value of main.cf and its defaults; service/type/name → value of -o in master.cf */
+    /* name → value; service/type/name → value of -o in master.cf */
     GHashTable *values;
     /* Set by main.cf. */
     GHashTable *own;
@@ -39,7 +39,7 @@ const char *postconf_value(const struct postconf *postconf, const struct postcon
  * NULL. */
 char *postconf_find(const struct postconf *postconf, const char *list, const char *key) OD_MUST;
 
-/* Returns the first word of list, not its tables, that postconf_find() finds in other: a new string or NULL. */
+/* Returns the first word of list, no table, that postconf_find() finds in other: a new string or NULL. */
 char *postconf_shared(const struct postconf *postconf, const char *list, const char *other) OD_MUST;
 
 #endif

@@ -90,7 +90,7 @@ static struct ledger_table *find_named(struct cmd *cmd, const char *text)
     return ledger_find_messages(cmd->ledger, identity, NULL, g_utf8_validate(id, -1, NULL) ? id : NULL, &cmd->fault);
 }
 
-/* Expires a message of any age, and adds it to *all. Returns the exit status; EX_UNAVAILABLE with the error set. */
+/* Expires a message of any age, and adds it to *all. Sets the error with EX_UNAVAILABLE. */
 static int abandon_message(struct cmd *cmd, const struct options *options, const char *id, int64_t number,
                            struct ledger_table **all)
 {

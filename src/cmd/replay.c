@@ -64,7 +64,7 @@ int cmd_replay(struct cmd *cmd)
     return replay_run(&setup, &cmd->fault);
 }
 
-/* They must not count as done. */
+/* Reports what Postfix must finish, so that it does not count as done. */
 static void report_others(struct cmd *cmd)
 {
     int64_t others = 0;
@@ -137,7 +137,7 @@ static bool parse_restore(struct cmd *cmd, struct replay_setup *setup, struct re
     return true;
 }
 
-/* Without the right, every message would fail. */
+/* Without the right to read, every message would fail. */
 static bool may_read_recorded(struct cmd *cmd)
 {
     struct ledger_recorded *none OD_CLEANUP(ledger_recorded_free) = NULL;

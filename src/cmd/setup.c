@@ -42,7 +42,6 @@ static bool parse(struct cmd *cmd, GPtrArray *words)
     return true;
 }
 
-/* The script checks the values. */
 int cmd_setup(struct cmd *cmd)
 {
     static const char *const kept[] = {"LANG", "TERM", "TMPDIR", NULL};

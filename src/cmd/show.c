@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * show: everything known about a message. */
+ * show: all about a message. */
 #include <glib.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,7 +30,6 @@ struct question {
     bool is_digest; /* id can be a digest */
 };
 
-/* Sections of a message, in order. */
 static const struct section {
     const char *name;
     const char *in_why; /* column repeated by `why` */
@@ -116,7 +115,7 @@ static bool show_message(struct cmd *cmd, const struct question *question, const
     return true;
 }
 
-/* For an id without a message. */
+/* Prints the lock key of an id without a message. */
 static void print_key(const struct question *question)
 {
     char escaped[2048];
@@ -125,7 +124,6 @@ static void print_key(const struct question *question)
     fflush(stdout);
 }
 
-/* The id may be mistyped. */
 static void print_nearest(struct cmd *cmd, const struct question *question)
 {
     char text[2048];

@@ -7,7 +7,7 @@
 
 #include "ledger/ledger_report.h"
 
-/* A message's texts by name, and the names' order. */
+/* Texts by name, and the names' order. */
 struct side {
     GPtrArray *names;
     GHashTable *texts;
@@ -99,7 +99,7 @@ static void add_difference(struct ledger_table *table, const char *name, const s
     ledger_table_add(table, texts[1]);
 }
 
-/* Returns the first with its lock key; at least row itself. */
+/* Returns the first message with this lock key, perhaps row itself. */
 static size_t find_oldest(const struct ledger_table *messages, size_t row)
 {
     size_t first = 0;

@@ -17,7 +17,7 @@
 #include "message/message_digest.h"
 
 #define NEWEST 500                   /* in Sent, as in a delivery */
-#define TRANSPORT_MOST (1024 * 1024) /* what transport adds, as there */
+#define TRANSPORT_MOST (1024 * 1024) /* what transport may add, as in a delivery */
 
 struct place {
     const char *mailbox;
@@ -34,7 +34,7 @@ struct look {
     struct message_digest *digest; /* of the candidate */
     bool met;                      /* a candidate has the content of no message shown */
     struct place place;
-    bool by_id; /* a Sent copy: mail programs may have stored it */
+    bool by_id; /* a Sent copy: its id decides, since mail programs may have stored it */
 };
 
 static const char *const *fields_left_out(const struct look *look)
@@ -115,7 +115,7 @@ static enum search_result search_for(struct look *look, struct mailbox *mailbox,
     return result;
 }
 
-/* The error, which may be empty, is the reason. */
+/* Verifies a copy. The error, which may be empty, is the reason. */
 static enum search_result look_in(void *context, struct mailbox *mailbox, struct fault *fault)
 {
     struct look *look = context;
@@ -141,7 +141,7 @@ static enum search_result look_in(void *context, struct mailbox *mailbox, struct
 }
 
 /* Returns the configuration with the account's server. Of several, it is that of the address with the account's name,
- * since none is recorded. NULL with the error set if unknown. */
+ * since none is recorded. Returns NULL with the error set if unknown. */
 static const struct config *look_server(struct cmd *cmd, const char *account, struct fault *fault)
 {
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
@@ -189,7 +189,7 @@ static void take_message(struct look *look, size_t row, char **id)
         look->message.digest[i] =
             (unsigned char)(g_ascii_xdigit_value(digest[2 * i]) << 4 | g_ascii_xdigit_value(digest[2 * i + 1]));
     *id = base_strdup(ledger_cell(look->messages, row, FIND_MESSAGES_MESSAGE_ID));
-    if (mailbox_searchable(*id, strlen(*id), false)) /* else recorded differently */
+    if (mailbox_searchable(*id, strlen(*id), false)) /* else it may be recorded differently */
         look->message.message_id = *id;
     look->message.message_id_length = strlen(*id);
 }

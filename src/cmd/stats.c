@@ -15,7 +15,6 @@
 
 #define HOURS 24
 
-/* Returns values by label. */
 static json_t *counts_json(const struct stats *stats, const char *name)
 {
     json_t *object = json_object();
@@ -48,7 +47,7 @@ static bool read_figures(struct cmd *cmd, struct stats *stats)
     return stats->hours != NULL;
 }
 
-/* Returns the exit status. After a failure, which is reported, stats has what needs no ledger. */
+/* Returns the exit status. After a failure, stats has what needs no ledger. */
 static int begin_stats(struct cmd *cmd, struct stats *stats)
 {
     static const char *const engines[] = {

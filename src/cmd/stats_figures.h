@@ -17,17 +17,16 @@ struct stats {
 /* Postfix reports arrivals in whole seconds, so buckets of delays begin here. */
 #define STATS_DELAY_LEAST_MS 1000
 
-/* Returns the number in this column; 0 if there is none. */
+/* Returns 0 if there is no such column. */
 double stats_number(const struct ledger_table *table, size_t row, const char *column) OD_MUST;
 
 /* Moves *row to the first all-time count from there on with this name and label (NULL: any). Returns false at the
  * end. */
 bool stats_next(const struct stats *stats, const char *name, const char *label, size_t *row);
 
-/* Returns a cell of such a row. */
 const char *stats_cell(const struct stats *stats, size_t row, size_t column) OD_MUST;
 
-/* Returns the sum of such rows. */
+/* Returns the sum of the rows with this name and label. */
 double stats_count(const struct stats *stats, const char *name, const char *label) OD_MUST;
 
 void stats_page(const struct stats *stats);

@@ -29,7 +29,6 @@ static const char *size_text(double bytes, char text[TEXT])
     return text;
 }
 
-/* The bar has a mark unless the value is 0. */
 static void print_bar(double part, double whole, int width)
 {
     int filled = part > 0 ? MAX((int)(part / whole * width + 0.5), 1) : 0;

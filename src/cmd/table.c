@@ -56,7 +56,7 @@ static bool has_times(const char *column)
     return strcmp(column, "at") == 0 || strcmp(column, "date") == 0 || g_str_has_suffix(column, "_at");
 }
 
-/* As people read it; a pipe may add up delays. */
+/* Text for people; a pipe gets delays in seconds. */
 static const char *cell_text(const struct ledger_table *table, size_t row, size_t column, char out[CELL_BYTES])
 {
     const char *cell = ledger_cell(table, row, column);
@@ -99,7 +99,7 @@ static int sum_of(const struct column *columns, size_t count, bool least)
     return sum;
 }
 
-/* Narrows the largest surplus first. */
+/* Narrows the columns that exceed their minimum most. */
 static void shrink(struct column *columns, size_t count, int room)
 {
     while (sum_of(columns, count, false) > room) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * Tables as text, with local times, and JSON. On a terminal, delays are in words, states are coloured unless NO_COLOR
- * is set, and lists truncate texts and addresses. */
+ * is set, and lists are truncated. */
 #ifndef ONCEDROP_TABLE_H
 #define ONCEDROP_TABLE_H
 

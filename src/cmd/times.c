@@ -53,7 +53,7 @@ static int64_t seconds_of(const struct tm *local)
     return ret;
 }
 
-/* Midnight, or the day's first time. */
+/* Sets midnight, or the day's first time. */
 static bool take_day(const char *text, char ret[TIMES_SIZE])
 {
     bool yesterday = g_ascii_strcasecmp(text, "yesterday") == 0;
@@ -99,7 +99,7 @@ bool times_parse_since(const char *text, char ret[TIMES_SIZE])
     return take_age(text, ret) || take_day(text, ret) || take_date(text, ret);
 }
 
-/* As the ledger writes it. */
+/* Returns true for a time as the ledger writes it. */
 static bool starts_with_time(const char *text, struct tm *ret)
 {
     static const char form[] = "0000-00-00T00:00:00Z";

@@ -22,7 +22,7 @@ bool times_parse_since(const char *text, char ret[TIMES_SIZE]) OD_MUST;
 /* Returns a new string, with local times for the ledger's: "2026-11-26 14:03:07+01:00". Programs get UTC. */
 char *times_local(const char *text) OD_MUST;
 
-/* Makes UTC the local time (--utc). */
+/* Makes UTC the local time. */
 void times_use_utc(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Each call is a delivery to the sessions. */
+ * For the sessions, each call is a delivery. */
 #include "cmd/visit.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ static struct visits *have_visits(struct cmd *cmd)
     return cmd->visits;
 }
 
-/* account "": all of the server. */
+/* account "": all accounts of the server. */
 static char *key_of(const struct config *server, const char *account)
 {
     return base_printf("%s\n%s", server->server, account);

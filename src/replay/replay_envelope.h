@@ -6,7 +6,6 @@
 
 #include "replay/replay_task.h"
 
-/* From the command line. */
 struct replay_envelope {
     const char *sender;    /* NULL: Return-Path, else "" */
     GPtrArray *recipients; /* of const char *; empty: from the header */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Messages in files: single ones, mboxes, Maildirs, directories of these, and standard input. Only reads. */
+ * Messages in files, which are only read: single ones, mboxes, Maildirs, directories, standard input. */
 #ifndef ONCEDROP_REPLAY_FILES_H
 #define ONCEDROP_REPLAY_FILES_H
 
@@ -20,7 +20,7 @@ struct replay_item {
     struct mbox_message at; /* if number > 0 */
 };
 
-/* Context of struct replay_setup; a number is an index of items. */
+/* Context of struct replay_setup; a message's number is its index in items. */
 struct replay_files {
     struct replay_envelope envelope; /* set by the caller */
     GPtrArray *files;                /* of struct replay_file * */
@@ -31,7 +31,7 @@ struct replay_files {
 
 struct replay_files *replay_files_new(void) OD_MUST;
 
-/* Adds a path's messages, in the order of names.
+/* Adds a path's messages, ordered by name.
  *
  * file       an mbox if it begins with a From_ line and is not *.eml or *.msg, else one message
  * directory  every file below it, except names with a leading dot; of a Maildir only cur and new, also of its folders

@@ -43,7 +43,7 @@ static struct message_builder *new_builder(const struct replay_worker *worker)
     return builder;
 }
 
-/* The bytes may name another recipient, who must stay hidden. Keeps Return-Path. */
+/* Removes the fields that name another recipient, who must stay hidden, but not Return-Path. */
 static bool hide_recipient(struct replay_worker *worker, struct message **message, struct fault *fault)
 {
     char *delivered_to OD_CLEANUP(base_free) = message_header(*message, "Delivered-To");
@@ -84,7 +84,7 @@ static enum replay_load read_recorded(struct replay_worker *worker, int64_t id, 
     return REPLAY_LOADED;
 }
 
-/* Has an id to search for, and the ledger's digest. */
+/* Builds a message with an id to search for, and the ledger's digest. */
 static enum replay_load read_id(struct replay_worker *worker, const struct ledger_recorded *recorded,
                                 struct message **ret, struct fault *fault)
 {

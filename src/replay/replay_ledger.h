@@ -6,13 +6,13 @@
 
 #include "replay/replay_task.h"
 
-/* Messages that can be finished, or those with a stored copy, in order of recording. The caller sets the first members,
- * the rest is zero. */
+/* Messages that can be finished or, if stored, have a stored copy, in order of recording. The caller sets the first
+ * members. */
 struct replay_ledger {
     struct ledger *ledger;
     bool stored;
     const char *account, *since; /* as for ledger_stored_ids */
-    int64_t ids[500];            /* of a batch */
+    int64_t ids[500];
     size_t count, at;
 };
 
@@ -22,7 +22,7 @@ bool replay_ledger_next(void *context, char **ret_name, int64_t *ret_number, str
 enum replay_load replay_ledger_load(struct replay_worker *worker, int64_t number, struct replay_message *ret,
                                     struct fault *fault) OD_MUST;
 
-/* For recipients whose copy was stored. Sets id_only without recorded bytes. */
+/* Like replay_ledger_load(), for recipients whose copy was stored. Sets id_only if the bytes are not recorded. */
 enum replay_load replay_ledger_load_stored(struct replay_worker *worker, int64_t number, struct replay_message *ret,
                                            struct fault *fault) OD_MUST;
 

@@ -145,7 +145,7 @@ static void judge_later(struct scan *scan)
     }
 }
 
-/* Returns true if the previous line begins a message. */
+/* Classifies the previous line. Returns true if it begins a message. */
 static bool judge_candidate(struct scan *scan)
 {
     struct candidate *candidate = &scan->candidate;

@@ -31,7 +31,7 @@ bool mbox_scan(int fd, GArray **ret_messages, enum mbox_quoting *ret_quoting, st
 /* Removes quoting from pieces of any size. Initially zero except `quoting`. */
 struct mbox_unquote {
     enum mbox_quoting quoting;
-    bool inside;           /* after a line's start */
+    bool inside;           /* within a line, after its start */
     size_t marks, matched; /* '>' and bytes of "From " held back */
     bool met;              /* ">...From " occurred: dialects differ */
 };

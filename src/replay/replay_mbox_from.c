@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Classifies From_ lines by their program. */
+/* SPDX-License-Identifier: ISC */
 #include "replay/replay_mbox_from.h"
 
 #include <string.h>
@@ -197,7 +195,7 @@ static enum mbox_verdict judge_other(const struct mbox_from *from)
     return likely ? MBOX_UNCLEAR : MBOX_TEXT;
 }
 
-/* As text it would begin a header. */
+/* As text, the line would begin a header. */
 static enum mbox_verdict judge_second(const struct mbox_from *from, const struct mbox_from *first)
 {
     bool clear = from->kind == MBOX_FROM_DATED || is_like_first(from, first);
@@ -241,11 +239,11 @@ bool mbox_length_fits(int fd, int64_t body, int64_t length)
     struct stat status;
     if (fstat(fd, &status) != 0 || length > status.st_size - body)
         return false;
-    /* with the byte before */
+    /* from the byte before */
     ssize_t n = pread(fd, next, sizeof(next) - 1, body + length - 1);
     if (n < 1)
         return false;
-    /* a body without line end got one; the other ends the empty line */
+    /* a missing line end was added to the body */
     const char *line = skip_line_end(next + 1);
     bool at_line = line > next + 1 || next[0] == '\n';
     line = skip_line_end(line);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * From_ lines, and text that looks like them. RFC 4155, appendix A, has an address and a ctime(3) date; programs omit
- * either or both, or the empty line before. Ambiguous lines are reported, not guessed. */
+ * From_ lines, and text that looks like them. Programs write an address, a ctime(3) date (RFC 4155, appendix A), both
+ * or neither, and may omit the empty line before. Ambiguous lines are reported, not guessed. */
 #ifndef ONCEDROP_REPLAY_MBOX_FROM_H
 #define ONCEDROP_REPLAY_MBOX_FROM_H
 
@@ -19,11 +19,11 @@ struct mbox_from {
     enum {
         MBOX_FROM_ANYBODY,
         MBOX_FROM_NOBODY, /* nothing after "From " (Thunderbird) */
-        MBOX_FROM_DASH,   /* "From - ", with or without a date (Thunderbird, Netscape) */
+        MBOX_FROM_DASH,   /* "From - " (Thunderbird, Netscape) */
         MBOX_FROM_EUDORA, /* ???@??? */
-        MBOX_FROM_GMAIL,  /* 1844347792267117879@xxx (Gmail's export) */
+        MBOX_FROM_GMAIL,  /* 1844347792267117879@xxx (Gmail) */
         MBOX_FROM_NUMBER, /* -5834534534538434534 (Google Groups) */
-        MBOX_FROM_GIT,    /* a commit's hash and 17 September 2001 (git format-patch) */
+        MBOX_FROM_GIT,    /* a hash and 17 September 2001 (git format-patch) */
     } writer;
     char *shape;  /* its words' kinds, equal for one program */
     int64_t time; /* seconds since 1970; 0: unreadable */
@@ -56,8 +56,8 @@ enum mbox_verdict mbox_from_judge_first(const struct mbox_from *from) OD_MUST;
 /* first: the file's first line. */
 enum mbox_verdict mbox_from_judge(const struct mbox_from *from, const struct mbox_from *first) OD_MUST;
 
-/* Parses Content-Length, which programs and senders may set wrong: it never decides where a message ends. Returns -1 if
- * it is no number, or larger than any file. */
+/* Parses Content-Length, which never decides where a message ends: programs and senders set it wrong. Returns -1 if it
+ * is no number, or larger than any file. */
 int64_t mbox_length_read(const char *text) OD_MUST;
 
 /* Returns true if a message may begin, or the file ends, after the body at offset `body`. */

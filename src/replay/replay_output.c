@@ -19,8 +19,8 @@ struct replay_output {
     bool bar;
     size_t done; /* messages */
     size_t counts[REPLAY_COUNTS];
-    GPtrArray *problems; /* a line for each failure */
-    char *stopped;       /* reason of all later messages, without lines */
+    GPtrArray *problems;
+    char *stopped; /* reason of all later messages, without lines */
     int64_t started_ms, drawn_ms;
 };
 

@@ -23,7 +23,7 @@ struct replay_output *replay_output_new(const struct replay_setup *setup) OD_MUS
 /* Reports a message, and completes its result. */
 void replay_output_message(struct replay_output *output, const char *name, json_t *answer);
 
-/* Stops lines, but not JSON; the end gives one reason for all. */
+/* Stops printing lines, except JSON; the end gives one reason for all. */
 void replay_output_stop(struct replay_output *output, const char *reason);
 
 /* Call regularly. waiting: messages that other deliveries are making. */
@@ -34,8 +34,8 @@ void replay_output_waiting(struct replay_output *output, size_t count, int64_t l
 
 size_t replay_output_count(const struct replay_output *output, enum replay_count count) OD_MUST;
 
-/* Prints the summary. left: something is left to do. failed: an error reported elsewhere ended the run; without a
- * message, prints nothing. */
+/* Prints the summary. left: something is left to do. failed: an error reported elsewhere ended the run; prints nothing
+ * without a message. */
 void replay_output_end(struct replay_output **output, bool left, bool failed);
 
 #endif

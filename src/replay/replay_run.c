@@ -14,9 +14,9 @@
 #define RETRY_FIRST_MS 250
 #define RETRY_LONGEST_MS 10000
 #define DRY_PATIENCE_MS 2000 /* a dry run's workers may verify one id at once */
-#define LOOK_MS 200          /* progress bar */
+#define LOOK_MS 200          /* of the progress bar */
 #define SAY_WAITING_MS 5000  /* most live deliveries end before */
-#define UNHEARD_MOST 5       /* messages, before it counts as dead */
+#define UNHEARD_MOST 5       /* messages, before the ledger counts as dead */
 
 static volatile sig_atomic_t stops; /* number of stop signals */
 
@@ -121,7 +121,7 @@ static void let_wait(struct run *run, struct item *item)
     g_queue_insert_sorted(&run->waiting, item, by_due, NULL);
 }
 
-/* Returns one whose pause is over, else a new one, else NULL. */
+/* Returns an item whose pause is over, else a new one, else NULL. */
 static struct item *next_item(struct run *run)
 {
     const struct item *waiting = g_queue_peek_head(&run->waiting);
@@ -147,7 +147,7 @@ static void change_busy(json_t *answer, enum outcome outcome, const char *text)
     }
 }
 
-/* Its last attempt has no result. */
+/* The last attempt has no result. */
 static void give_up(struct run *run, struct item *item, const char *reason)
 {
     if (item->answer == NULL)
@@ -171,7 +171,7 @@ static void give_out(struct run *run)
     }
 }
 
-/* The Sent copy may have no earlier one. */
+/* The Sent copy may have no earlier result. */
 static void join_recipient(json_t *recipients, json_t *recipient)
 {
     size_t i = 0;
@@ -229,7 +229,6 @@ static void mark_repeated(struct run *run, const json_t *answer)
     }
 }
 
-/* Takes over the result. */
 static void handle_answer(struct run *run, struct item *item, json_t *answer)
 {
     json_t *busy = busy_recipients(answer);
@@ -261,7 +260,7 @@ static void handle_death(struct run *run, struct item *item, int status)
     give_up(run, item, reason);
 }
 
-/* Reports once that all wait for other deliveries, or for a hold-off. */
+/* Reports once that all messages wait for other deliveries, or for a hold-off. */
 static void say_waiting(struct run *run)
 {
     int64_t since_ms = 0;

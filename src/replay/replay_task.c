@@ -79,7 +79,7 @@ static bool is_reported(const struct delivery_request *request, const struct del
            outcome_row(answer->report.outcome)->exit_status != 0;
 }
 
-/* If verified, the Sent copy counts, as it may be the only one missing. If it is busy, its owner's result says so. */
+/* If verified, the Sent copy counts, as it may be the only one missing; if it is busy, its owner's result says so. */
 static void add_answers(const struct delivery *delivery, json_t *answer)
 {
     const struct delivery_request *request = delivery->request;

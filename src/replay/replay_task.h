@@ -9,7 +9,7 @@
 #include "delivery/delivery.h"
 #include "replay/replay_answer.h"
 
-/* A message and its envelope. It owns its strings. */
+/* A message and its envelope; owns its strings. */
 struct replay_message {
     struct message *message;
     char *sender;
@@ -35,8 +35,8 @@ struct replay_setup {
     /* Called in a worker, a copy of the parent at the worker's start. Sets *ret only with REPLAY_LOADED. */
     enum replay_load (*load)(struct replay_worker *worker, int64_t number, struct replay_message *ret,
                              struct fault *fault);
-    void *context; /* of both */
-    size_t jobs;   /* workers, at least 1 */
+    void *context;
+    size_t jobs; /* workers, at least 1 */
     enum delivery_again again;
     const char *only_account; /* as in struct delivery_request */
     bool restores;            /* count copies, also deleted and missing */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Socket pairs carry a length and JSON. */
+ * Socket pairs carry a length and that much JSON. */
 #include "replay/replay_workers.h"
 
 #include <poll.h>
@@ -82,7 +82,7 @@ static bool start_worker(struct workers *workers, struct worker *worker, struct 
     pid_t pid = fork();
     if (pid == 0) {
         close(pair[0]);
-        /* While another worker has its socket open, a worker does not notice the parent's end. */
+        /* A worker notices the parent's end only if no other has its socket. */
         for (size_t i = 0; i < workers->count; i++)
             if (workers->worker[i].pid != 0)
                 close(workers->worker[i].fd);
