@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * check: is everything in place? Each item is tested as a delivery uses it, and a failure says what to do. The limits of
- * the steps keep the whole check under a minute, whatever is broken. */
+ * check: tests each item as a delivery uses it, and says what to do, within a minute. */
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -19,7 +18,7 @@
 #include "ledger/ledger_check.h"
 #include "route/route.h"
 
-/* Root has already read the file; a delivery must be able to read it, too. */
+/* A delivery must be able to read the file, too. */
 static void check_configuration(const struct cmd *cmd)
 {
     struct fault fault;
@@ -33,7 +32,7 @@ static void check_configuration(const struct cmd *cmd)
                       user);
 }
 
-/* Returns whether a delivery has time to report that this server does not respond; else warns. */
+/* Returns true if a delivery has time to report an unresponsive server; else warns. */
 static bool check_timeout(const struct config *config, const struct config *server)
 {
     if (config->lock.wait + server->imap.timeout < config->delivery.deadline)
@@ -94,7 +93,7 @@ static void step_lock(struct check *check)
     base_free(&lock.left_out);
 }
 
-/* What the engine proves by itself; the first that is bad is likely to be the reason for all others. */
+/* Stops at the first failure, which probably explains all others. */
 static void step_engine(struct check *check)
 {
     struct fault text;
@@ -121,7 +120,7 @@ static void step_ledger(struct check *check)
     check_item(written, "ledger", "%s", written ? "a record and a claim were written and rolled back" : fault.text);
 }
 
-/* sent: NULL: there are no Sent copies. */
+/* sent: or NULL. */
 static void set_place(struct check *check, const struct config *server, const char *account, const char *inbox,
                       const char *sent)
 {
@@ -132,7 +131,7 @@ static void set_place(struct check *check, const struct config *server, const ch
     snprintf(check->sent, sizeof(check->sent), "%s", sent != NULL ? sent : "");
 }
 
-/* Without an address, login can only be tested if imap.user names an account. */
+/* Without an address, only imap.user can name an account. */
 static void step_route(struct check *check)
 {
     struct cmd *cmd = check->cmd;
@@ -164,7 +163,6 @@ static void step_route(struct check *check)
     ledger_close(&cmd->ledger);
 }
 
-/* In a process of its own: the libraries that it loads are kept away from everything else. */
 static void step_decoder(struct check *check)
 {
     struct fault fault;
@@ -184,7 +182,7 @@ static void step_decoder(struct check *check)
 #endif
 }
 
-/* Of those that have nothing to test, as when the database does not answer, nothing is reported. */
+/* A step with nothing to test reports nothing. */
 static const struct {
     const char *name;
     int64_t ms;
@@ -194,7 +192,7 @@ static const struct {
     {"decoder", 10000, "loading it takes too long", step_decoder},
     {"database", 10000, "it accepts connections but does not answer", check_database},
     {"files", 15000, "another process does not stop writing to the ledger", step_engine},
-    /* three transactions, each with up to 4 s of waiting (ledger_check_lock.c) */
+    /* three transactions of up to 4 s each (ledger_check_lock.c) */
     {"lock", 15000, "the database does not answer any more", step_lock},
     {"ledger", 8000, "the database does not answer, or a table is locked", step_ledger},
     {"route", 8000, "the database does not answer route.account_query", step_route},
@@ -204,7 +202,7 @@ static const struct {
     {"postfix", 7000, "postconf does not finish", check_postfix},
 };
 
-/* All but --send, as the user that deliveries run as. Returns an exit status: only if it is 0, there is a report. */
+/* Runs all but --send, as service.user. Returns an exit status; only 0 has a report. */
 static int examine_all(struct check *check)
 {
     struct cmd *cmd = check->cmd;
@@ -219,7 +217,7 @@ static int examine_all(struct check *check)
     return 0;
 }
 
-/* examine_all() in a process of its own, for it gives up what we may do. */
+/* Runs examine_all() in a child process, which drops privileges. */
 static int examine_apart(struct check *check)
 {
     int status = 0;
@@ -269,7 +267,7 @@ int cmd_check(struct cmd *cmd)
         return CMD_USAGE;
     }
     char *postfix OD_CLEANUP(base_free) = base_strdup(getenv("MAIL_CONFIG"));
-    cmd_clear_environment(); /* the database must not be found by PGHOST either */
+    cmd_clear_environment(); /* PGHOST must not choose the database */
     check_begin(json, colour);
     *check = (struct check){.cmd = cmd, .address = cmd->operands[0], .postfix = postfix};
     if (quick)

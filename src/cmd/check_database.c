@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * check's examination of the database, without its lock. */
+/* SPDX-License-Identifier: ISC */
 #include "cmd/check_report.h"
 #include "ledger/ledger_check.h"
 #include "ledger/ledger_query.h"

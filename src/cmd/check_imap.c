@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * check's examination of the IMAP server: its certificate, a login as in a delivery, and the account's mailboxes. */
+/* SPDX-License-Identifier: ISC */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -14,11 +12,11 @@
 
 #define ANSWER_MS 8000   /* a delivery waits longer */
 #define ANSWERS_MS 12000 /* of all other servers */
-#define PENALTY_MS 30000 /* for a login that is delayed by refused ones before it */
+#define PENALTY_MS 30000 /* for a delayed login */
 #define SLOWER_MS 1000
 #define DAY INT64_C(86400)
 #define RENEW_DAYS 14
-#define PROBE "oncedrop-probe" /* a mailbox that nobody has */
+#define PROBE "oncedrop-probe" /* a mailbox of no account */
 
 static const char *date_text(int64_t seconds, char text[32])
 {
@@ -29,7 +27,7 @@ static const char *date_text(int64_t seconds, char text[32])
     return text;
 }
 
-/* why: the reason if the certificate is not accepted. Returns whether a delivery would accept it. */
+/* Returns true if a delivery would accept it. why: the reason if not. */
 static bool check_certificate(const struct mailbox_probe *probe, const char *why)
 {
     char date[32];
@@ -47,7 +45,7 @@ static bool check_certificate(const struct mailbox_probe *probe, const char *why
     return true;
 }
 
-/* Tests what needs no login. False: a login cannot succeed. */
+/* Tests without a login. Returns false if a login cannot succeed. */
 static bool check_server(const struct config *config, struct mailbox_probe *probe)
 {
     struct fault fault;
@@ -106,8 +104,7 @@ static void check_capabilities(const struct config *config, struct mailbox *mail
                abilities.told[0] != '\0' ? abilities.told : "none that matter");
 }
 
-/* APPEND needs the right i, the search in doubt r, and the flag \\Seen of Sent copies s (RFC 4314, 4). No more is claimed
- * than the server tells. */
+/* APPEND needs the right i, a search r, the flag \\Seen s (RFC 4314, 4). Reports no more than the server says. */
 static void check_present(const struct mailbox_rights *rights, const char *item, const char *name)
 {
     const char *letters = rights->letters;
@@ -121,7 +118,7 @@ static void check_present(const struct mailbox_rights *rights, const char *item,
     check_item(true, item, "mailbox %s exists%s", name, rights->known ? ", and the login may use it" : "");
 }
 
-/* Where one login opens everybody's mailboxes. */
+/* Checks a mailbox where one login opens all accounts. */
 static void check_owned(const struct config *config, struct mailbox *mailbox, const char *item, const char *name)
 {
     struct mailbox_rights rights;
@@ -141,7 +138,7 @@ static void check_owned(const struct config *config, struct mailbox *mailbox, co
                        : ", and imap.create = no: create it");
 }
 
-/* Whether a mailbox can be created there, by creating one. */
+/* Tests by creating PROBE. */
 static bool try_creation(struct mailbox *mailbox, const char *item, struct fault *fault)
 {
     bool left;
@@ -151,7 +148,6 @@ static bool try_creation(struct mailbox *mailbox, const char *item, struct fault
     return can;
 }
 
-/* A mailbox that is not there yet. */
 static void check_missing(const struct config *config, struct mailbox *mailbox, const char *item, const char *name)
 {
     struct fault fault;
@@ -188,7 +184,7 @@ static void check_folder(const struct config *config, struct mailbox *mailbox, c
         check_missing(config, mailbox, item, folder.name);
 }
 
-/* Whether the folders can be made that details name. */
+/* Tests folders for address details. */
 static void check_details(const struct config *config, struct mailbox *mailbox)
 {
     struct fault fault;
@@ -200,7 +196,7 @@ static void check_details(const struct config *config, struct mailbox *mailbox)
         check_warning("detail", "no folder can be created, so mail for it goes to the inbox: %s", fault.text);
 }
 
-/* Whether mail for that account goes to that account, see delivery/server.h. The result is recorded for deliveries. */
+/* Tests, and records, if the server opens the account that a login names (delivery/server.h). */
 static void check_identity(const struct config *config, const char *account, bool fits)
 {
     struct fault fault, minor;
@@ -221,7 +217,6 @@ static void check_identity(const struct config *config, const char *account, boo
         check_warning("identity", "the result could not be recorded: %s", minor.text);
 }
 
-/* Reports whether mail for accounts that the server refuses delays all other mail. */
 static void check_penalty(const struct config *config, const char *account, int64_t usual_ms)
 {
     struct config patient = *config;
@@ -240,7 +235,7 @@ static void check_penalty(const struct config *config, const char *account, int6
             (long long)ms / 1000, (long long)ms % 1000 / 100);
 }
 
-/* Records that the login succeeded, so that deliveries try an account that was refused again at once. */
+/* Records the login's success, so that deliveries retry at once. */
 static void forget_refusal(const struct config *config, const struct check *check)
 {
     struct fault minor;
@@ -305,7 +300,7 @@ void check_servers(struct check *check)
         struct mailbox_probe probe = {.certificate.shown = false};
         struct fault fault;
         if (server == check_server_of(check) || *server->imap.command != '\0')
-            continue; /* check_imap has */
+            continue; /* done by check_imap */
         limited.imap.timeout = MIN(limited.imap.timeout, ANSWERS_MS / (int64_t)count);
         bool good = mailbox_probe(&limited, &probe, &fault);
         check_item(good, "servers", "%s %s", i == 0 ? "[imap]" : server->server, good ? "answers" : fault.text);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Postfix's settings that keep mail from us, bounce it, or cost a Sent copy: a table of rules, each with a setting, what its
- * value must be, and what to do if it is not. */
+ * check: Postfix's settings that keep mail from oncedrop, bounce it, or prevent Sent copies. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,21 +10,19 @@
 
 #define PRIVATE ":unix:private/"
 
-/* Of the classes that a domain is in, the first in this list counts (trivial-rewrite(8)). */
+/* A domain is in the first class that has it (trivial-rewrite(8)). */
 static const char *const classes[] = {"mydestination", "virtual_alias_domains", "virtual_mailbox_domains",
                                       "relay_domains"};
 
-/* What a rule examines. */
 struct setting {
     const struct config *config;
     const struct postconf *postconf;
-    bool command;       /* mailbox_command is ours */
-    const char *domain; /* of the address that is asked about */
-    const char *class;  /* of the domain; "": none; NULL: nothing is asked, or a table may route it */
+    bool command; /* mailbox_command is ours */
+    const char *domain;
+    const char *class; /* of the domain; "": none; NULL: no address, or tables may route it */
     const char *name, *value;
 };
 
-/* pipe(8), spawn(8), or the LMTP client that connects to us. */
 static bool is_ours(const struct postconf_service *service)
 {
     return strstr("pipe spawn lmtp", service->daemon) != NULL && strstr(service->line, "oncedrop") != NULL;
@@ -39,7 +36,7 @@ static const struct postconf_service *service_named(const struct postconf *postc
     return service->line != NULL ? service : NULL;
 }
 
-/* Whether a transport (NAME or NAME:NEXTHOP) is a service of ours, or a server outside of master.cf, which may be. */
+/* Returns true if a transport (NAME or NAME:NEXTHOP) is our service, or may be: a server outside of master.cf. */
 static bool may_be_ours(const struct postconf *postconf, const char *transport)
 {
     const char *socket = strstr(transport, PRIVATE);
@@ -48,9 +45,9 @@ static bool may_be_ours(const struct postconf *postconf, const char *transport)
     return service != NULL && (is_ours(service) || (socket == NULL && strcmp(service->daemon, "lmtp") == 0));
 }
 
-/* What can be wrong: each returns NULL if the value is right, else a new string, which precedes the rule's text. */
+/* Tests: each returns NULL, or a new string to precede the rule's text. */
 
-/* Of main.cf only: the transports that are there by default may be unused. */
+/* Tests main.cf only: default transports may be unused. */
 static char *is_undefined(const struct setting *setting)
 {
     const char *socket = strstr(setting->value, PRIVATE), *server = socket != NULL ? socket + strlen(PRIVATE) : NULL;
@@ -98,14 +95,14 @@ static char *has_no_class(const struct setting *setting)
 static char *has_no_service(const struct setting *setting)
 {
     struct stat found;
-    char socket[108] = CONFIG_SERVICE_SOCKET; /* as long as in sockaddr_un */
+    char socket[108] = CONFIG_SERVICE_SOCKET; /* as in sockaddr_un */
     const char *option = strstr(setting->value, " -S");
     bool good = option == NULL || sscanf(option, " -S %107s", socket) == 1;
     good = good && stat(socket, &found) == 0 && S_ISSOCK(found.st_mode);
     return good ? NULL : base_printf("no service is on %s", socket);
 }
 
-/* The service delivers for an ordinary user only to the account that the login name maps to. */
+/* For an ordinary user the service delivers only to the login name's account. */
 static char *has_no_domain(const struct setting *setting)
 {
     const char *account = setting->config->route.account;
@@ -114,7 +111,7 @@ static char *has_no_domain(const struct setting *setting)
                                                                      : NULL;
 }
 
-/* pipe(8) can pass the login on; over LMTP it is known only from the Received field. */
+/* pipe(8) can pass the login; LMTP has it only in the Received field. */
 static char *hides_the_login(const struct setting *setting)
 {
     bool needed = false, told = strcmp(setting->value, "yes") == 0;
@@ -155,12 +152,12 @@ static char *outlives_the_record(const struct setting *setting)
 #define ACCIDENT "mail bounces while the program cannot be loaded; set it to regexp:/etc/postfix/oncedrop_status"
 
 static const struct rule {
-    const char *of;       /* ANY, OURS, or the daemon of a service of ours */
-    const char *settings; /* separated by blanks; "_time_limit" is the service's: NAME_time_limit */
-    char *(*wrong)(const struct setting *setting); /* or, if it is NULL: */
-    const char *key;  /* what the tables in the value have for this, or, if it is NULL, the value itself ... */
+    const char *of;                                /* ANY, OURS, or the daemon of a service of ours */
+    const char *settings;                          /* separated by blanks; "_time_limit": NAME_time_limit */
+    char *(*wrong)(const struct setting *setting); /* if NULL, the next two count */
+    const char *key;  /* its value in the setting's tables; if NULL, the setting's value ... */
     const char *must; /* ... must match this */
-    bool fails;       /* it keeps mail from arriving at all; else a warning */
+    bool fails;       /* no mail arrives; else a warning */
     const char *text;
 } rules[] = {
     /* clang-format off */
@@ -182,12 +179,12 @@ static const struct rule {
      ": a message that is still in the queue, but was on hold for that long, would be abandoned"},
     {OURS, "mailbox_transport", NULL, NULL, "^$", false,
      "it overrides mailbox_command, which is never run; unset one of them"},
-    {OURS, "alias_maps", NULL, "root", ".", false, /* local(8) runs the command as nobody, who has no account */
+    {OURS, "alias_maps", NULL, "root", ".", false, /* local(8) runs it as nobody, without account */
      "no entry for root, whose mail is deferred; add a line such as root: lisa to /etc/aliases and run newaliases"},
-    {OURS, "mailbox_command", NULL, NULL, "^[\\w!@%=+:,./ \t-]*$", false, /* what pipe_command(3) runs by itself */
+    {OURS, "mailbox_command", NULL, NULL, "^[\\w!@%=+:,./ \t-]*$", false, /* what runs without a shell */
      "Postfix starts a shell for it: a missing program is then status 127, which bounces; use only letters, digits and"
      " !@%-_=+:,./"},
-    {OURS, "mailbox_command", has_no_service, NULL, NULL, false, /* it runs as the recipient, who cannot deliver alone */
+    {OURS, "mailbox_command", has_no_service, NULL, NULL, false, /* it runs as the recipient, who needs it */
      ": mail for local users is deferred; start oncedrop serve, or give deliver the option -S with service.socket" SEE},
     {OURS, "mailbox_command", has_no_domain, NULL, NULL, false,
      " needs a domain, but the login name of the recipient, as whom it runs, has none: every such delivery is deferred;"
@@ -200,7 +197,6 @@ static const struct rule {
     /* clang-format on */
 };
 
-/* What is wrong, before the rule's text; a new string or NULL. */
 static char *find_wrong(const struct rule *rule, const struct setting *setting)
 {
     if (rule->wrong != NULL)

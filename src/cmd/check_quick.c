@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * check --quick: the health check of a container. Whatever hangs, even the file of the configuration, it ends within about a
- * second, with a report. */
+ * check --quick: a container's health check. Ends within about a second, even if a disk hangs. */
 #include <signal.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -9,17 +8,17 @@
 #include "base/deadline.h"
 #include "cmd/check_report.h"
 
-#define ALL_MS 960      /* the command */
-#define DATABASE_MS 400 /* the rest is for the IMAP server, ... */
-#define REPORT_MS 130   /* ... but for what it takes to end a step, and to report it, ... */
-#define WORDS_MS 50 /* ... and, within the step, so that what does not answer is reported in the words of a delivery */
+#define ALL_MS 960      /* in all */
+#define DATABASE_MS 400 /* the rest is for IMAP, ... */
+#define REPORT_MS 130   /* ... ending and reporting a step, ... */
+#define WORDS_MS 50     /* ... and reporting an unresponsive server */
 #define LATE \
     "the configuration, a file that it names, the user database or the disk of the ledger does not answer in time"
 #define SLOW "it accepts connections but does not answer, or is slow"
 
 static bool as_json;
 
-/* All steps end before, unless the kernel does not even let them. */
+/* Steps end before, unless the kernel hangs. */
 static void end_late(int signal)
 {
     static const char object[] = "[{\"item\": \"check\", \"status\": \"failed\", \"text\": \"" LATE "\"}]\n";

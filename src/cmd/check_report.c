@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The items are in memory that a step, a separate process, shares with its parent, which prints them. */
+ * Steps share items with the parent, which prints them. */
 #include "cmd/check_report.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 #include "replay/replay_answer.h"
 
 #define ITEMS_MAX 256
-#define TIME_OVER 100 /* exit status of a step that took too long */
+#define TIME_OVER 100 /* exit status after a timeout */
 
 enum status { STATUS_OK, STATUS_WARNING, STATUS_FAILED };
 
@@ -89,7 +89,7 @@ static size_t count_of(enum status status, const char *name)
     return count;
 }
 
-/* Removes "database: " from "database: no connection" after the name of the item database. */
+/* Removes "database: " in item database. */
 static void strip_name(struct item *item)
 {
     size_t length = strlen(item->name);
@@ -103,7 +103,7 @@ OD_PRINTF(3, 0) static void add(enum status status, const char *name, const char
         return;
     if (report->count == ITEMS_MAX)
         return;
-    bool last = report->count == ITEMS_MAX - 1; /* if there are very many IMAP servers */
+    bool last = report->count == ITEMS_MAX - 1; /* very many servers */
     struct item *item = &report->items[report->count];
     item->status = last ? STATUS_FAILED : status;
     snprintf(item->name, sizeof(item->name), "%s", last ? "check" : name);

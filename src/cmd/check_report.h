@@ -1,75 +1,71 @@
 /* SPDX-License-Identifier: ISC
  *
- * The report of `oncedrop check`, its steps, of which none can block the others, and those that have files of their own. */
+ * The report of `oncedrop check`, and its steps. No step can block another. */
 #ifndef ONCEDROP_CHECK_REPORT_H
 #define ONCEDROP_CHECK_REPORT_H
 
 #include "cmd/cmd.h"
 
-/* Input of the steps, and what one finds out for another: shared between their processes. */
+/* Input of the steps, and results that one passes to another, in shared memory. */
 struct check {
     struct cmd *cmd;
-    const char *address;  /* NULL: none given */
-    const char *postfix;  /* directory of Postfix's configuration; NULL: the default */
-    bool connected, fits; /* the database answers; it has the right schema version */
-    bool routed;          /* it is known where mail goes: */
+    const char *address;
+    const char *postfix;  /* Postfix's configuration directory; NULL: the default */
+    bool connected, fits; /* the database replies; it has the right schema version */
+    bool routed;          /* the rest is set */
     char account[1024], inbox[1024], sent[1024];
-    char server[256]; /* the name of the account's IMAP server: config_server */
+    char server[256]; /* name of the account's server, for config_server */
 };
 
-/* To be called first. json: print one array at the end instead of a line for each item at once. colour: for the
- * status. */
+/* Call first. json: check_end prints one array, instead of lines. colour: of the status. */
 void check_begin(bool json, bool colour);
 
-/* Reports "ok" or "failed", the name of the item, and a text; if it failed, the text says what to do. An ok after a
- * warning or a failure of the same item is left out, and so is a name that the text repeats. Returns good. */
+/* Reports "ok" or "failed", the item, and a text, which says what to do after a failure. Returns good. Omits an ok
+ * after the item's warning or failure, and a name that the text repeats. */
 bool check_item(bool good, const char *name, const char *format, ...) OD_PRINTF(3, 4);
 
 void check_warning(const char *name, const char *format, ...) OD_PRINTF(2, 3);
 
-/* The configuration with the account's IMAP server. */
 const struct config *check_server_of(const struct check *check) OD_MUST;
 
-/* Zeroed memory shared by a step and its caller. */
+/* Returns zeroed memory shared by a step and its caller. */
 void *check_shared(size_t size) OD_MUST;
 
-/* Runs a step in a separate process, which is killed after this many milliseconds: what it has reported by then is
- * kept, and the item `name` fails with `late`. Its only other effect is what it writes to check_shared memory. */
+/* Runs a step in a child process, whose only effects are items and check_shared memory. After ms milliseconds it is
+ * killed, and item `name` fails with `late`. */
 void check_step(const char *name, int64_t ms, const char *late, void (*run)(struct check *check), struct check *check);
 
-/* How many items failed. */
 size_t check_failures(void) OD_MUST;
 
-/* Ends the report, with a line that counts its items unless it is JSON. Returns the exit status: 1 if an item failed,
- * else 0. */
+/* Ends the report. Returns the exit status: 1 if an item failed. */
 int check_end(void) OD_MUST;
 
-/* Whether the database answers, and has the right schema: reads, and takes no lock. */
+/* Only reads, without a lock. */
 void check_database(struct check *check);
 
-/* Examines the IMAP server and, if mail is routed to an account, logs in to it and looks for its mailboxes. */
+/* Examines the account's server and, if check->routed, its mailboxes. */
 void check_imap(struct check *check);
 
-/* Whether the other IMAP servers answer, and their certificates are accepted. */
+/* Examines the other servers, without a login. */
 void check_servers(struct check *check);
 
-/* The same without a login, as far as these milliseconds go. */
+/* Examines all IMAP servers without a login, within ms milliseconds. */
 void check_greeting(struct check *check, int64_t ms);
 
-/* Whether the service answers on its unix socket, whom it believes, and whether it runs with this configuration. Reports
- * nothing if there is no socket, since a service need not run. May wait for long. */
+/* Checks that the service replies, its clients, and its configuration. Reports nothing without a socket: the service is
+ * optional. May wait long. */
 void check_service(struct check *check);
 
-/* The whole of `check --quick`. Returns its exit status. */
+/* Returns the exit status. */
 int check_quick(struct check *check, bool json);
 
-/* Examines Postfix's settings, if postconf(1) is installed: does mail come to us, and can none of them bounce it, or
- * keep a Sent copy from being made? */
+/* Checks, if postconf(1) is installed, that mail reaches oncedrop, and that no setting bounces it or prevents a Sent
+ * copy. */
 void check_postfix(struct check *check);
 
 #define CHECK_SEND_MS 60000
 
-/* Sends a message to the address, and reports what becomes of it. Where it leads to is known. */
+/* Precondition: check->routed. */
 void check_send(struct check *check);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * check --send: a message goes through Postfix to the mailbox. What became of it is asked of `oncedrop show`, of Postfix's
- * queue and of the IMAP server, in this order. As the caller: root may read the log, and runs sendmail(1) as people do. */
+ * check --send: sends a message through Postfix, and asks `oncedrop show`, the queue and the IMAP server for it. Runs
+ * as the caller: root may read the log. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -18,21 +18,21 @@
 
 #define MAIL_LOG "/var/log/mail.log"
 #define POLL_MS 200
-#define LOG_MS 3000    /* a line may come there late */
-#define AGAIN_MS 10000 /* after which a server is asked again that could not be reached */
-#define NEWEST 50      /* messages back in the mailbox, if the server does not find it by its id */
+#define LOG_MS 3000    /* lines may come late */
+#define AGAIN_MS 10000 /* until an unreachable server is retried */
+#define NEWEST 50      /* messages to search, if not by id */
 
 struct sending {
     const struct check *check;
     char id[256]; /* without <> */
     time_t begun;
     int64_t begun_ms;
-    int log; /* MAIL_LOG, behind what it had before; -1: it cannot be read */
+    int log; /* MAIL_LOG, at its old end; -1: unreadable */
     bool no_ledger;
-    int64_t forgotten_ms; /* when failures to reach the mailbox were last forgotten */
+    int64_t forgotten_ms; /* the last visits_forget_failures() */
 };
 
-/* The output of a program, a new string; NULL if it could not be run. */
+/* Runs a program. Returns its output, a new string, or NULL. */
 static char *output_of(const char *const *words, int *ret_status)
 {
     char *output = NULL;
@@ -53,7 +53,7 @@ static bool write_message(const struct sending *sending, int fd)
     return base_write(fd, text, strlen(text));
 }
 
-/* False, as was reported, if Postfix does not take it. */
+/* Returns false, with a report, if Postfix refuses. */
 static bool send_by_postfix(const struct sending *sending)
 {
     const struct check *check = sending->check;
@@ -86,7 +86,7 @@ static bool send_by_postfix(const struct sending *sending)
                                                   check->address, WIFEXITED(status) ? WEXITSTATUS(status) : status);
 }
 
-/* What the ledger knows of it, a new reference; NULL: nothing yet, or it cannot be asked. */
+/* Returns a new reference, or NULL. */
 static json_t *ask_ledger(struct sending *sending)
 {
     const struct cmd *cmd = sending->check->cmd;
@@ -119,7 +119,7 @@ static const char *text_in(const json_t *object, const char *name)
     return text != NULL ? text : "";
 }
 
-/* True when it is decided; reported. */
+/* Returns true, with a report, if the result is final. */
 static bool told_by_ledger(struct sending *sending)
 {
     json_t *message = ask_ledger(sending), *copy = json_array_get(json_object_get(message, "copies"), 0);
@@ -136,7 +136,7 @@ static bool told_by_ledger(struct sending *sending)
     return over;
 }
 
-/* Of the messages in Postfix's queue it is the one with this sender that came since. True if it is deferred; reported. */
+/* Returns true, with a report, if a new message of this sender is deferred. */
 static bool told_by_queue(const struct sending *sending)
 {
     const char *postfix = sending->check->postfix;
@@ -169,7 +169,6 @@ static enum candidate judge_id(void *context)
     return message_comparison_end(context) == MESSAGE_SAME ? CANDIDATE_SAME : CANDIDATE_OTHER;
 }
 
-/* The message that was sent, and its UID in the account's inbox. */
 struct finding {
     const struct sending *sending;
     uint32_t uid;
@@ -239,7 +238,7 @@ static void report_mailbox(const struct sending *sending)
     }
 }
 
-/* The part of a log that came since; a new string or NULL. */
+/* Returns what came since, a new string or NULL. */
 static char *read_log(const struct sending *sending)
 {
     char *since OD_CLEANUP(base_free) = base_printf("@%lld", (long long)sending->begun);

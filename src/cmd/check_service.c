@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * check's examination of the service. */
+/* SPDX-License-Identifier: ISC */
 #include <errno.h>
 #include <pwd.h>
 #include <string.h>
@@ -12,7 +10,7 @@
 #include "lmtp/lmtp.h"
 #include "lmtp/lmtp_service_socket.h"
 
-/* Names that nobody has are warned of: a client by that name would be told to try again. */
+/* The service would defer such clients. */
 static void check_clients(const struct config *config)
 {
     g_auto(GStrv) names = g_strsplit_set(config->service.clients, " \t,", -1);
@@ -21,7 +19,7 @@ static void check_clients(const struct config *config)
             check_warning("service", "service.clients: there is no user %s", *name);
 }
 
-/* Reads the first line of a reply; returns its length, 0 if the connection ended, negative on an error. */
+/* Returns the length; 0: closed, negative: error. */
 static ssize_t read_reply_line(int fd, char *line, size_t size)
 {
     ssize_t n = TEMP_FAILURE_RETRY(read(fd, line, size - 1));
@@ -30,7 +28,7 @@ static ssize_t read_reply_line(int fd, char *line, size_t size)
     return n;
 }
 
-/* Only a service that believes us says so. */
+/* Only a service that trusts us says so. */
 static void check_in_force(const struct config *config, int fd)
 {
     char line[512];

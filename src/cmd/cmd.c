@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * What the commands share. */
+/* SPDX-License-Identifier: ISC */
 #include "cmd/cmd.h"
 
 #include <errno.h>
@@ -44,7 +42,7 @@ int cmd_fail(int status, const char *format, ...)
     }
     terminal_print(stderr, 2, "oncedrop: %s", escaped);
     if (command != NULL)
-        fprintf(stderr, "%s\n", command); /* in one piece, so that it can be copied */
+        fprintf(stderr, "%s\n", command); /* in one piece, to be copied */
     return status;
 }
 
@@ -69,10 +67,10 @@ bool cmd_wrong_value(const struct cmd *cmd, const char *option, const char *valu
     return cmd_wrong(cmd, "%s %.200s: must be %s", option, value, allowed);
 }
 
-/* Reports an option that getopt_long(3) answered with c: its own messages say too little. Always false. */
+/* Reports an option for which getopt_long(3) returned c. Returns false. */
 static bool refuse_option(const struct cmd *cmd, const struct option *words, int c)
 {
-    /* optopt is 0 for an unknown long option. For a letter within a group, word is the argument before it. */
+    /* optopt is 0 for an unknown long option; in a group of letters, word is the argument before. */
     const char *word = cmd->argv[optind - 1];
     if (strncmp(word, "--", 2) != 0 || (optopt != 0 && c != ':' && strchr(word, '=') == NULL))
         return cmd_wrong(cmd, c == ':' ? "option -%c needs a value" : "unknown option -%c", optopt);
@@ -151,7 +149,7 @@ char *cmd_strip_brackets(const char *id)
     return enclosed ? base_strndup(id + 1, length - 2) : base_strdup(id);
 }
 
-/* Where there is no configuration yet, make install has left a sample. */
+/* Mentions make install's sample. */
 static void add_sample(const char *path, struct fault *fault)
 {
     char *sample OD_CLEANUP(base_free) = base_printf("%s.sample", path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The commands: arguments in, exit status out. Those for people use ordinary exit statuses and print errors on stderr. */
+ * The commands: arguments in, exit status out. */
 #ifndef ONCEDROP_CMD_H
 #define ONCEDROP_CMD_H
 
@@ -10,21 +10,20 @@
 #include "ledger/ledger.h"
 #include "route/route.h"
 
-/* A command, its options and operands, and what it uses. */
 struct cmd {
-    const char *config_file;      /* the options before its name */
+    const char *config_file;      /* options before the command's name */
     const char *const *overrides; /* NULL-terminated */
     bool verbose;
-    int argc; /* from its name on */
+    int argc; /* from the name on */
     char **argv;
-    char **operands;       /* NULL-terminated; set by cmd_parse */
+    char **operands;       /* set by cmd_parse */
     struct config *config; /* set by cmd_open and cmd_open_ledger, closed by main() */
     struct ledger *ledger;
     struct visits *visits; /* visit.h */
     struct fault fault;
 };
 
-#define CMD_USAGE (-1) /* instead of an exit status: the command line is wrong, as was reported */
+#define CMD_USAGE (-1) /* the command line is wrong, which has been reported */
 
 int cmd_deliver(struct cmd *cmd);
 int cmd_lmtp(struct cmd *cmd);
@@ -47,51 +46,48 @@ int cmd_export(struct cmd *cmd);
 int cmd_forget(struct cmd *cmd);
 int cmd_locks(struct cmd *cmd);
 
-/* What `schema` and `ledger` have in common: does what the first operand says; CMD_USAGE if that is none of these words. */
+/* Runs the first operand of `schema` or `ledger`. Returns CMD_USAGE if it is none of these words. */
 #define CMD_SCHEMA_WORDS "install, upgrade, method, print or version"
 int cmd_schema_word(struct cmd *cmd);
 
-/* Clears the environment, as for a delivery, except for the variables that Postfix sets, and some that cannot be turned
- * against us. TMPDIR is where a large message is kept. */
+/* Clears the environment, except Postfix's variables and harmless ones. */
 void cmd_clear_environment(void);
 
-/* For commands that people use: prints "oncedrop: text" on stderr. Returns status. */
+/* Prints "oncedrop: text" on stderr, for commands that people use. Returns status. */
 int cmd_fail(int status, const char *format, ...) OD_PRINTF(2, 3);
 
-/* The same with the text of the command's fault. */
+/* Like cmd_fail(), with the command's error. */
 int cmd_fault(int status, const struct cmd *cmd);
 
-/* The same for an error in the arguments, "oncedrop: COMMAND: text", which the command answers with CMD_USAGE. Always
- * false. */
+/* Prints "oncedrop: COMMAND: text" on stderr. Returns false. */
 bool cmd_wrong(const struct cmd *cmd, const char *format, ...) OD_PRINTF(2, 3);
 
-/* The same for the value of an option: says what is allowed. */
+/* Like cmd_wrong(), for the value of an option. */
 bool cmd_wrong_value(const struct cmd *cmd, const char *option, const char *value, const char *allowed);
 
-/* An option of a command. One of the pointers is where it goes; its last value counts, or all if they are added to a list. */
+/* An option of a command. One pointer is set: text gets the last value, list all. */
 struct cmd_option {
-    const char *name; /* --name; a letter alone: -n */
+    const char *name; /* of --name; a single letter: of -n */
     bool *flag;
     const char **text;
     GPtrArray *list;
 };
 
-/* Reads options, which end with one without a name, and may be NULL, and operands.
- * least, most  number of operands, and what they are: "the id of a message"
- * False: an option or an operand is wrong, as was reported. */
+/* Parses options (ended by one without a name; or NULL) and `least` to `most` operands. what: the operands, as in "the
+ * id of a message". Returns false, with a report, if an argument is wrong. */
 bool cmd_parse(struct cmd *cmd, const struct cmd_option *options, int least, int most, const char *what) OD_MUST;
 
-/* The value of -j, a number of workers; NULL: 1. False: it is wrong, as was reported. */
+/* Parses a number of workers; NULL: 1. Returns false, with a report, if it is wrong. */
 bool cmd_parse_jobs(const struct cmd *cmd, const char *text, size_t *ret) OD_MUST;
 
-/* The first operand, an address or account, perhaps enclosed in <>, as the ledger compares it: lower case; a new string.
- * False: it is empty, which is the sender of every bounce, or not UTF-8, as was reported. */
+/* Sets *ret to the first operand as the ledger compares it: a new string, without <>, in lower case. Returns false,
+ * with a report, if it is empty (every bounce's sender) or not UTF-8. */
 bool cmd_parse_person(const struct cmd *cmd, char **ret) OD_MUST;
 
-/* An id that may be enclosed in <>, without them; a new string. */
+/* Returns the id without enclosing <>, a new string. */
 char *cmd_strip_brackets(const char *id) OD_MUST;
 
-/* Loads and checks the configuration and opens the log; NULL with the fault set. log_fd: as stderr_fd of log_open. */
+/* Loads the configuration and opens the log. log_fd: as in log_open. Returns NULL with the error set. */
 struct config *cmd_config_load(const struct cmd *cmd, int log_fd, struct fault *fault) OD_MUST;
 
 /* As whom root goes on. Other users stay who they are. */
@@ -114,7 +110,7 @@ int cmd_open(struct cmd *cmd, enum cmd_user user) OD_MUST;
 /* cmd_open as CMD_AS_OWNER, and connects to the ledger; EX_UNAVAILABLE if that fails. */
 int cmd_open_ledger(struct cmd *cmd) OD_MUST;
 
-/* Finds where an address leads to, as a delivery does; cmd->ledger is open if route.account_query needs it. */
+/* Routes an address as a delivery does. Precondition: cmd->ledger is open if route.account_query is set. */
 enum route_result cmd_find_route(struct cmd *cmd, const char *text, struct route *ret) OD_MUST;
 
 #endif

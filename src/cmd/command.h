@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The commands by their names, and what is said of each. */
+ * The table of commands. */
 #ifndef ONCEDROP_COMMAND_H
 #define ONCEDROP_COMMAND_H
 
@@ -9,22 +9,21 @@
 struct command {
     const char *name;
     int (*run)(struct cmd *cmd);
-    bool delivers;         /* run by Postfix: every failure defers the mail, even a usage error */
-    const char *arguments; /* for the usage line */
-    const char *summary;   /* one line */
-    const char *help;      /* the rest of `help COMMAND` */
+    bool delivers; /* run by Postfix: every failure defers, even a usage error */
+    const char *arguments;
+    const char *summary;
+    const char *help; /* rest of `help COMMAND` */
 };
 
-/* NULL: there is no such command. */
+/* Returns NULL for an unknown name. */
 const struct command *command_find(const char *name) OD_MUST;
 
-/* The name of the command nearest to a mistyped one, or NULL. */
+/* Returns the name most similar to a mistyped one, or NULL. */
 const char *command_nearest(const char *name) OD_MUST;
 
-/* Prints the text of `help COMMAND`. */
 void command_print_help(const struct command *command);
 
-/* Prints the usage line of a command that returned CMD_USAGE on stderr. Returns EX_USAGE. */
+/* Prints the usage line on stderr. Returns EX_USAGE. */
 int command_usage(const struct command *command);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * config: the settings in force. */
+ * config: prints the settings in force. */
 #include <stdio.h>
 
 #include "cmd/cmd.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * deliver: run by Postfix, once for each recipient. Every unexpected failure ends with status 75 and one line of
- * output. */
+ * deliver: run by Postfix. Every unexpected failure ends with status 75 and a line of output. */
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -17,8 +16,7 @@
 #include "delivery/envelope.h"
 #include "ledger/ledger_schema.h"
 
-/* On the deadline, or a signal that asks us to end. The ledger keeps track of what was begun: a claim ends with its
- * hold-off. */
+/* The ledger has what was begun: a claim ends with its hold-off. */
 static void end_delivery(int signal)
 {
     static const char over[] = "4.3.0 the deadline is over (delivery.deadline)\n";
@@ -35,7 +33,7 @@ static void end_delivery(int signal)
 static void report_option(struct report *report, int c, char **argv)
 {
     const char letter[] = {'-', (char)(c == 's' ? c : optopt), '\0'};
-    bool is_word = c == '?' && optopt == '-'; /* getopt(3) has taken "--word" for letters */
+    bool is_word = c == '?' && optopt == '-'; /* getopt(3) took "--word" for letters */
     report_set(report, OUTCOME_CONFIG, "deliver: option %.80s %s; see oncedrop help deliver",
                is_word ? argv[optind] : letter,
                c == 's'   ? "needs a number of bytes"
@@ -57,7 +55,7 @@ static bool parse_envelope(const struct cmd *cmd, struct envelope *envelope, str
             base_free(field);
             *field = base_strdup(optarg);
         } else if (c == 'S') {
-            /* The socket of the service is for the front; we were executed because the service was not to be had. */
+            /* -S is for the front, which found no service */
         } else if (c != 's' || !config_parse_size(optarg, &envelope->size)) {
             report_option(report, c, cmd->argv);
             return false;
@@ -76,7 +74,7 @@ static void from_environment(char **field, const char *name, bool empty_counts)
         *field = base_strdup(value);
 }
 
-/* Called before anything can fail, so that the log names the recipient. */
+/* Called first, so that the log names the recipient. */
 static void begin_envelope(struct envelope *envelope)
 {
     from_environment(&envelope->sender, "SENDER", true);
@@ -99,7 +97,7 @@ static struct message *read_standard_input(struct cmd *cmd, const struct envelop
     return NULL;
 }
 
-/* Answers and logs a delivery that ends before delivery_run; message may be NULL. */
+/* Ends a delivery before delivery_run; message may be NULL. */
 static void refuse_message(const struct envelope *envelope, const struct message *message, int64_t started_ms,
                            const struct report *report)
 {
@@ -118,13 +116,12 @@ static bool is_reader_gone(void *context)
     return output_reader_gone();
 }
 
-/* Whoever may not open what deliveries need, as a recipient as whom mailbox_command runs, needs the service. */
+/* A user without access, as under mailbox_command, needs the service. */
 static void name_service(struct fault *fault)
 {
     fault_set(fault, "%s; for this user the service delivers: start it (oncedrop serve)", fault->text);
 }
 
-/* Everything between reading the message and its report. */
 static void deliver_message(struct cmd *cmd, const struct envelope *envelope, const struct message *message,
                             int64_t started_ms, struct report *report)
 {
@@ -145,13 +142,13 @@ static void deliver_message(struct cmd *cmd, const struct envelope *envelope, co
     else
         delivery_run(&delivery);
     *report = delivery.answers[0].report;
-    report_give(report); /* from here on nothing can change the answer */
+    report_give(report); /* the reply is final */
     delivery_log(&delivery);
     delivery_clear(&delivery);
     ledger_close(&cmd->ledger);
 }
 
-/* Loads the configuration, sets limits and deadline. False with the report set on trouble. */
+/* Returns false with the report set. */
 static bool begin_delivery(struct cmd *cmd, int log_fd, struct report *report)
 {
     cmd->config = cmd_config_load(cmd, log_fd, &cmd->fault);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * export: what the ledger has about one address, a line of JSON for each message; the recorded bytes as files. */
+ * export: an address's records as lines of JSON, and recorded bytes as files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
@@ -20,12 +20,11 @@
 struct export
 {
     char *address;   /* lower case */
-    const char *raw; /* the directory for the bytes; NULL: they are not asked for */
+    const char *raw; /* for the bytes; NULL: not requested */
     int directory;   /* -1: none */
     int64_t found;
 };
 
-/* The recipients and accounts of one message that are theirs: sets of strings. */
 struct theirs {
     GHashTable *recipients, *accounts;
 };
@@ -60,7 +59,7 @@ static struct theirs theirs_of(const struct export *export, const struct ledger_
     return theirs;
 }
 
-/* The rows with one of these names in the column: those of others are nobody else's business. */
+/* Returns rows with one of these names; others are private. */
 static json_t *rows_with(const struct ledger_table *table, size_t column, GHashTable *names)
 {
     json_t *rows = json_array();
@@ -81,8 +80,7 @@ static bool write_piece(void *context, const void *bytes, size_t size, struct fa
     return true;
 }
 
-/* The bytes into a file of this name. One that is there already has the same content, recorded under another
- * lock.namespace. */
+/* An existing file has the same content, recorded under another lock.namespace. */
 static bool write_raw(struct cmd *cmd, const struct export *export, int64_t id, const char *name)
 {
     int fd = openat(export->directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -97,7 +95,7 @@ static bool write_raw(struct cmd *cmd, const struct export *export, int64_t id, 
     return done;
 }
 
-/* Adds `raw`, the name of the file with the bytes; null if they are not recorded. */
+/* Adds `raw`, the file's name; null without recorded bytes. */
 static bool link_raw(struct cmd *cmd, const struct export *export, int64_t id, const char *digest, json_t *json)
 {
     bool there = false;
@@ -134,7 +132,7 @@ static json_t *message_json(const struct export *export, struct ledger_table *co
     return json;
 }
 
-/* Prints the message, unless it has been removed meanwhile. */
+/* Prints nothing if it has been removed meanwhile. */
 static bool export_message(struct cmd *cmd, struct export *export, int64_t id)
 {
     struct ledger_table *tables[SECTIONS] = {NULL};
@@ -167,12 +165,12 @@ static bool export_all(struct cmd *cmd, struct export *export)
             if (!export_message(cmd, export, ids[i]))
                 return false;
         if (ferror(stdout) != 0)
-            return true; /* main says so */
+            return true; /* main() reports it */
     }
     return true;
 }
 
-/* The directory for the bytes: new, or empty, and then nobody else's. */
+/* The directory must be new or empty. */
 static bool open_directory(struct cmd *cmd, struct export *export)
 {
     if (export->raw == NULL)

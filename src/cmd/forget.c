@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * forget: removes the messages that have to do with one address from the ledger. */
+ * forget: removes an address's messages from the ledger. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <sysexits.h>
@@ -10,14 +10,14 @@
 #include "ledger/ledger_person.h"
 #include "ledger/ledger_total.h"
 
-/* For each kind of what stays; rest: what it is, and what to do about it. */
+/* rest: why they stay, and what to do. */
 static void print_left(int64_t count, const char *rest, const char *when)
 {
     if (count > 0)
         printf("%" PRId64 " message%s %s %s%s\n", count, count == 1 ? "" : "s", count == 1 ? "is" : "are", rest, when);
 }
 
-/* The log does not name whom it is about. */
+/* The log does not name the address. */
 static void print_forgotten(const struct ledger_forget *forget)
 {
     if (!forget->dry_run && forget->removed > 0)
@@ -30,7 +30,7 @@ static void print_forgotten(const struct ledger_forget *forget)
     print_left(forget->busy, "being delivered: run it again", "");
 }
 
-/* First what would be deleted is added up, as purge does. */
+/* Updates the counters first, as purge does. */
 static bool forget_all(struct cmd *cmd, struct ledger_forget *forget)
 {
     if (!forget->dry_run && !ledger_total_up(cmd->ledger, &cmd->fault))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * ledger: creates or upgrades it (schema.c), backs it up, checks it, copies it into another one. */
+ * ledger: creates, upgrades, backs up, checks or copies it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #define WORDS "backup, check, copy, " CMD_SCHEMA_WORDS
 #define DAMAGE "what to do: DAMAGE in oncedrop-ledger(7)"
 
-/* The configuration of a ledger in a file. */
+/* Fails unless the ledger is a file. */
 static int open_file(struct cmd *cmd)
 {
     int status = cmd_open(cmd, CMD_AS_SERVICE);
@@ -33,7 +33,7 @@ static int backup(struct cmd *cmd)
     return ledger_backup(cmd->config, cmd->operands[1], &cmd->fault) ? 0 : cmd_fault(EX_CANTCREAT, cmd);
 }
 
-/* Whether the schema's version is this program's. which: what precedes a fault; options: of the program, as a remedy. */
+/* which: prefix of the error; options: for the hint. */
 static int check_schema_version(struct cmd *cmd, struct ledger *ledger, const char *which, const char *options)
 {
     int found, needed = ledger_schema_needed(ledger);
@@ -74,7 +74,7 @@ static int check(struct cmd *cmd)
     return status;
 }
 
-/* The configuration with the target as its database; NULL: it is wrong, as was reported. */
+/* Returns NULL, with a report, if it is wrong. */
 static struct config *target_of(struct cmd *cmd)
 {
     const char *conninfo = cmd->operands[1];
@@ -97,7 +97,7 @@ static struct config *target_of(struct cmd *cmd)
     return NULL;
 }
 
-/* Root opens a database as itself, and then becomes the user that a file belongs to. */
+/* Opens a database as the caller, a file as its owner. */
 static bool open_both(struct cmd *cmd, const struct config *target, struct ledger **ret)
 {
     struct {

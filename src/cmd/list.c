@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * list: copies by state, time, delay, queue id, sender, recipient, mailbox, and parts of the subject and Message-ID; and
- * whether they are still in their mailboxes. */
+ * list: copies by state, time, names and ids. */
 #include <glib.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +38,6 @@ static bool take_delay(struct options *options, const char *text)
     return true;
 }
 
-/* A time, as the filter has it. */
 static bool take_time(const struct cmd *cmd, const char *name, const char *text, char time[TIMES_SIZE],
                       const char **ret)
 {
@@ -49,7 +47,6 @@ static bool take_time(const struct cmd *cmd, const char *name, const char *text,
     return true;
 }
 
-/* Texts that are compared with those in the record. */
 static bool take_texts(const struct cmd *cmd, struct options *options)
 {
     struct ledger_filter *filter = &options->filter;
@@ -66,7 +63,6 @@ static bool take_texts(const struct cmd *cmd, struct options *options)
     return true;
 }
 
-/* Takes the values over as the filter has them. */
 static bool take_values(const struct cmd *cmd, struct options *options, const char *delay, const char *limit)
 {
     struct ledger_filter *filter = &options->filter;
@@ -117,7 +113,6 @@ static bool parse_listing(struct cmd *cmd, struct options *options)
            take_values(cmd, options, delay, limit);
 }
 
-/* What is on stdout is not all there may be. */
 static void print_notes(const struct options *options, size_t rows, size_t untold)
 {
     if (untold > 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A list names a message by its Message-ID, which messages of other content may have, too. */
+ * Messages with other content may share a Message-ID. */
 #include "cmd/list_missing.h"
 
 #include <string.h>
@@ -49,7 +49,7 @@ bool list_missing(struct cmd *cmd, struct ledger_table *table, size_t *ret_untol
     for (size_t row = 0; row < table->rows;) {
         if (!look_for_row(cmd, table, row, &found))
             return false;
-        untold += found.copies == 0 || found.untold > 0; /* it may have been purged meanwhile */
+        untold += found.copies == 0 || found.untold > 0; /* 0 copies: perhaps purged */
         if (found.absent > 0)
             row++;
         else

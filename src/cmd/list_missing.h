@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: ISC
  *
- * list --missing: of the copies that are listed, those that are in their mailboxes no more. */
+ * list --missing: copies missing from their mailboxes. */
 #ifndef ONCEDROP_LIST_MISSING_H
 #define ONCEDROP_LIST_MISSING_H
 
 #include "cmd/cmd.h"
 #include "ledger/ledger_query.h"
 
-/* Looks for each copy, as show_look does, and removes from the table all that are not certainly missing. Of messages with the
- * same Message-ID in the same mailbox all are missing if one is.
- *
- * table        the result of ledger_list
- * *ret_untold  of how many it cannot be told
- *
- * False with the command's fault set if the ledger does not answer, or root cannot become service.user; then the table is of
- * no use. */
+/* Verifies each row of ledger_list's table as show_look() does, and removes all that are not certainly missing. If one
+ * message is missing, so are all with its Message-ID in that mailbox. *ret_untold: number of unknown copies. Returns
+ * false with the command's error set, and the table useless, if the ledger does not reply or root cannot become
+ * service.user. */
 bool list_missing(struct cmd *cmd, struct ledger_table *table, size_t *ret_untold) OD_MUST;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * locks: who is delivering which message, who holds its lock, and who waits for it. */
+ * locks: messages in delivery, lock holders, waiting sessions. */
 #include <glib.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,15 +14,13 @@
 #include "ledger/ledger_report.h"
 
 #define CELL 1024
-#define INDENT 13 /* behind the word that begins a line */
+#define INDENT 13 /* of continuation lines */
 
-/* Message ids and application names are written by others: escapes them. */
 static const char *cell(const struct ledger_table *table, size_t row, size_t column, char text[CELL])
 {
     return log_escape(ledger_cell(table, row, column), text, CELL);
 }
 
-/* Of a cell with seconds. */
 static const char *age(const char *seconds, char text[TIMES_SIZE])
 {
     return times_duration(1000 * g_ascii_strtod(seconds, NULL), text);
@@ -55,7 +53,7 @@ static void print_holder(const struct ledger_table *table, size_t row)
     char session[CELL], user[CELL], since[TIMES_SIZE];
     const char *held = ledger_cell(table, row, LOCKS_HELD), *client = ledger_cell(table, row, LOCKS_CLIENT);
     const char *name = cell(table, row, LOCKS_SESSION, session);
-    if (ledger_cell(table, row, LOCKS_USER)[0] == '\0') { /* of a ledger in a file */
+    if (ledger_cell(table, row, LOCKS_USER)[0] == '\0') { /* the ledger is a file */
         terminal_print(stdout, INDENT, "    held     by %s", name);
         return;
     }
@@ -101,8 +99,7 @@ static void print_waiting(const struct ledger_table *table, size_t row)
     json_decref(list);
 }
 
-/* Rows with the same key are adjacent: the message is printed before the first of them, and the waiting sessions after
- * the last. */
+/* A message's rows are adjacent: prints it before the first, and waiting sessions after the last. */
 static void print_locks(const struct ledger *ledger, const struct ledger_table *table)
 {
     bool hidden = false;

@@ -1,15 +1,12 @@
-/* SPDX-License-Identifier: ISC
- *
- * The distance between two texts, and the three nearest. */
+/* SPDX-License-Identifier: ISC */
 #include "cmd/nearest.h"
 
 #include <glib.h>
 #include <string.h>
 
-#define LONGEST 200 /* only this many bytes are compared */
+#define LONGEST 200 /* bytes to compare */
 #define CHANGES_MOST 3
 
-/* The cost of the cell i, j, where three rows are known. */
 static size_t cost_of(const char *a, const char *b, size_t i, size_t j, const size_t rows[3][LONGEST + 1])
 {
     char last = g_ascii_tolower(a[i - 1]), other = g_ascii_tolower(b[j - 1]);
@@ -18,11 +15,10 @@ static size_t cost_of(const char *a, const char *b, size_t i, size_t j, const si
     return exchanged ? MIN(cost, rows[0][j - 2] + 1) : cost;
 }
 
-/* How many bytes must be inserted, deleted, replaced, or exchanged with the next one (optimal string alignment); the result is
- * only exact up to `most`. */
+/* Returns the optimal string alignment distance; exact up to `most`. */
 static size_t distance(const char *a, const char *b, size_t most)
 {
-    size_t rows[3][LONGEST + 1] = {{0}}; /* the two rows before, and this one */
+    size_t rows[3][LONGEST + 1] = {{0}};
     size_t a_length = MIN(strlen(a), LONGEST), b_length = MIN(strlen(b), LONGEST);
     if ((a_length > b_length ? a_length - b_length : b_length - a_length) > most)
         return most + 1;
@@ -37,7 +33,7 @@ static size_t distance(const char *a, const char *b, size_t most)
     return rows[2][b_length];
 }
 
-/* SIZE_MAX: it is not near. One change for each four characters, and no more than three, is a slip; more is another word. */
+/* Returns SIZE_MAX if too different: see nearest_find(). */
 static size_t distance_of(const char *candidate, const char *text)
 {
     size_t length = strlen(text), most = CLAMP(length / 4, 1, CHANGES_MOST);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Finds which of many texts are nearest to a mistyped one. */
+ * Suggestions for a mistyped text. */
 #ifndef ONCEDROP_NEAREST_H
 #define ONCEDROP_NEAREST_H
 
@@ -8,9 +8,8 @@
 
 #define NEAREST_MOST 3
 
-/* Finds the nearest of the candidates, nearest first: those that contain the text, or differ by one change for each four
- * of its characters, but at least one and at most three (a character inserted, deleted, replaced, or exchanged with the next).
- * Returns how many are in ret. */
+/* Finds the candidates that contain the text or differ by few changes: one per four characters, from one to three. A
+ * change inserts, deletes or replaces a character, or swaps two. Returns the number in ret, most similar first. */
 size_t nearest_find(const char *const *candidates, size_t count, const char *text,
                     const char *ret[NEAREST_MOST]) OD_MUST;
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: ISC
  *
- * Asks Postfix's own programs, since they know its defaults, references and tables. All settings are read in one run,
- * because each takes a while. */
+ * Asks Postfix's programs, which know its defaults and tables. Each run is slow. */
 #include "cmd/postconf.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The output of PROGRAM -c directory OPTION [KEY TABLE] without its last line end; a new string or NULL. */
+/* Runs PROGRAM -c directory OPTION [KEY TABLE]. Returns its output, a new string, or NULL. */
 static char *run_postfix(const char *directory, const char *program, const char *option, const char *key,
                          const char *table)
 {
@@ -26,7 +25,6 @@ static char *run_postfix(const char *directory, const char *program, const char 
     return output != NULL ? g_strchomp(output) : NULL;
 }
 
-/* Adds lines "name = value" to the settings; false if postconf(1) fails. */
 static bool read_settings(const char *directory, const char *option, GHashTable *settings)
 {
     char *text OD_CLEANUP(base_free) = run_postfix(directory, "postconf", option, NULL, NULL);
@@ -61,7 +59,7 @@ struct postconf *postconf_read(const char *directory)
     postconf->directory = directory;
     postconf->values = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     postconf->own = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    /* without a configuration, each further run would take a second to report that */
+    /* without a configuration, each run takes a second */
     if (read_settings(directory, "-x", postconf->values) && read_settings(directory, "-Px", postconf->values) &&
         read_settings(directory, "-n", postconf->own))
         postconf->services = read_services(directory);
@@ -100,7 +98,7 @@ static char **words_of(const char *list)
     return g_strsplit_set(list, ", \t", -1);
 }
 
-/* proxymap(8) answers only root and Postfix, but we can read its tables directly. */
+/* proxymap(8) serves only root and Postfix; we read its tables. */
 char *postconf_find(const struct postconf *postconf, const char *list, const char *key)
 {
     g_auto(GStrv) words = words_of(list);

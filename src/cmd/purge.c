@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * abandon: marks unfinished messages that Postfix does not retry any more. purge: does the same, and deletes old records. */
+ * abandon: expires unfinished messages that Postfix does not retry. purge: also deletes old records. */
 #include <glib.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -24,7 +24,7 @@ struct options {
     bool dry_run, json;
 };
 
-/* So that a search of the log for the queue id finds the end of the story. */
+/* For searches of the log by queue id. */
 static void log_abandoned(const struct ledger_table *table)
 {
     for (size_t row = 0; row < table->rows; row++) {
@@ -44,8 +44,8 @@ static void log_abandoned(const struct ledger_table *table)
     }
 }
 
-/* Abandons the messages that `expire` selects, batch by batch, and logs each; if dry_run, only finds them. Returns them as a
- * new table (ledger_purge.h), or NULL with the fault set: what was abandoned before stays so. */
+/* Expires what `expire` selects; a dry run only finds it. Returns a new table (ledger_purge.h), or NULL with the error
+ * set: earlier batches stay expired. */
 static struct ledger_table *abandon_selected(struct cmd *cmd, const struct options *options,
                                              struct ledger_expire expire)
 {
@@ -82,7 +82,6 @@ static void print_abandoned(const struct options *options, const struct ledger_t
            options->dry_run ? "would be abandoned" : "abandoned");
 }
 
-/* The messages with this Message-ID or queue id. */
 static struct ledger_table *find_named(struct cmd *cmd, const char *text)
 {
     unsigned char identity[MESSAGE_DIGEST_SIZE];
@@ -91,8 +90,7 @@ static struct ledger_table *find_named(struct cmd *cmd, const char *text)
     return ledger_find_messages(cmd->ledger, identity, NULL, g_utf8_validate(id, -1, NULL) ? id : NULL, &cmd->fault);
 }
 
-/* Abandons one message, whatever its age, and adds it to *all. Returns the exit status; EX_UNAVAILABLE with the fault
- * set. */
+/* Expires a message of any age, and adds it to *all. Sets the error with EX_UNAVAILABLE. */
 static int abandon_message(struct cmd *cmd, const struct options *options, const char *id, int64_t number,
                            struct ledger_table **all)
 {
@@ -126,7 +124,7 @@ static int abandon_id(struct cmd *cmd, const struct options *options, const char
     return worst;
 }
 
-/* The messages with the ids of the command line, or if there are none, the old ones. */
+/* Without ids, expires old messages. */
 static int abandon_all(struct cmd *cmd, const struct options *options)
 {
     struct ledger_table *all OD_CLEANUP(ledger_table_free) = NULL;
@@ -138,7 +136,7 @@ static int abandon_all(struct cmd *cmd, const struct options *options)
         worst = status != 0 ? status : worst;
     }
     if (all == NULL)
-        all = base_alloc(sizeof(*all)); /* for the case that all of the ids are unknown */
+        all = base_alloc(sizeof(*all)); /* if all ids are unknown */
     print_abandoned(options, all);
     return worst == EX_UNAVAILABLE ? cmd_fault(worst, cmd) : worst;
 }
@@ -166,7 +164,7 @@ static void print_purged(const struct options *options, int64_t removed, int64_t
     printf("%" PRId64 " message%s %sremoved from the record\n", removed, removed == 1 ? "" : "s", would);
 }
 
-/* Batch by batch; if one fails, what was removed before stays removed. */
+/* After a failure, earlier batches stay removed. */
 static bool remove_old(struct cmd *cmd, int64_t older_than_ms, int64_t *ret)
 {
     struct ledger_purge state = {.older_than_ms = older_than_ms};
@@ -178,7 +176,7 @@ static bool remove_old(struct cmd *cmd, int64_t older_than_ms, int64_t *ret)
     return state.ended;
 }
 
-/* First abandons, for otherwise messages covered by record.abandon_after would never become old enough. */
+/* Expires first: otherwise messages within record.abandon_after would never become old enough. */
 static int purge(struct cmd *cmd, const struct options *options, int64_t older_than_ms)
 {
     int64_t removed = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * replay: messages in files are delivered just like those from Postfix. resume: finishes what was recorded but never
- * finished, by the same delivery. restore: makes again what mailboxes have lost. */
+ * replay: delivers messages in files. resume: finishes recorded deliveries. restore: delivers what mailboxes have
+ * lost. */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ int cmd_replay(struct cmd *cmd)
     return replay_run(&setup, &cmd->fault);
 }
 
-/* Also reports what cannot be finished here; otherwise it would be taken for done. */
+/* Reports what Postfix must finish, so that it does not count as done. */
 static void report_others(struct cmd *cmd)
 {
     int64_t others = 0;
@@ -103,7 +103,7 @@ int cmd_resume(struct cmd *cmd)
     return status;
 }
 
-/* As a moment, for an age would be another one for each batch. */
+/* Sets a point in time: an age would change with each batch. */
 static bool take_since(const struct cmd *cmd, const char *text, char ret[TIMES_SIZE])
 {
     char since[TIMES_SIZE];
@@ -137,7 +137,7 @@ static bool parse_restore(struct cmd *cmd, struct replay_setup *setup, struct re
     return true;
 }
 
-/* Whether we may read what each message takes: without the operator's rights it would fail with every one of them. */
+/* Without the right to read, every message would fail. */
 static bool may_read_recorded(struct cmd *cmd)
 {
     struct ledger_recorded *none OD_CLEANUP(ledger_recorded_free) = NULL;

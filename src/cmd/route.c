@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * route: where an address leads to, as a delivery finds it. */
+ * route: where an address leads. */
 #include <limits.h>
 #include <stdio.h>
 #include <sysexits.h>
@@ -40,7 +40,7 @@ static json_t *route_json(const char *text, const struct route *route)
                      server != NULL ? route->server_by : NULL);
 }
 
-/* Reports on one address; list is NULL unless the output is JSON. Returns the exit status. */
+/* list: NULL unless JSON. Returns the exit status. */
 static int report_address(struct cmd *cmd, const char *text, bool first, json_t *list)
 {
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * schema: installs, upgrades, or prints the tables, and records how all hosts lock. */
+ * schema: installs, upgrades or prints tables, and records how hosts lock. */
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
@@ -18,7 +18,7 @@ static int print_sql(struct cmd *cmd)
     return 0;
 }
 
-/* The tables belong to their owner, and neither deliveries nor people who read should be that user. */
+/* Only the tables' owner may change them. */
 static int schema_fail(const struct cmd *cmd)
 {
     const char *schema = cmd->config->database.schema;
@@ -31,7 +31,6 @@ static int schema_fail(const struct cmd *cmd)
                     schema, no_user ? "the database does not let this user in" : cmd->fault.text, cmd->operands[0]);
 }
 
-/* A schema is of no use with locks that do not exclude. */
 static int check_lock(struct cmd *cmd)
 {
     struct ledger_check_lock lock;

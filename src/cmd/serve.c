@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * serve: the resident service. lmtp: one session on standard input and output, as spawn(8) and inetd start it. */
+ * serve: the resident service. lmtp: one session on stdin and stdout. */
 #include <fcntl.h>
 #include <signal.h>
 #include <sysexits.h>
@@ -17,18 +17,18 @@
 #include "lmtp/lmtp.h"
 #include "lmtp/lmtp_service.h"
 
-/* Of sd_listen_fds(3) and sd_notify(3), and what libraries may look at. */
+/* For sd_listen_fds(3), sd_notify(3) and libraries. */
 static const char *const environment[] = {
     "LISTEN_PID", "LISTEN_FDS", "NOTIFY_SOCKET", "CREDENTIALS_DIRECTORY", "LANG", "TZ", "TMPDIR", NULL,
 };
 
-/* Loads the modules for the workers: service.user may not be able to read them, and an upgrade replaces them. */
+/* service.user may be unable to read modules, and an upgrade replaces them. */
 static bool load_for_workers(const struct config *config, struct fault *fault)
 {
     return decode_module_load(fault) != NULL && ledger_load(config, fault) && mailbox_load(config, fault);
 }
 
-/* NULL with the fault set also if a module of the new configuration cannot be loaded: workers would defer all mail. */
+/* Returns NULL also without a module: workers would defer all mail. */
 static struct config *load_again(void *context, struct fault *fault)
 {
     struct config *config = cmd_config_load(context, STDERR_FILENO, fault);
@@ -37,8 +37,7 @@ static struct config *load_again(void *context, struct fault *fault)
     return config;
 }
 
-/* The socket is made and the modules are loaded first, since only root may do so everywhere. The configuration is read again
- * as the user who will read it at a reload. */
+/* Opens the socket and loads modules as root. Then reads the configuration as the user who reloads it. */
 static bool begin_service(struct lmtp_service *service, struct fault *fault)
 {
     if (!load_for_workers(service->config, fault) ||
@@ -81,9 +80,9 @@ int cmd_lmtp(struct cmd *cmd)
 {
     cmd_clear_environment();
     deadline_install(lmtp_end_by_signal);
-    /* Under spawn(8) and inetd, stdin, stdout and stderr are one socket: nothing but replies may be written to it. */
+    /* inetd makes stdin, stdout and stderr one socket, for replies only. */
     int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-    if (in < 0 || out < 0) { /* without this reply the peer would wait for its whole time limit */
+    if (in < 0 || out < 0) { /* else the peer waits for its timeout */
         lmtp_refuse(out >= 0 ? out : STDOUT_FILENO, "4.3.0 no file descriptor for the session");
         return outcome_row(OUTCOME_TROUBLE)->exit_status;
     }

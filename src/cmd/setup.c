@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * setup: a shell script, which an administrator can read. */
+ * setup: runs a shell script. */
 #include <glib.h>
 #include <sys/stat.h>
 #include <sysexits.h>
@@ -13,7 +13,7 @@
 enum { DOMAIN, WAY, ACCOUNTS, CONNINFO, POSTMASTER, ROOT, TEXTS };
 enum { SENT_COPIES, DRY_RUN, UNDO, FLAGS };
 
-/* words: what the script gets, its own name first, "--name=value" or "--name". */
+/* words: the script's name and arguments. */
 static bool parse(struct cmd *cmd, GPtrArray *words)
 {
     const char *texts[TEXTS] = {NULL};
@@ -42,7 +42,6 @@ static bool parse(struct cmd *cmd, GPtrArray *words)
     return true;
 }
 
-/* Values are judged by the script. */
 int cmd_setup(struct cmd *cmd)
 {
     static const char *const kept[] = {"LANG", "TERM", "TMPDIR", NULL};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * show: everything known about a message, and why a copy was or was not made. */
+ * show: all about a message. */
 #include <glib.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +19,6 @@
 #include "message/message.h"
 #include "replay/replay_answer.h"
 
-/* The command's arguments. */
 struct question {
     char *id; /* without <> */
     bool digest_only;
@@ -28,13 +27,12 @@ struct question {
     bool look;
     unsigned char identity[MESSAGE_DIGEST_SIZE];
     unsigned char digest[MESSAGE_DIGEST_SIZE];
-    bool is_digest; /* the id can be a digest */
+    bool is_digest; /* id can be a digest */
 };
 
-/* Of each message, in this order. For people the reasons are in `why` alone. */
 static const struct section {
     const char *name;
-    const char *in_why; /* a column */
+    const char *in_why; /* column repeated by `why` */
     bool for_programs;  /* JSON only */
     struct ledger_table *(*make)(struct cmd *cmd, const struct ledger_table *messages,
                                  size_t row); /* NULL: ledger_show */
@@ -50,7 +48,6 @@ static const struct section {
     {.name = "differences", .make = show_differences},
 };
 
-/* 64 hexadecimal digits to 32 bytes. */
 static bool parse_digest(const char *text, unsigned char digest[MESSAGE_DIGEST_SIZE])
 {
     if (strlen(text) != 2 * MESSAGE_DIGEST_SIZE || strspn(text, "0123456789abcdefABCDEF") != 2 * MESSAGE_DIGEST_SIZE)
@@ -77,7 +74,6 @@ static bool parse_show(struct cmd *cmd, struct question *question)
            cmd_wrong_value(cmd, "--digest", cmd->operands[0], "64 hexadecimal digits");
 }
 
-/* The why is text to be read, the rest are tables. */
 static void print_section(const struct section *section, const struct ledger_table *table)
 {
     char escaped[4096];
@@ -94,7 +90,7 @@ static void print_section(const struct section *section, const struct ledger_tab
     }
 }
 
-/* Prints one message, or adds its sections to json. */
+/* json: NULL to print. */
 static bool show_message(struct cmd *cmd, const struct question *question, const struct ledger_table *messages,
                          size_t row, json_t *json)
 {
@@ -119,7 +115,7 @@ static bool show_message(struct cmd *cmd, const struct question *question, const
     return true;
 }
 
-/* For an id without a message: a message has its key among its lines, and a queue id has none. */
+/* Prints the lock key of an id without a message. */
 static void print_key(const struct question *question)
 {
     char escaped[2048];
@@ -128,7 +124,6 @@ static void print_key(const struct question *question)
     fflush(stdout);
 }
 
-/* The id is unknown: it may be mistyped. */
 static void print_nearest(struct cmd *cmd, const struct question *question)
 {
     char text[2048];
@@ -157,7 +152,6 @@ static struct ledger_table *find_shown(struct cmd *cmd, const struct question *q
     return ledger_find_messages(cmd->ledger, question->identity, digest, queue_id, &cmd->fault);
 }
 
-/* Prints the messages, or adds them to json. */
 static int show_messages(struct cmd *cmd, const struct question *question, json_t *json)
 {
     struct ledger_table *messages OD_CLEANUP(ledger_table_free) = find_shown(cmd, question);
@@ -184,7 +178,7 @@ static int show_messages(struct cmd *cmd, const struct question *question, json_
     return 1;
 }
 
-/* The key is known whatever the database says. */
+/* The lock key needs no database. */
 static int show(struct cmd *cmd, const struct question *question)
 {
     json_t *json = question->json ? json_pack("{s:o, s:I}", "id", replay_json_text(question->id), "lock_key",

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Sections of two messages, side by side. */
+/* SPDX-License-Identifier: ISC */
 #include "cmd/show_differences.h"
 
 #include <glib.h>
@@ -9,7 +7,7 @@
 
 #include "ledger/ledger_report.h"
 
-/* Of a message: what is compared, by name, in order. */
+/* Texts by name, and the names' order. */
 struct side {
     GPtrArray *names;
     GHashTable *texts;
@@ -21,7 +19,7 @@ static void side_clear(struct side *side)
     g_clear_pointer(&side->texts, g_hash_table_unref);
 }
 
-/* Adds to what has this name already, such as the second address of To. Takes the text over. */
+/* Appends to an existing text, such as To's. Takes over text. */
 static void side_add(struct side *side, const char *name, char *text)
 {
     const char *before = g_hash_table_lookup(side->texts, name);
@@ -101,7 +99,7 @@ static void add_difference(struct ledger_table *table, const char *name, const s
     ledger_table_add(table, texts[1]);
 }
 
-/* The first with its Message-ID, of which the key is made; there is at least the message itself. */
+/* Returns the first message with this lock key, perhaps row itself. */
 static size_t find_oldest(const struct ledger_table *messages, size_t row)
 {
     size_t first = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The bytes of the message are not known any more, only its digest and its Message-ID. So a copy that the server has changed
- * cannot be recognised: where a message of that id has other content, nothing is certain. */
+ * Without a message's bytes, a copy that the server changed cannot be recognised. If a message of the same id has other
+ * content, the result is unknown. */
 #include "cmd/show_look.h"
 
 #include <glib.h>
@@ -16,27 +16,25 @@
 #include "message/message_comparison.h"
 #include "message/message_digest.h"
 
-#define NEWEST 500                   /* in a Sent mailbox, as in a delivery */
-#define TRANSPORT_MOST (1024 * 1024) /* what transport may have added to another copy, likewise */
+#define NEWEST 500                   /* in Sent, as in a delivery */
+#define TRANSPORT_MOST (1024 * 1024) /* what transport may add, as in a delivery */
 
-/* One of the message's copies. */
 struct place {
     const char *mailbox;
-    const char *error; /* the recorded one; "": none */
-    uint32_t uid;      /* set if the copy is found */
+    const char *error; /* recorded; "": none */
+    uint32_t uid;      /* set if found */
 };
 
-/* What is looked for, and what is met. */
 struct look {
     struct cmd *cmd;
     const struct config *config;
     const struct ledger_table *messages;
-    struct message message; /* its digest and, if every server returns it as it is, its id */
+    struct message message; /* its digest and, unless servers change it, its id */
     int64_t received_at, size;
     struct message_digest *digest; /* of the candidate */
-    bool met; /* a candidate with the id, or without any, whose content is that of no message shown */
+    bool met;                      /* a candidate has the content of no message shown */
     struct place place;
-    bool by_id; /* a Sent copy: a mail program may have stored it, and its id decides */
+    bool by_id; /* a Sent copy: its id decides, since mail programs may have stored it */
 };
 
 static const char *const *fields_left_out(const struct look *look)
@@ -50,7 +48,7 @@ static void feed_content(void *context, const void *bytes, size_t size)
     message_digest_feed(look->digest, bytes, size);
 }
 
-/* Whether this is the content of a message that has been found, such as another one with the same id. */
+/* Returns true for the content of a message shown. */
 static bool is_shown(const struct look *look, const unsigned char digest[MESSAGE_DIGEST_SIZE])
 {
     char hex[2 * MESSAGE_DIGEST_SIZE + 1];
@@ -92,7 +90,6 @@ static enum candidate look_by_id(void *context)
     return CANDIDATE_OTHER;
 }
 
-/* By content, or by this id. */
 static enum search_result search_for(struct look *look, struct mailbox *mailbox, const char *name,
                                      const struct message *message, bool by_id, uint32_t *ret_uid, struct fault *fault)
 {
@@ -118,7 +115,7 @@ static enum search_result search_for(struct look *look, struct mailbox *mailbox,
     return result;
 }
 
-/* What becomes of a copy; the reason, in *fault, is empty unless there is something to say. */
+/* Verifies a copy. The error, which may be empty, is the reason. */
 static enum search_result look_in(void *context, struct mailbox *mailbox, struct fault *fault)
 {
     struct look *look = context;
@@ -143,8 +140,8 @@ static enum search_result look_in(void *context, struct mailbox *mailbox, struct
     return SEARCH_TROUBLE;
 }
 
-/* The configuration with the account's server: where there are several, that of the address with the account's name, since
- * the record has no servers. NULL: that is not known. */
+/* Returns the configuration with the account's server. Of several, it is that of the address with the account's name,
+ * since none is recorded. Returns NULL with the error set if unknown. */
 static const struct config *look_server(struct cmd *cmd, const char *account, struct fault *fault)
 {
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
@@ -181,7 +178,6 @@ static void add_result(struct look *look, const struct ledger_table *copies, siz
     ledger_table_add(table, fault.text[0] != '\0' ? fault.text : NULL);
 }
 
-/* What the ledger knows of the message. */
 static void take_message(struct look *look, size_t row, char **id)
 {
     const char *digest = ledger_cell(look->messages, row, FIND_MESSAGES_DIGEST);
@@ -193,12 +189,12 @@ static void take_message(struct look *look, size_t row, char **id)
         look->message.digest[i] =
             (unsigned char)(g_ascii_xdigit_value(digest[2 * i]) << 4 | g_ascii_xdigit_value(digest[2 * i + 1]));
     *id = base_strdup(ledger_cell(look->messages, row, FIND_MESSAGES_MESSAGE_ID));
-    if (mailbox_searchable(*id, strlen(*id), false)) /* else the record may have it otherwise */
+    if (mailbox_searchable(*id, strlen(*id), false)) /* else it may be recorded differently */
         look->message.message_id = *id;
     look->message.message_id_length = strlen(*id);
 }
 
-/* account, mailbox: only copies that are stored there; NULL for all. */
+/* account, mailbox: NULL: all. */
 static struct ledger_table *look_for_copies(struct cmd *cmd, const struct ledger_table *messages, size_t row,
                                             const char *account, const char *mailbox)
 {

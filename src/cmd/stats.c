@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * stats: figures for people, as JSON, or for Prometheus. */
+ * stats: as text, JSON, or for Prometheus. */
 #include "cmd/stats_figures.h"
 
 #include <glib.h>
@@ -15,7 +15,6 @@
 
 #define HOURS 24
 
-/* The values of all rows with this name, by label. */
 static json_t *counts_json(const struct stats *stats, const char *name)
 {
     json_t *object = json_object();
@@ -48,8 +47,7 @@ static bool read_figures(struct cmd *cmd, struct stats *stats)
     return stats->hours != NULL;
 }
 
-/* Connects and reads. Returns the exit status; on failure that is reported, and what needs no ledger is known unless the
- * configuration could not be read. */
+/* Returns the exit status. After a failure, stats has what needs no ledger. */
 static int begin_stats(struct cmd *cmd, struct stats *stats)
 {
     static const char *const engines[] = {
@@ -76,7 +74,7 @@ static void stats_clear(struct stats *stats)
     ledger_table_free(&stats->hours);
 }
 
-/* After the answer: the next one comes sooner. No harm if it fails, as on a standby. */
+/* Speeds up the next run. May fail, as on a standby. */
 static void add_up(struct cmd *cmd)
 {
     bool due = false;

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Single figures out of what the ledger counts. */
+/* SPDX-License-Identifier: ISC */
 #include "cmd/stats_figures.h"
 
 #include <glib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The page for people: 80 columns, and nothing is ever cut. */
+ * 80 columns, nothing truncated. */
 #include <glib.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,11 +11,11 @@
 #include "cmd/table.h"
 #include "cmd/times.h"
 
-#define SHARE_BAR 40 /* the longest bar */
+#define SHARE_BAR 40
 #define HOUR_BAR 8
 #define HOURS_MOST 48 /* lines */
 
-#define INDENT 14 /* behind the word that begins a line */
+#define INDENT 14 /* of continuation lines */
 #define TEXT 64
 
 /* "374 bytes", "45.6 GiB". */
@@ -29,7 +29,6 @@ static const char *size_text(double bytes, char text[TEXT])
     return text;
 }
 
-/* Ends a line with a bar, which has at least one mark unless the value is zero. */
 static void print_bar(double part, double whole, int width)
 {
     int filled = part > 0 ? MAX((int)(part / whole * width + 0.5), 1) : 0;
@@ -54,7 +53,6 @@ static void print_record(const struct ledger_table *totals)
         terminal_print(stdout, INDENT, "unfinished    none");
 }
 
-/* All outcomes so far, with the reasons below. */
 static void print_outcomes(const struct stats *stats)
 {
     static const char *const outcomes[] = {"stored", "quarantined", "duplicate", "deferred", "bounced", "died"};
@@ -79,7 +77,7 @@ static void print_outcomes(const struct stats *stats)
         terminal_print(stdout, INDENT, "in doubt      %.0f search%s of a mailbox", searches, searches == 1 ? "" : "es");
 }
 
-/* The bound below which this share of the tries ended, as text; least_ms: the least bound. */
+/* Returns the bound of this share of the attempts, at least least_ms. */
 static const char *quantile(const struct stats *stats, const char *name, const char *label, double share,
                             double least_ms, char text[TEXT])
 {
@@ -135,7 +133,7 @@ static void print_hour(const struct ledger_table *hours, size_t row, double most
     print_bar(stored, most, HOUR_BAR);
 }
 
-/* From the first hour that has any until now: one without mail is worth seeing. */
+/* From the first hour with mail until now. */
 static void print_hours(const struct ledger_table *hours)
 {
     double most = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The text format (version 0.0.4) that node_exporter's textfile collector reads, and Prometheus itself. */
+ * Prometheus's text format, version 0.0.4. */
 #include <glib.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +12,6 @@ static void print_head(const char *name, const char *type, const char *help)
     printf("# HELP oncedrop_%s %s\n# TYPE oncedrop_%s %s\n", name, help, name, type);
 }
 
-/* The present state. */
 static void print_gauges(const struct ledger_table *totals)
 {
     static const char *const states[] = {"stored", "pending", "appending", "failed", "abandoned"};
@@ -33,7 +32,7 @@ static void print_gauges(const struct ledger_table *totals)
         printf("oncedrop_copies{state=\"%s\"} %.0f\n", states[i], stats_number(totals, 0, states[i]));
 }
 
-/* label: NULL if there is none. */
+/* label: or NULL. */
 static void print_counter(const struct stats *stats, const char *count, const char *name, const char *label,
                           const char *help)
 {
@@ -47,14 +46,13 @@ static void print_counter(const struct stats *stats, const char *count, const ch
     }
 }
 
-/* A time in milliseconds as seconds, whatever the locale. */
+/* In any locale. */
 static const char *as_seconds(int64_t ms, char text[G_ASCII_DTOSTR_BUF_SIZE])
 {
     return g_ascii_formatd(text, G_ASCII_DTOSTR_BUF_SIZE, "%.10g", (double)ms / 1000);
 }
 
-/* Prints a histogram, from the row of a label's first bucket to its last; returns the next row. In this format each
- * bucket includes those below it, so that those below least_ms can be left out. */
+/* Prints a label's histogram. Returns the next row. Buckets are cumulative, so those below least_ms can be omitted. */
 static size_t print_series(const struct stats *stats, size_t row, const char *count, const char *name,
                            const char *label, int64_t least_ms)
 {
@@ -85,7 +83,6 @@ static void print_histogram(const struct stats *stats, const char *count, const 
         row = print_series(stats, row, count, name, label, least_ms);
 }
 
-/* What this host knows by itself. */
 static void print_host(const struct stats *stats)
 {
     print_head("up", "gauge", "Whether the ledger answered; if not, all that it knows is missing here");
@@ -99,7 +96,6 @@ static void print_host(const struct stats *stats)
     printf("oncedrop_deferrals_unrecorded_total %" PRId64 "\n", stats->unrecorded);
 }
 
-/* What the ledger knows of all hosts. */
 static void print_ledger(const struct stats *stats)
 {
     print_gauges(stats->totals);

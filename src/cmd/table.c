@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Columns that fit the terminal, and cells as JSON. */
+/* SPDX-License-Identifier: ISC */
 #include "cmd/table.h"
 #include "cmd/times.h"
 
@@ -15,14 +13,12 @@
 #define CELL_BYTES 4096
 #define GAP 2
 #define NO_COLUMN SIZE_MAX
-#define KEPT \
-    "queue_id" /* the column of a list that is never left out: it is what one looks for elsewhere, as in Postfix's log */
+#define KEPT "queue_id" /* never omitted: Postfix's log has it */
 
 #define BOLD "\033[1m"
 #define PLAIN "\033[0m"
 
-/* Columns that may be cut, and to which width: of a subject enough words remain to recognise it. Times, ids, numbers and
- * states are shown in full or not at all: a part of one is of no use. */
+/* Columns that may be truncated, and to which width. Part of a time, id, number or state is useless. */
 static const struct {
     const char *name;
     int least;
@@ -60,7 +56,7 @@ static bool has_times(const char *column)
     return strcmp(column, "at") == 0 || strcmp(column, "date") == 0 || g_str_has_suffix(column, "_at");
 }
 
-/* Local times, booleans and delays in words, as people say them; what a pipe reads may add up seconds. */
+/* Text for people; a pipe gets delays in seconds. */
 static const char *cell_text(const struct ledger_table *table, size_t row, size_t column, char out[CELL_BYTES])
 {
     const char *cell = ledger_cell(table, row, column);
@@ -78,12 +74,11 @@ static const char *cell_text(const struct ledger_table *table, size_t row, size_
 }
 
 struct column {
-    int width;  /* 0: not printed */
-    int least;  /* to which it may be cut */
-    bool right; /* numbers stand one below the other */
+    int width; /* 0: not printed */
+    int least; /* if truncated */
+    bool right;
 };
 
-/* The text, or as much of it as fits. */
 static void print_cell(const char *text, const struct column *column, bool last)
 {
     char *fitted OD_CLEANUP(base_free) = terminal_columns(text) <= column->width
@@ -95,7 +90,7 @@ static void print_cell(const char *text, const struct column *column, bool last)
            last ? 0 : GAP + (column->right ? 0 : padding), "", last ? "\n" : "");
 }
 
-/* What the columns need; least: once they are cut. */
+/* least: when truncated. */
 static int sum_of(const struct column *columns, size_t count, bool least)
 {
     int sum = -GAP;
@@ -104,7 +99,7 @@ static int sum_of(const struct column *columns, size_t count, bool least)
     return sum;
 }
 
-/* Columns that exceed their minimum width most are narrowed first, until the table fits. */
+/* Narrows the columns that exceed their minimum most. */
 static void shrink(struct column *columns, size_t count, int room)
 {
     while (sum_of(columns, count, false) > room) {
@@ -123,7 +118,7 @@ static bool is_empty(const struct ledger_table *table, size_t row, size_t column
     return cell[0] == '\0' || (table->types[column] == SQL_TYPE_JSON && strcmp(cell, "[]") == 0);
 }
 
-/* 0 for a column without any value. */
+/* Returns 0 without any value. */
 static int column_width(const struct ledger_table *table, size_t column)
 {
     char text[CELL_BYTES];
@@ -137,7 +132,7 @@ static int column_width(const struct ledger_table *table, size_t column)
     return any ? widest : 0;
 }
 
-/* note: the column whose text goes below its row, or none. */
+/* note: printed below its row; or NO_COLUMN. */
 static void print_layout(const struct ledger_table *table, const struct column *columns, size_t note)
 {
     char text[CELL_BYTES];
@@ -179,7 +174,6 @@ void table_heading(const char *text)
     print_style(PLAIN);
 }
 
-/* As many "name: value" on a line as fit. */
 static void print_filled(const struct ledger_table *table, const struct column *columns, size_t row, int room)
 {
     char text[CELL_BYTES];
@@ -219,7 +213,7 @@ void table_print(const struct ledger_table *table, const char *without)
         print_filled(table, columns, row, room);
 }
 
-/* Leaves out columns that do not fit beside those before them, and beside the one that is kept; returns their names. */
+/* Omits columns that do not fit, except KEPT. Returns their names. */
 static char *leave_out(const struct ledger_table *table, struct column *columns, int room)
 {
     GString *names = g_string_new(NULL);
@@ -237,7 +231,7 @@ static char *leave_out(const struct ledger_table *table, struct column *columns,
 void table_print_list(const struct ledger_table *table)
 {
     int room = terminal_width(STDOUT_FILENO);
-    /* Why something is as it is: cut to a column's width it says nothing. */
+    /* a truncated reason says nothing */
     size_t error = find_column(table, "error"), why = error != NO_COLUMN ? error : find_column(table, "reason");
     size_t note = room > 0 ? why : NO_COLUMN;
     struct column *columns OD_CLEANUP(base_free) = measure(table, note);

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * At most two units, and no more digits than people read; an age, a day, a date; local times. */
+/* SPDX-License-Identifier: ISC */
 #include "cmd/times.h"
 
 #include <glib.h>
@@ -37,8 +35,8 @@ static bool take_age(const char *text, char ret[TIMES_SIZE])
     return true;
 }
 
-/* In seconds since 1970. A time that clocks show twice, when they are set back, is the first of the two; one that they never
- * show, when they are set forward, is the same time after the change. */
+/* Returns seconds since 1970. When clocks change, a repeated time is the first, a skipped one the same time after the
+ * change. */
 static int64_t seconds_of(const struct tm *local)
 {
     bool found = false;
@@ -55,7 +53,7 @@ static int64_t seconds_of(const struct tm *local)
     return ret;
 }
 
-/* Its midnight, or what comes first. */
+/* Sets midnight, or the day's first time. */
 static bool take_day(const char *text, char ret[TIMES_SIZE])
 {
     bool yesterday = g_ascii_strcasecmp(text, "yesterday") == 0;
@@ -101,7 +99,7 @@ bool times_parse_since(const char *text, char ret[TIMES_SIZE])
     return take_age(text, ret) || take_day(text, ret) || take_date(text, ret);
 }
 
-/* Whether a time in UTC begins there, as the ledger writes it. */
+/* Returns true for a time as the ledger writes it. */
 static bool starts_with_time(const char *text, struct tm *ret)
 {
     static const char form[] = "0000-00-00T00:00:00Z";

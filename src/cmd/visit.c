@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * To the sessions, each visit is a delivery (delivery/sessions.h). */
+ * For the sessions, each call is a delivery. */
 #include "cmd/visit.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 
 struct visits {
     struct sessions *sessions;
-    GHashTable *failed; /* from key_of to the reason */
+    GHashTable *failed; /* key_of → reason */
 };
 
 void visits_end(struct visits **visits)
@@ -31,7 +31,7 @@ static struct visits *have_visits(struct cmd *cmd)
     return cmd->visits;
 }
 
-/* A new string, which names an account of a server; "": all of its accounts. */
+/* account "": all accounts of the server. */
 static char *key_of(const struct config *server, const char *account)
 {
     return base_printf("%s\n%s", server->server, account);
@@ -60,7 +60,7 @@ void visits_forget_failures(struct cmd *cmd)
         g_hash_table_remove_all(cmd->visits->failed);
 }
 
-/* *ret_again: a kept session was lost, so another visit may succeed. */
+/* *ret_again: a reused session was lost. */
 static enum search_result visit_once(struct visits *visits, const struct config *server, const char *account,
                                      visit_look *look, void *context, bool *ret_again, struct fault *fault)
 {

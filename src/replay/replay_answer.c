@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Makes answers and reads them. */
+/* SPDX-License-Identifier: ISC */
 #include "replay/replay_answer.h"
 
 #include <glib.h>

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Finds what is not given in the header: recipients, sender, time. */
+/* SPDX-License-Identifier: ISC */
 #include "replay/replay_envelope.h"
 
 #include <string.h>
@@ -43,7 +41,6 @@ static bool names_a_recipient(const struct decoded_address *address)
     return strcmp(address->role, "to") == 0 || strcmp(address->role, "cc") == 0 || strcmp(address->role, "bcc") == 0;
 }
 
-/* Adds the addressee if it has an account here. */
 static enum route_result add_addressee(struct replay_worker *worker, const char *text, GPtrArray *recipients,
                                        struct fault *fault)
 {
@@ -57,7 +54,7 @@ static enum route_result add_addressee(struct replay_worker *worker, const char 
     return result;
 }
 
-/* Adds the addressees in the header that have an account here. */
+/* Adds those with an account here. */
 static enum replay_load add_addressees(struct replay_worker *worker, const struct message *message,
                                        GPtrArray *recipients, struct fault *fault)
 {
@@ -86,14 +83,14 @@ static enum replay_load add_addressees(struct replay_worker *worker, const struc
     return REPLAY_BAD;
 }
 
-/* The time in a text; 0 if there is none. */
+/* Returns 0 without one. */
 static int64_t time_in(const char *text)
 {
     int64_t seconds = 0;
     return text != NULL && decode_date(text, &seconds) && seconds > 0 ? seconds : 0;
 }
 
-/* When the message arrived; 0: unknown. The date is after the last ';' of Received (RFC 5321, 4.4). */
+/* Returns 0 if unknown. Received has its date after the last ';' (RFC 5321, 4.4). */
 static int64_t arrival(const struct message *message, int64_t from_time)
 {
     char *received OD_CLEANUP(base_free) = message_header(message, "Received");
@@ -112,7 +109,7 @@ enum replay_load replay_envelope_complete(struct replay_worker *worker, const st
     g_autoptr(GPtrArray) recipients = g_ptr_array_new_with_free_func(g_free);
     const char *sender = told->sender != NULL ? told->sender : path;
     enum replay_load load = REPLAY_LOADED;
-    int64_t queued_at; /* of its original delivery: it is in no queue now */
+    int64_t queued_at; /* of the original delivery */
     message->sender = plain_address(sender != NULL ? sender : "");
     received_queue(message->message, &message->queue_id, &queued_at);
     message->received_at = arrival(message->message, from_time);

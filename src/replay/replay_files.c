@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * What to replay: turns paths of the command line into a list of messages. */
+/* SPDX-License-Identifier: ISC */
 #include "replay/replay_files.h"
 
 #include <fts.h>
@@ -43,7 +41,7 @@ static bool is_called_a_message(const char *path)
     return g_str_has_suffix(path, ".eml") || g_str_has_suffix(path, ".msg");
 }
 
-/* Adds the messages of an open file. real: NULL: it cannot be opened again, so fd is taken over. */
+/* real: NULL if it cannot be opened again; fd is then taken over. */
 static bool add_file(struct replay_files *files, const char *real, const char *shown, int fd, struct fault *fault)
 {
     g_autoptr(GArray) messages = NULL;
@@ -89,14 +87,12 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* Of a directory, known from when it was entered. */
 static bool is_maildir(const FTSENT *directory)
 {
     return directory->fts_number != 0;
 }
 
-/* Whether something in a directory is read. A Maildir's tmp is not delivered yet; names of its folders begin with dots;
- * apart from those in cur and new, the files in a Maildir are the server's own. */
+/* Of a Maildir, tmp is not delivered yet, folders begin with a dot, and files outside cur and new are the server's. */
 static bool counts(const FTSENT *entry)
 {
     bool of_maildir = is_maildir(entry->fts_parent);
@@ -105,8 +101,7 @@ static bool counts(const FTSENT *entry)
     return entry->fts_name[0] != '.' && !of_maildir;
 }
 
-/* Whether a symbolic link stands where a Maildir has messages, or is one of its folders: these would be left out. Nor may
- * one take the place of the directory itself. */
+/* Returns true for a link as a Maildir's message or folder, or as the directory itself. */
 static bool is_missed_link(const FTSENT *entry)
 {
     if (entry->fts_level == 0)
@@ -121,7 +116,6 @@ static bool open_and_add(struct replay_files *files, const char *real, const cha
     return fd >= 0 ? add_file(files, real, shown, fd, fault) : fault_prefix(fault, "%s", shown);
 }
 
-/* Adds what stands in a directory. */
 static bool add_entry(struct replay_files *files, FTS *tree, FTSENT *entry, const char *shown, struct fault *fault)
 {
     switch (entry->fts_info) {

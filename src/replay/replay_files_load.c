@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * A worker's side of messages in files. */
+/* SPDX-License-Identifier: ISC */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,7 +9,7 @@
 #include "replay/replay_files.h"
 #include "replay/replay_open.h"
 
-/* Feeds the bytes of the message, unquoted. *ret_met: it has lines that look quoted. */
+/* *ret_met: some lines look quoted. */
 static bool feed_item(struct message_builder *builder, int fd, const struct replay_item *item,
                       enum mbox_quoting quoting, bool *ret_met, struct fault *fault)
 {
@@ -59,7 +57,7 @@ static bool find_known(struct replay_worker *worker, const struct message *messa
     return ledger != NULL && ledger_knows(ledger, message->digest, ret, fault);
 }
 
-/* Lines that look quoted may be the author's own. Of the three readings, the one that was delivered before is right. */
+/* Quoted lines may be the author's: prefers the reading delivered before. */
 static enum replay_load read_item(struct replay_worker *worker, int fd, const struct replay_item *item,
                                   struct message **ret, struct fault *fault)
 {

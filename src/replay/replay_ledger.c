@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Lists messages by id, and makes messages of their recorded bytes. */
+/* SPDX-License-Identifier: ISC */
 #include "replay/replay_ledger.h"
 
 #include <inttypes.h>
@@ -45,8 +43,7 @@ static struct message_builder *new_builder(const struct replay_worker *worker)
     return builder;
 }
 
-/* The bytes are those of the first delivery, perhaps to another recipient, whose identity is not for others to see.
- * Removes the fields that name a recipient; this also removes Return-Path, which is put back. */
+/* Removes the fields that name another recipient, who must stay hidden, but not Return-Path. */
 static bool hide_recipient(struct replay_worker *worker, struct message **message, struct fault *fault)
 {
     char *delivered_to OD_CLEANUP(base_free) = message_header(*message, "Delivered-To");
@@ -87,8 +84,7 @@ static enum replay_load read_recorded(struct replay_worker *worker, int64_t id, 
     return REPLAY_LOADED;
 }
 
-/* What is known of a message without its bytes: an id by which it can be looked for, and its digest, by which it is found in
- * the ledger. */
+/* Builds a message with an id to search for, and the ledger's digest. */
 static enum replay_load read_id(struct replay_worker *worker, const struct ledger_recorded *recorded,
                                 struct message **ret, struct fault *fault)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The scan, line by line. Each "From " line is judged when the next line is known. */
+ * A "From " line is classified when the next line is known. */
 #include "replay/replay_mbox.h"
 
 #include <string.h>
@@ -8,41 +8,39 @@
 
 #include "replay/replay_mbox_from.h"
 
-#define LINE_START 512 /* how much of a line is examined */
+#define LINE_START 512 /* bytes of a line to examine */
 #define FROM "From "
 #define BOM "\xef\xbb\xbf"
 #define MMDF "\001\001\001\001"
 
-/* A line that begins with "From ", until the next line is known. */
 struct candidate {
     bool there;
     struct mbox_from from;
-    int64_t at;        /* its offset */
+    int64_t at;        /* offset */
     size_t number;     /* from 1 */
-    size_t blank_size; /* of the empty line before it, including its end */
+    size_t blank_size; /* of the empty line before, with its end */
 };
 
-/* A scan in progress. */
 struct scan {
     int fd;
     GArray *messages;
     char start[LINE_START + 1]; /* of the current line */
     size_t start_length;
-    int64_t line_at; /* its offset */
+    int64_t line_at; /* offset */
     size_t line_number;
-    size_t blank_size; /* of the empty line before it, including its end; 0: there is none */
+    size_t blank_size; /* of the empty line before, with its end; 0: none */
     struct mbox_from first;
     struct candidate candidate;
     bool in_header;
-    int64_t content_length; /* in the header of the current message; -1: none */
-    int64_t body_until;     /* according to Content-Length, everything up to here is body */
+    int64_t content_length; /* of the current message; -1: none */
+    int64_t body_until;     /* end of the body by Content-Length */
     bool not_mbox, failed;
-    bool unquoted; /* a "From " line that is text occurs in a body whose Content-Length fits */
+    bool unquoted; /* a body with fitting Content-Length has a "From " line */
     bool deep;     /* ">>From " occurred */
     struct fault *fault;
 };
 
-/* The end of a message is known: excludes the empty line that was added after it. */
+/* Excludes the empty line after the message. */
 static void end_message(struct scan *scan, int64_t end, size_t blank_size)
 {
     if (scan->messages->len == 0)
@@ -90,7 +88,7 @@ static void take_text_line(struct scan *scan, int64_t next_line_at)
     scan->deep = scan->deep || (marks > 1 && g_str_has_prefix(scan->start + marks, FROM));
 }
 
-/* after_marker: the line before is such a line itself, and a message of its own begins behind it. */
+/* after_marker: the line before begins a message. */
 static void take_candidate(struct scan *scan, bool after_marker)
 {
     struct candidate *candidate = &scan->candidate;
@@ -103,7 +101,6 @@ static void take_candidate(struct scan *scan, bool after_marker)
     mbox_from_read(scan->start, &candidate->from);
 }
 
-/* Judges the first line of the file by the next line, or by the end of the file. */
 static void judge_first(struct scan *scan)
 {
     struct candidate *candidate = &scan->candidate;
@@ -118,8 +115,7 @@ static void judge_first(struct scan *scan)
     begin_message(scan, scan->line_at, scan->first.time);
 }
 
-/* Nobody can tell a stranger's Content-Length from one that its mbox relies on: where it leads past a line with which a
- * message may begin, either could be right. */
+/* A sender's Content-Length looks like an mbox's: either reading could be right. */
 static void refuse_candidate(struct scan *scan)
 {
     const struct candidate *candidate = &scan->candidate;
@@ -149,7 +145,7 @@ static void judge_later(struct scan *scan)
     }
 }
 
-/* Judges the previous line by the current one, or by the end of the file. True if a message begins with it. */
+/* Classifies the previous line. Returns true if it begins a message. */
 static bool judge_candidate(struct scan *scan)
 {
     struct candidate *candidate = &scan->candidate;
@@ -166,7 +162,7 @@ static bool judge_candidate(struct scan *scan)
     return scan->messages->len > before;
 }
 
-/* What may come before the first message: empty lines and a byte order mark do not make the file a single message. */
+/* Empty lines and a byte order mark may come first. */
 static void take_first_line(struct scan *scan)
 {
     const char *line = g_str_has_prefix(scan->start, BOM) ? scan->start + strlen(BOM) : scan->start;
@@ -184,7 +180,6 @@ static void take_first_line(struct scan *scan)
     scan->not_mbox = scan->line_at > 0 && scan->candidate.from.kind == MBOX_FROM_PROSE;
 }
 
-/* Handles one complete line; the next one begins at next_line_at. */
 static void take_whole_line(struct scan *scan, int64_t next_line_at)
 {
     while (scan->start_length > 0 && scan->start[scan->start_length - 1] == '\r')

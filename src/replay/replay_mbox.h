@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The mbox format in its dialects (mbox(5), RFC 4155): where each message begins and ends, and how lines of text that
- * begin with "From " were quoted. */
+ * The mbox format and its dialects (mbox(5), RFC 4155). */
 #ifndef ONCEDROP_REPLAY_MBOX_H
 #define ONCEDROP_REPLAY_MBOX_H
 
@@ -10,35 +9,34 @@
 #include "base/base.h"
 
 enum mbox_quoting {
-    MBOX_PLAIN, /* nothing is quoted: a single message, or an mbox that relies on Content-Length (mboxcl2) */
+    MBOX_PLAIN, /* nothing is quoted: a single message, or mboxcl2 */
     MBOX_O,     /* ">From " was "From " (mboxo) */
     MBOX_RD,    /* ">From " was "From ", ">>From " was ">From ", ... (mboxrd) */
 };
 
 struct mbox_message {
-    int64_t offset, size; /* bytes in the file, without From_ line and the empty line after the message */
-    int64_t from_time;    /* of the From_ line, seconds since 1970; 0: unreadable */
+    int64_t offset, size; /* bytes, without From_ line and the empty line after */
+    int64_t from_time;    /* seconds since 1970; 0: unreadable */
 };
 
-/* Reads fd from its beginning. A file that begins with "From " is an mbox (replay_mbox_from.h: where its messages
- * begin).
+/* Scans fd from its beginning.
  *
- * *ret_messages  new array of struct mbox_message; NULL if this is not an mbox
- * *ret_quoting   the dialect, according to the contents: if no Content-Length fits, MBOX_RD if ">>From " occurs
+ * *ret_messages  new array of struct mbox_message; NULL if this is no mbox
+ * *ret_quoting   the dialect: if no Content-Length fits, MBOX_RD if ">>From " occurs
  *
- * Content-Length never divides or joins. False with the fault set on a read error, or if a line is ambiguous, which
- * includes a beginning that a fitting Content-Length leads past: "line N: ..." and what to do. */
+ * Content-Length never divides or joins. Returns false with the error set on a read error or an ambiguous line, such as
+ * a possible beginning within a fitting Content-Length. */
 bool mbox_scan(int fd, GArray **ret_messages, enum mbox_quoting *ret_quoting, struct fault *fault) OD_MUST;
 
-/* Removes quoting, in pieces of any size. Initially zero except for `quoting`. */
+/* Removes quoting from pieces of any size. Initially zero except `quoting`. */
 struct mbox_unquote {
     enum mbox_quoting quoting;
-    bool inside;           /* within a line whose beginning was dealt with */
+    bool inside;           /* within a line, after its start */
     size_t marks, matched; /* '>' and bytes of "From " held back */
-    bool met;              /* a line that begins with ">...From " occurred: dialects differ */
+    bool met;              /* ">...From " occurred: dialects differ */
 };
 
-/* Appends the unquoted bytes to out. */
+/* Append unquoted bytes to out. */
 void mbox_unquote_feed(struct mbox_unquote *unquote, const char *bytes, size_t size, GString *out);
 void mbox_unquote_end(struct mbox_unquote *unquote, GString *out);
 

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Which program wrote such a line, judged by its form, and what follows from that. */
+/* SPDX-License-Identifier: ISC */
 #include "replay/replay_mbox_from.h"
 
 #include <string.h>
@@ -11,15 +9,15 @@
 #include "message/message_field.h"
 
 #define FROM "From "
-#define NEXT_LINE 512 /* how much of the line behind a body is examined */
-#define NO_BLANK "!"  /* marks a line without an empty line before it, which in most files is text */
+#define NEXT_LINE 512 /* bytes to examine after a body */
+#define NO_BLANK "!"  /* no empty line before: mostly text */
 
 #define DAY "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?"
 #define MONTH "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 #define TIME "\\d{1,2}:\\d{2}(?::\\d{2})?"
 #define ZONE "(?:[-+]\\d{4}|[A-Z]{1,5})"
 
-/* ctime(3), with a zone or two before the year; the year before the time; RFC 5322; ISO 8601. */
+/* ctime(3) with variants; RFC 5322; ISO 8601. */
 /* clang-format off */
 #define DATE \
     "(?:" DAY " +" MONTH " +\\d{1,2} +" TIME "(?: +" ZONE "){0,2} +\\d{4}" \
@@ -28,10 +26,10 @@
     "|\\d{4}[-/]\\d{1,2}[-/]\\d{1,2}(?:[ T]+" TIME "(?:\\.\\d+)?Z?)?)(?: +" ZONE ")?"
 /* clang-format on */
 
-/* One word, with blanks in quotes allowed, or an address as obfuscated by list archives. */
+/* A word, with quoted blanks, or an obfuscated address. */
 #define SENDER "(?:(?:\"[^\"]*\"|[^\\s\"])+|\\S+ at \\S+)"
 
-/* The part of the text that matches, a new string; NULL: none. *regex is made of the pattern once. */
+/* Returns the match, a new string, or NULL. */
 static char *match(GRegex **regex, const char *pattern, const char *text)
 {
     g_autoptr(GMatchInfo) info = NULL;
@@ -54,7 +52,7 @@ static bool has_date(const char *rest)
     return date != NULL;
 }
 
-/* The date after the address, read as UTC. */
+/* Returns the date as UTC, or 0. */
 static int64_t time_of(const char *rest)
 {
     static GRegex *regex;
@@ -89,7 +87,7 @@ static int writer_of(const char *rest, bool dated)
                                                                                        : MBOX_FROM_ANYBODY;
 }
 
-/* The kind of a word: an address, letters, or the positions of its digits. */
+/* Adds a word's kind: an address, letters, or the positions of digits. */
 static void add_shape(GString *shape, const char *word, size_t length)
 {
     bool letters = false;
@@ -151,7 +149,7 @@ void mbox_from_look_behind(const char *line, struct mbox_from *ret)
         ret->before_known_field = ret->before_known_field || message_field_is(&field, known[i]);
     if (g_str_has_prefix(line, FROM))
         mbox_from_read(line, &again);
-    /* some programs put their line before another program's, with or without quoting it */
+    /* some programs put their line before another's */
     ret->before_field = is_field || g_str_has_prefix(line, ">" FROM) ||
                         (again.shape != NULL && again.kind == MBOX_FROM_DATED);
     mbox_from_clear(&again);
@@ -164,7 +162,7 @@ enum mbox_verdict mbox_from_judge_first(const struct mbox_from *from)
     return certain || from->before_field ? MBOX_BEGINS : MBOX_UNCLEAR;
 }
 
-/* Whether both lines are by the same program, or both have the form of RFC 4155. */
+/* Returns true for lines of one program, or in the form of RFC 4155. */
 static bool is_like_first(const struct mbox_from *from, const struct mbox_from *first)
 {
     bool same_shape = strcmp(from->shape, first->shape) == 0;
@@ -175,8 +173,7 @@ static bool is_like_first(const struct mbox_from *from, const struct mbox_from *
     return same_shape || (from->kind == MBOX_FROM_DATED && first->kind == MBOX_FROM_DATED);
 }
 
-/* Judges a line like the file's first. marked: text never has such a line, and its program does not always put an empty
- * line before it. */
+/* marked: text never has such a line, whose program may omit the empty line. */
 static enum mbox_verdict judge_alike(const struct mbox_from *from, bool marked)
 {
     bool prose = from->kind == MBOX_FROM_PROSE;
@@ -187,7 +184,7 @@ static enum mbox_verdict judge_alike(const struct mbox_from *from, bool marked)
     return marked || (from->after_empty && from->kind == MBOX_FROM_DATED) ? MBOX_UNCLEAR : MBOX_TEXT;
 }
 
-/* Judges other lines, which also occur in text: forwarded messages, patches. */
+/* Forwarded messages and patches have such lines, too. */
 static enum mbox_verdict judge_other(const struct mbox_from *from)
 {
     bool likely = from->after_empty && from->before_known_field;
@@ -198,7 +195,7 @@ static enum mbox_verdict judge_other(const struct mbox_from *from)
     return likely ? MBOX_UNCLEAR : MBOX_TEXT;
 }
 
-/* Judges a line directly behind one with which a message begins: as text it would be the beginning of a header. */
+/* As text, the line would begin a header. */
 static enum mbox_verdict judge_second(const struct mbox_from *from, const struct mbox_from *first)
 {
     bool clear = from->kind == MBOX_FROM_DATED || is_like_first(from, first);
@@ -229,7 +226,7 @@ static bool begins_message(const char *text)
     return begins;
 }
 
-/* As in the scan, CR alone ends no line. */
+/* CR alone ends no line. */
 static const char *skip_line_end(const char *text)
 {
     const char *behind = text + strspn(text, "\r");
@@ -242,11 +239,11 @@ bool mbox_length_fits(int fd, int64_t body, int64_t length)
     struct stat status;
     if (fstat(fd, &status) != 0 || length > status.st_size - body)
         return false;
-    /* includes the byte before, which belongs at least to the header */
+    /* from the byte before */
     ssize_t n = pread(fd, next, sizeof(next) - 1, body + length - 1);
     if (n < 1)
         return false;
-    /* if a body ends without a line end, one was added; the other belongs to the empty line */
+    /* a missing line end was added to the body */
     const char *line = skip_line_end(next + 1);
     bool at_line = line > next + 1 || next[0] == '\n';
     line = skip_line_end(line);

@@ -1,13 +1,11 @@
-/* SPDX-License-Identifier: ISC
- *
- * Turns ">From " back into "From ", according to the dialect. */
+/* SPDX-License-Identifier: ISC */
 #include "replay/replay_mbox.h"
 
 #include <string.h>
 
 #define FROM "From "
 
-/* The line is not quoted, or its quoting was dealt with: releases what was held back. */
+/* Appends what was held back. */
 static void release(struct mbox_unquote *unquote, GString *out)
 {
     for (; unquote->marks > 0; unquote->marks--)

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * A file is judged by its descriptor, and by that of the directory in which it was opened. */
+/* SPDX-License-Identifier: ISC */
 #include "replay/replay_open.h"
 
 #include <errno.h>
@@ -22,14 +20,14 @@ static int refuse_file(struct fault *fault, int error, const char *why)
     return -1;
 }
 
-/* No component of the path may be a symbolic link. */
+/* Follows no symbolic link. */
 static int open_plain(const char *path, uint64_t flags)
 {
     struct open_how how = {.flags = flags | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
     return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 }
 
-/* Whoever may write to a directory can give it a link to another's file. */
+/* A user who may write to a directory can link another's file there. */
 static bool belongs_there(const struct stat *file, const struct stat *directory)
 {
     if (directory->st_uid != 0)

@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: ISC
  *
- * Opens files that belong to others, who may exchange them for something else at any time: for a link to a file that only
- * root can read, for a pipe that nobody writes to. */
+ * Opens files whose owners may replace them at any time, as by a link or a pipe. */
 #ifndef ONCEDROP_REPLAY_OPEN_H
 #define ONCEDROP_REPLAY_OPEN_H
 
 #include "base/base.h"
 
-/* Opens a file or directory. No symbolic link is followed, nowhere in the path, and nothing waits.
+/* Opens a file or directory, without waiting, and without symbolic links in the path. as_root: a file must belong to
+ * its directory's owner, who could link to another's, or the directory to root.
  *
- * as_root   a file must belong to its directory's owner, who could give a link to any other, or the directory to root
- *
- * Returns the descriptor; -1 with the fault and errno set: ELOOP if it is something that is not read. */
+ * Returns the descriptor; -1 with the error and errno set: ELOOP for what is not read. */
 int replay_open(const char *path, bool as_root, struct fault *fault) OD_MUST;
 
-/* Standard input can be read only once, and by one process: copies it to an unnamed file. Returns its descriptor; -1 with
- * the fault set. */
+/* Copies standard input, readable only once, to an unnamed file. Returns its descriptor; -1 with the error set. */
 int replay_open_input(struct fault *fault) OD_MUST;
 
 #endif

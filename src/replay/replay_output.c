@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Text, JSON and the progress bar. */
+/* SPDX-License-Identifier: ISC */
 #include "replay/replay_output.h"
 
 #include <glib.h>
@@ -13,16 +11,16 @@
 
 #define REDRAW_MS 200
 #define BAR_WIDTH 20
-#define INDENT 10 /* of continuation lines: the width of the outcome column */
+#define INDENT 10 /* of continuation lines */
 
 struct replay_output {
     const struct replay_setup *setup;
-    bool all_lines; /* print a line for each recipient, not only failures, at the end */
+    bool all_lines; /* not only failures at the end */
     bool bar;
     size_t done; /* messages */
     size_t counts[REPLAY_COUNTS];
-    GPtrArray *problems; /* a line for each failure */
-    char *stopped;       /* the reason of all that comes now, which has no lines; NULL: each has its own */
+    GPtrArray *problems;
+    char *stopped; /* reason of all later messages, without lines */
     int64_t started_ms, drawn_ms;
 };
 
@@ -68,7 +66,7 @@ static enum replay_count counted_as(enum outcome outcome)
     return row->final ? REPLAY_FAILED : REPLAY_DEFERRED;
 }
 
-/* Prints one line about a recipient ("": about the whole message); failures are also kept for the summary. */
+/* recipient "": the message. */
 static void print_result(struct replay_output *output, enum replay_count count, const char *name, const char *recipient,
                          const char *text)
 {

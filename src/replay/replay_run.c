@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The queue of messages to retry, and the workers' answers. */
+/* SPDX-License-Identifier: ISC */
 #include "replay/replay_run.h"
 
 #include <signal.h>
@@ -15,14 +13,14 @@
 
 #define RETRY_FIRST_MS 250
 #define RETRY_LONGEST_MS 10000
-#define DRY_PATIENCE_MS 2000 /* a dry run waits only for its own workers, which may look at one id at once */
-#define LOOK_MS 200          /* how often to update the progress bar */
-#define SAY_WAITING_MS 5000  /* a delivery that is alive has mostly ended by then */
-#define UNHEARD_MOST 5       /* messages, before the ledger is taken for dead */
+#define DRY_PATIENCE_MS 2000 /* a dry run's workers may verify one id at once */
+#define LOOK_MS 200          /* of the progress bar */
+#define SAY_WAITING_MS 5000  /* most live deliveries end before */
+#define UNHEARD_MOST 5       /* messages, before the ledger counts as dead */
 
-static volatile sig_atomic_t stops; /* how often we were asked to stop */
+static volatile sig_atomic_t stops; /* number of stop signals */
 
-/* After a second signal the workers are not waited for. */
+/* The second signal waits for no worker. */
 static void count_stop(int signal)
 {
     (void)signal;
@@ -30,12 +28,11 @@ static void count_stop(int signal)
         _exit(EX_TEMPFAIL);
 }
 
-/* A message in progress. */
 struct item {
     char *name;
     int64_t number;
-    json_t *left;   /* remaining recipients; null: all */
-    json_t *answer; /* of all tries so far, with the last result of each recipient; NULL: none yet */
+    json_t *left;   /* null: all */
+    json_t *answer; /* last results of recipients; or NULL */
     int64_t busy_since_ms, due_ms, pause_ms;
 };
 
@@ -43,16 +40,15 @@ struct run {
     const struct replay_setup *setup;
     struct workers *workers;
     struct replay_output *output;
-    GQueue waiting;      /* of struct item, by due_ms */
-    GQueue unheard;      /* of struct item: finished without an answer from the ledger, before it has given any */
-    bool heard;          /* it has given one */
+    GQueue waiting;      /* struct item, by due_ms */
+    GQueue unheard;      /* struct item: unacknowledged, before the first reply */
+    bool heard;          /* the ledger has replied */
     int64_t patience_ms; /* how long to retry one message */
     bool all_begun, told_waiting;
     struct fault *fault;     /* of setup->next */
-    GHashTable *would_store; /* copies that this dry run would have made, and would not make again */
+    GHashTable *would_store; /* copies that this dry run counted */
 };
 
-/* Reports what became of a message, and frees it. */
 static void report_item(struct run *run, struct item *item)
 {
     replay_output_message(run->output, item->name, item->answer);
@@ -62,7 +58,7 @@ static void report_item(struct run *run, struct item *item)
     base_free(&item);
 }
 
-/* Whether each recipient's outcome is that the ledger did not answer; *ret_heard if it did so for one. */
+/* Returns true if the ledger replied for no recipient. Sets *ret_heard if it replied for one. */
 static bool is_unheard(const json_t *answer, bool *ret_heard)
 {
     size_t i, unheard = 0;
@@ -88,7 +84,7 @@ static void report_unheard(struct run *run)
         report_item(run, g_queue_pop_head(&run->unheard));
 }
 
-/* Until the ledger has answered once, messages for which it did not are kept: they may all have one reason. */
+/* Keeps messages until the ledger first replies: they may have one reason. */
 static void finish_item(struct run *run, struct item *item)
 {
     bool unheard = is_unheard(item->answer, &run->heard);
@@ -101,7 +97,6 @@ static void finish_item(struct run *run, struct item *item)
     report_item(run, item);
 }
 
-/* The ledger was dead all the time: one reason is told for all messages. */
 static void report_dead(struct run *run)
 {
     const struct item *first = g_queue_peek_head(&run->unheard);
@@ -126,7 +121,7 @@ static void let_wait(struct run *run, struct item *item)
     g_queue_insert_sorted(&run->waiting, item, by_due, NULL);
 }
 
-/* The next message to try: one whose pause is over, else a new one, else NULL. */
+/* Returns an item whose pause is over, else a new one, else NULL. */
 static struct item *next_item(struct run *run)
 {
     const struct item *waiting = g_queue_peek_head(&run->waiting);
@@ -141,7 +136,6 @@ static struct item *next_item(struct run *run)
     return item;
 }
 
-/* Changes the result of the recipients that were busy at the last try. */
 static void change_busy(json_t *answer, enum outcome outcome, const char *text)
 {
     size_t i;
@@ -153,7 +147,7 @@ static void change_busy(json_t *answer, enum outcome outcome, const char *text)
     }
 }
 
-/* Ends a message whose last try has no answer. */
+/* The last attempt has no result. */
 static void give_up(struct run *run, struct item *item, const char *reason)
 {
     if (item->answer == NULL)
@@ -163,7 +157,6 @@ static void give_up(struct run *run, struct item *item, const char *reason)
     finish_item(run, item);
 }
 
-/* Gives out tasks while there are idle workers. */
 static void give_out(struct run *run)
 {
     while (stops == 0 && !is_ledger_dead(run) && workers_busy(run->workers) < run->setup->jobs) {
@@ -178,7 +171,7 @@ static void give_out(struct run *run)
     }
 }
 
-/* Replaces the recipient's earlier result. The Sent copy may have none. */
+/* The Sent copy may have no earlier result. */
 static void join_recipient(json_t *recipients, json_t *recipient)
 {
     size_t i = 0;
@@ -191,7 +184,7 @@ static void join_recipient(json_t *recipients, json_t *recipient)
         json_array_append(recipients, recipient);
 }
 
-/* A further try was for some recipients only: its results replace their earlier ones. */
+/* A further attempt is for some recipients only. */
 static void join_answer(json_t *answer, const json_t *further)
 {
     enum replay_load load = replay_answer_load(further);
@@ -204,7 +197,7 @@ static void join_answer(json_t *answer, const json_t *further)
         join_recipient(old, json_array_get(new, i));
 }
 
-/* The recipients whose copy another delivery is making: a new array. */
+/* Returns a new array. */
 static json_t *busy_recipients(const json_t *answer)
 {
     json_t *busy = json_array(), *recipient;
@@ -217,7 +210,7 @@ static json_t *busy_recipients(const json_t *answer)
     return busy;
 }
 
-/* A dry run writes nothing, so the ledger does not know what the run itself would already have done. */
+/* A dry run records nothing, so it remembers its copies. */
 static void mark_repeated(struct run *run, const json_t *answer)
 {
     size_t i;
@@ -236,7 +229,6 @@ static void mark_repeated(struct run *run, const json_t *answer)
     }
 }
 
-/* Takes an answer over: the message is finished, or waits for other deliveries. */
 static void handle_answer(struct run *run, struct item *item, json_t *answer)
 {
     json_t *busy = busy_recipients(answer);
@@ -268,7 +260,7 @@ static void handle_death(struct run *run, struct item *item, int status)
     give_up(run, item, reason);
 }
 
-/* Says, once, that all messages that are left wait for other deliveries, or for the hold-off after one that died. */
+/* Reports once that all messages wait for other deliveries, or for a hold-off. */
 static void say_waiting(struct run *run)
 {
     int64_t since_ms = 0;
@@ -283,7 +275,6 @@ static void say_waiting(struct run *run)
     replay_output_waiting(run->output, run->waiting.length, run->patience_ms - waited_ms);
 }
 
-/* Waits until an answer arrives, a pause is over, or the progress bar is due. */
 static void wait_for_answer(struct run *run)
 {
     json_t *answer;
@@ -342,7 +333,7 @@ int replay_run(const struct replay_setup *setup, struct fault *fault)
         wait_for_answer(&run);
         replay_output_progress(run.output, g_queue_get_length(&run.waiting));
     }
-    while (!g_queue_is_empty(&run.waiting)) /* we were asked to stop, or it is of no use */
+    while (!g_queue_is_empty(&run.waiting)) /* stopped, or the ledger is dead */
         finish_item(&run, g_queue_pop_head(&run.waiting));
     if (is_ledger_dead(&run))
         report_dead(&run);

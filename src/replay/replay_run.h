@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: ISC
  *
- * The parent's side of `replay`, `resume` and `restore`: gives messages to workers, retries those that others are delivering, and
- * reports the results. */
+ * The parent: assigns messages to workers, retries, and reports results. */
 #ifndef ONCEDROP_REPLAY_RUN_H
 #define ONCEDROP_REPLAY_RUN_H
 
 #include "replay/replay_task.h"
 
-/* Delivers every message of setup->next. One that another delivery is making is retried with back-off, for as long as its
- * claim may be valid, while others continue. On SIGINT or SIGTERM, messages in progress are finished and no others begun.
+/* Delivers every message of setup->next. While another delivery is making one, retries it with backoff, as long as that
+ * claim may be valid. SIGINT or SIGTERM only finishes messages in flight.
  *
- * fault   why setup->next ended early, for the caller to report; its text is "" if it did not
+ * fault  why setup->next ended early, for the caller to report; or ""
  *
- * Returns the exit status: 0 everything is in place, EX_DATAERR some failed permanently or are missing for good, else EX_TEMPFAIL some were
+ * Returns 0 if all is in place; EX_DATAERR if some failed permanently or are missing; else EX_TEMPFAIL: some were
  * deferred or not tried. */
 int replay_run(const struct replay_setup *setup, struct fault *fault) OD_MUST;
 

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The life of a worker. */
+/* SPDX-License-Identifier: ISC */
 #include "replay/replay_task.h"
 
 #include <signal.h>
@@ -12,7 +10,7 @@
 #include "base/deadline.h"
 #include "delivery/look.h"
 
-/* On the deadline or a signal. The parent counts the message as deferred; the ledger knows what was begun. */
+/* The parent counts the message as deferred; the ledger has what was begun. */
 static void end_worker(int signal)
 {
     delivery_log_end(signal);
@@ -24,7 +22,7 @@ struct replay_worker *replay_task_begin(const struct replay_setup *setup)
     struct replay_worker *worker = base_alloc(sizeof(*worker));
     worker->setup = setup;
     worker->sessions = sessions_new(setup->config, setup->jobs);
-    /* A signal that the terminal sends to all of us is for the parent to handle. */
+    /* The parent handles the terminal's signals. */
     signal(SIGINT, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     deadline_install(end_worker);
@@ -48,7 +46,7 @@ static void message_clear(struct replay_message *message)
     route_clear(&message->sender_route);
 }
 
-/* left: an array of texts, or null, which stands for all. */
+/* left: an array of strings; null: all. */
 static bool is_still_left(const json_t *left, const char *recipient)
 {
     for (size_t i = 0; i < json_array_size(left); i++)
@@ -57,7 +55,6 @@ static bool is_still_left(const json_t *left, const char *recipient)
     return json_is_null(left);
 }
 
-/* The recipients that are left, in the form of a delivery. */
 static struct delivery_recipient *choose_recipients(const struct replay_message *message, const json_t *left,
                                                     size_t *ret_count)
 {
@@ -74,7 +71,7 @@ static struct delivery_recipient *choose_recipients(const struct replay_message 
     return chosen;
 }
 
-/* Where only one account is concerned, the others' recipients are only there for the Sent copy. */
+/* Other accounts' recipients serve the Sent copy only. */
 static bool is_reported(const struct delivery_request *request, const struct delivery_answer *answer)
 {
     return request->only_account == NULL || answer->route.account == NULL ||
@@ -82,8 +79,7 @@ static bool is_reported(const struct delivery_request *request, const struct del
            outcome_row(answer->report.outcome)->exit_status != 0;
 }
 
-/* The Sent copy counts by itself where the mailboxes are looked into: it may be the only one that is missing. It has no
- * recipient; if it is busy, the recipient that answers for it says so. */
+/* If verified, the Sent copy counts, as it may be the only one missing; if it is busy, its owner's result says so. */
 static void add_answers(const struct delivery *delivery, json_t *answer)
 {
     const struct delivery_request *request = delivery->request;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A socket pair for each worker. What is sent is a length and that many bytes of JSON. */
+ * Socket pairs carry a length and that much JSON. */
 #include "replay/replay_workers.h"
 
 #include <poll.h>
@@ -12,7 +12,7 @@
 struct worker {
     pid_t pid; /* 0: not started */
     int fd;
-    void *tag; /* of the task in progress; NULL: the worker is idle */
+    void *tag; /* NULL: idle */
 };
 
 struct workers {
@@ -49,7 +49,7 @@ static bool send_json(int fd, const json_t *json)
     return base_write(fd, &size, sizeof(size)) && base_write(fd, text, size);
 }
 
-/* NULL: the other side is gone. */
+/* Returns NULL if the peer closed. */
 static json_t *receive_json(int fd)
 {
     size_t size;
@@ -59,7 +59,6 @@ static json_t *receive_json(int fd)
     return receive_all(fd, text, size) ? json_loadb(text, size, 0, NULL) : NULL;
 }
 
-/* Runs until the parent or its socket is gone. */
 static _Noreturn void serve_parent(const struct workers *workers, int fd)
 {
     struct replay_worker *worker = replay_task_begin(workers->setup);
@@ -83,7 +82,7 @@ static bool start_worker(struct workers *workers, struct worker *worker, struct 
     pid_t pid = fork();
     if (pid == 0) {
         close(pair[0]);
-        /* The other workers' sockets too: a worker does not notice that the parent is gone while any copy is open. */
+        /* A worker notices the parent's end only if no other has its socket. */
         for (size_t i = 0; i < workers->count; i++)
             if (workers->worker[i].pid != 0)
                 close(workers->worker[i].fd);
@@ -99,7 +98,7 @@ static bool start_worker(struct workers *workers, struct worker *worker, struct 
     return true;
 }
 
-/* Ends a worker that is no longer of use, or never was; returns its wait status. */
+/* Returns the wait status. */
 static int reap(struct worker *worker)
 {
     int status = 0;
@@ -137,7 +136,7 @@ bool workers_give(struct workers *workers, const json_t *task, void *tag, struct
         return fault_set(fault, "every worker is busy");
     if (worker->pid == 0 && !start_worker(workers, worker, fault))
         return false;
-    /* If the worker has died, this is noticed when its answer is awaited. */
+    /* workers_wait notices a dead worker */
     (void)!send_json(worker->fd, task);
     worker->tag = tag;
     return true;
