@@ -6,7 +6,7 @@
 
 #include "sql/sql_rows.h"
 
-/* Takes over the result, which may be NULL: then NULL. */
+/* Converts a result, and owns it; NULL: NULL. */
 struct sql_rows *pg_rows(PGresult *result) OD_MUST;
 
 #endif
