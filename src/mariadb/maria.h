@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: ISC
  *
- * A session with MariaDB: the connector's non-blocking calls and poll(2), so that each wait has a timeout. A batch is
- * one COM_QUERY of several statements, one round trip: the connector sends no second query before it has read the first
- * one's results, and its prepared statements take a round trip each. The server executes the statements in order, with
- * a result for each, and stops at the first that fails. A delivery takes three round trips: read, claim with hold,
- * settle. Its writes have one result (maria_add_write), and its first batch sets up the session.
+ * A session with MariaDB: the connector's non-blocking calls and poll(2), with a timeout for each wait. A batch is one
+ * COM_QUERY of several statements: the connector cannot pipeline, and its prepared statements take a round trip each.
+ * The server executes statements in order, with a result for each, and stops at the first error.
  *
- * No value can end its literal (maria_text.c): digits; X'hexadecimal digits' for bytes; '...' for a text of letters,
- * digits and a few signs; _utf8mb4 X'...' for other text. None contains a quote, a backslash or a non-ASCII byte, so
- * sql_mode and character set do not matter, and nothing needs escaping.
+ * No value can end its literal (maria_text.c): digits; X'...' for bytes; '...' for text of letters, digits and a few
+ * signs; _utf8mb4 X'...' for other text. None contains a quote, a backslash or a non-ASCII byte, so sql_mode and
+ * character set do not matter.
  *
- * Functions without a comment are described in sql_engine.h or sql.h. Functions with a fault set it if they return
- * false or NULL. */
+ * Functions without a comment: see sql_engine.h. On false or NULL the fault is set. */
 #ifndef ONCEDROP_MARIA_H
 #define ONCEDROP_MARIA_H
 
@@ -22,7 +19,7 @@
 #include "sql/sql_engine.h"
 
 #define MARIA_RECEIVE_MAX (INT64_C(32) << 20) /* bytes of results per batch */
-#define MARIA_OLDEST 101100                   /* the oldest server tested, in the connector's format */
+#define MARIA_OLDEST 101100                   /* oldest server tested */
 
 /* An expected result. */
 struct maria_answer {
@@ -59,23 +56,23 @@ struct sql_session {
     GString *text;          /* unsent part of the batch */
     size_t sent;            /* bytes sent last */
     GString *released;      /* to execute after COMMIT */
-    GArray *answers;        /* of the batch: struct maria_answer, in order */
+    GArray *answers;        /* struct maria_answer, in order */
     size_t asked, answered; /* of these: sent, and read */
     int64_t changed;        /* rows, by the last result */
     bool begun;             /* a result of the last send was read */
     GPtrArray *results;     /* struct sql_rows by mark; NULL: taken */
-    size_t added;           /* steps of the batch, executed or not */
-    bool failed;            /* a step failed; fault is set, and results ends there */
-    bool told;              /* the caller has got fault */
+    size_t added;
+    bool failed; /* a step failed; fault is set */
+    bool told;   /* fault was returned */
     struct fault fault;
     bool lost;                     /* unusable */
     int64_t timeout_ms;            /* of each wait */
-    int64_t received, receive_max; /* of the batch, in bytes */
+    int64_t received, receive_max; /* bytes, of the batch */
 };
 
 /* maria_conninfo.c: mariadb:// or mysql://, then USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE?OPTION=VALUE&..., with %
- * as in URIs. Defaults: the process's user; the unix socket, also for "localhost"; database "oncedrop". Options:
- * socket, password_file, ssl_ca, ssl_cert, ssl_key. With ssl_ca even a local TCP server is verified. */
+ * as in URIs. Defaults: the process's user; the unix socket, also for "localhost"; database "oncedrop". With ssl_ca
+ * even a local TCP server is verified. */
 struct maria_host {
     char *name;    /* NULL: the unix socket */
     unsigned port; /* 0: the default */
@@ -94,28 +91,27 @@ void maria_conninfo_free(struct maria_conninfo **conninfo);
 char *maria_nth_host(const struct config *config, size_t n, char **ret_name) OD_MUST;
 bool maria_login_is_service(const struct config *config) OD_MUST;
 
-/* Returns whether a connection stays on this machine, by the host's address: a name may resolve to anything. */
+/* Returns whether a host is on this machine, by address: a name may resolve to anything. */
 bool maria_is_local(const struct maria_host *host) OD_MUST;
 
 /* maria_session.c */
 
-/* Not connected yet. */
+/* Returns an unconnected session. */
 struct sql_session *maria_session_new(const struct config *config) OD_MUST;
 void maria_session_free(struct sql_session *maria);
 
 /* Returns the statements that begin the first batch, a new string. The last returns a row for maria_is_fit. */
 char *maria_set_up(const struct sql_session *maria) OD_MUST;
 
-/* Returns whether this server may be used, by the set-up's row. */
+/* Returns whether this server may be used. */
 bool maria_is_fit(const struct sql_session *maria, const struct sql_rows *rows, struct fault *fault) OD_MUST;
 
-/* Returns whether a COMMIT is on disk when it returns, by the row's first two columns. */
+/* Returns whether a COMMIT is durable, by the row's first two columns. */
 bool maria_is_durable(const struct sql_rows *rows, struct fault *fault) OD_MUST;
 
 /* maria_connect.c */
 
-/* Connects to the first host that answers. TLS verifies another machine's identity, unless database.tls = conninfo.
- * Refuses a server that is not MariaDB. */
+/* TLS verifies another machine's identity, unless database.tls = conninfo. Refuses servers other than MariaDB. */
 struct sql_session *maria_open(const struct config *config, const char *application, struct fault *fault) OD_MUST;
 void maria_close(struct sql_session *maria);
 const char *maria_secured(const struct sql_session *maria, bool *ret_good) OD_MUST;
@@ -126,17 +122,17 @@ bool maria_usable(const struct sql_session *maria) OD_MUST;
 bool maria_in_transaction(const struct sql_session *maria) OD_MUST; /* precondition: nothing in flight */
 void maria_look(struct sql_session *maria);
 
-/* Waits until the connector can continue. Takes what its _start or _cont returned; returns what the next _cont
- * takes. 0: timeout; the session is lost. until: base_now_ms(). */
+/* Waits for what the connector's _start or _cont returned; returns the next _cont's argument, or 0 after a timeout;
+ * then the session is lost. until: base_now_ms(). */
 int maria_wait(struct sql_session *maria, int status, int64_t until) OD_MUST;
 
 /* Marks the session as lost, and shuts its connection down. */
 void maria_hang_up(struct sql_session *maria);
 
-/* Sets the error to `what` and the connector's message; the session is lost. Returns false. */
+/* Sets the error to `what` and the connector's message. The session is lost. Returns false. */
 bool maria_lose(struct sql_session *maria, struct fault *fault, const char *what);
 
-/* Sets the error, with the server's number as the code. Returns false. */
+/* Sets the error; its code is the server's number. Returns false. */
 bool maria_statement_failed(struct sql_session *maria, struct fault *fault);
 
 bool maria_send_text(struct sql_session *maria, const char *text, size_t size, struct fault *fault) OD_MUST;
@@ -146,37 +142,34 @@ struct sql_rows *maria_read(struct sql_session *maria, bool first, const char *g
 
 /* maria_answer.c: stores results */
 
-/* Reads up to this step's result. Returns false if it or an earlier one failed. */
+/* Returns whether the steps up to this one succeeded. */
 bool maria_read_until(struct sql_session *maria, size_t mark) OD_MUST;
 
-/* Reads the rest. */
 void maria_read_all(struct sql_session *maria);
 
-/* Rolls back: after a failed statement, the transaction's other statements must not be committed. Errors do not say
- * whether a transaction is open. */
+/* Rolls back: after an error nothing of the transaction may be committed. Whether one is open is unknown. */
 void maria_undo(struct sql_session *maria);
 
 /* maria_batch.c */
 
-/* A step's text: no-op, not sent. */
+/* The text of a no-op step, which is not sent. */
 #define MARIA_NOTHING "DO 0"
 
 /* gives: of the last statement. */
 void maria_add(struct sql_session *maria, const char *text, size_t statements, const char *gives);
 
-/* Adds a step whose rows are not read. Consecutive ones are sent as one compound statement: each result costs a
- * packet and a wakeup. counted: its number of changed rows is needed; only the transaction's beginning may precede
- * it. */
+/* Adds a step whose rows are not read. Consecutive ones are one compound statement: each result costs a packet and a
+ * wakeup. counted: its number of changed rows is needed; only the step begin may precede it. */
 void maria_add_write(struct sql_session *maria, const char *text, bool counted);
 
 /* Adds a site's statement; the first of its results counts. */
 void maria_add_site(struct sql_session *maria, const char *text);
 
-/* Adds a statement to execute after COMMIT: a lock released earlier would let others read the state before it. */
+/* Adds what follows COMMIT: a lock released earlier would expose the state before it. */
 void maria_add_released(struct sql_session *maria, const char *text);
 
-/* Adds a COMMIT and what follows it, with the previous writes' result. If it fails, the session is lost, since the
- * outcome is unknown; except after a conflict with another transaction, which rolls back. */
+/* Adds a COMMIT, which shares the previous writes' result. If it fails, the session is lost; except after a conflict
+ * with another transaction, which is certain to roll back. */
 void maria_add_commit(struct sql_session *maria);
 
 bool maria_send(struct sql_session *maria, struct fault *fault) OD_MUST;
@@ -188,16 +181,15 @@ bool maria_script(struct sql_session *maria, const char *text, struct fault *fau
 
 /* maria_text.c */
 
-/* Returns a step's statements with these values, a new string. A list stands for items after "IN (", for a column of
- * rows after "VALUES (" or "VALUES (@message, " (following lists are further columns), else for JSON. given:
- * receives the values, for EXECUTE, with ? in the text; or NULL. */
+/* Returns a step's statements, a new string. A list becomes items after "IN (", a column of rows after "VALUES (" or
+ * "VALUES (@message, " (the next lists: further columns), else JSON. given: receives the values for EXECUTE, and the
+ * text a ? for each; or NULL. */
 char *maria_text(const char *text, const struct sql_value *values, GString *given) OD_MUST;
 
 /* Returns the number of a step's statements. */
 size_t maria_statements(const char *text) OD_MUST;
 
-/* Returns a text that executes the site's statement and nothing else, a new string. Replaces $1 outside quotes and
- * comments. */
+/* Returns a text that executes only the site's statement, a new string. Replaces $1 outside quotes and comments. */
 char *maria_site_text(const char *text, const struct sql_value *value) OD_MUST;
 
 /* maria_prepared.c */

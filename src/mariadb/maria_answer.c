@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Reads the results of a batch. Each must be as expected, or the batch ends. */
+ * Reads a batch's results; ends at an unexpected one. */
 #include <string.h>
 
 #include "mariadb/maria.h"
@@ -23,7 +23,7 @@ static void stop_batch(struct sql_session *maria, enum maria_answer_kind kind)
     maria_undo(maria);
 }
 
-/* Reads a site's other results: any number, and one without rows. Returns the first. */
+/* A site's statement has any number of results. Returns the first. */
 static struct sql_rows *read_rest(struct sql_session *maria, struct sql_rows *first)
 {
     struct sql_rows *own = first;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A batch: steps are collected as one text, and results kept by mark. A long text is sent early, and its results
- * read. */
+ * A batch: steps are collected as one text. A long text is sent early. */
 #include <string.h>
 
 #include "mariadb/maria.h"
@@ -15,7 +14,7 @@ static void expect_answer(struct sql_session *maria, enum maria_answer_kind kind
     g_array_append_val(maria->answers, answer);
 }
 
-/* Once, first. */
+/* Adds the set-up, once. */
 static void add_set_up(struct sql_session *maria)
 {
     if (maria->set_up || maria->text->len > 0)
@@ -139,7 +138,7 @@ void maria_add_commit(struct sql_session *maria)
     end_group(maria);
 }
 
-/* Errors are reported when a result is taken. */
+/* maria_take reports errors. */
 bool maria_send(struct sql_session *maria, struct fault *fault)
 {
     (void)fault;
@@ -217,7 +216,6 @@ static bool set_up_alone(struct sql_session *maria, struct fault *fault)
     return maria_finish(maria) && done;
 }
 
-/* The number of statements is unknown. */
 bool maria_script(struct sql_session *maria, const char *text, struct fault *fault)
 {
     bool done = set_up_alone(maria, fault);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Connects to the first of several hosts that answers. */
+ * Connects to the first host that answers. */
 #include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>
@@ -15,10 +15,10 @@
 #define STACK_BYTES \
     ((size_t)256 * 1024) /* of the connector's coroutine, which resolves names and verifies certificates */
 
-/* Deadline of the current attempt: base_now_ms(). */
+/* base_now_ms() */
 static int64_t connect_until;
 
-/* Replaces poll(2) during a TLS handshake, in which the connector does not return. */
+/* Replaces poll(2) in a TLS handshake, which the connector does not leave. */
 static int wait_in_handshake(my_socket handle, my_bool is_read, int timeout)
 {
     struct pollfd socket = {.fd = handle, .events = is_read ? POLLIN : POLLOUT};
@@ -45,8 +45,8 @@ void maria_close(struct sql_session *maria)
     maria_session_free(maria);
 }
 
-/* Before version 3.4 the connector verifies nothing by default; later it requires TLS even without verification.
- * ssl_ca replaces the system's authorities. */
+/* Before 3.4 the connector verifies nothing by default; later it requires TLS even unverified. ssl_ca replaces the
+ * system's authorities. */
 static void set_tls(MYSQL *mysql, const struct maria_conninfo *conninfo, bool verify)
 {
     const my_bool on = verify;
@@ -94,7 +94,7 @@ static void set_nonblocking(MYSQL *mysql)
 static bool connect_host(struct sql_session *maria, const struct maria_conninfo *conninfo,
                          const struct maria_host *host, const char *user, int64_t until, struct fault *fault)
 {
-    /* for a read(2) in a handshake, before the socket is non-blocking */
+    /* limits read(2) in a handshake before O_NONBLOCK */
     const unsigned seconds = (unsigned)(MAX(until - base_now_ms(), 0) / 1000 + 1);
     MYSQL *done = NULL;
     connect_until = until;
@@ -119,8 +119,8 @@ static bool connect_host(struct sql_session *maria, const struct maria_conninfo 
     return false;
 }
 
-/* Returns whether the host takes writes. A replica, or a node without its cluster, accepts a login, but refuses
- * access to tables. Before installation there are none. */
+/* Returns false for a replica, and for a node without its cluster, which refuses access to tables. Before
+ * installation there are none. */
 static bool takes_writes(struct sql_session *maria, int64_t until, struct fault *fault)
 {
     static const char question[] =
@@ -144,7 +144,6 @@ static bool check_kind(const struct sql_session *maria, struct fault *fault)
            fault_set(fault, "database: the server is %s; MariaDB 10.11 or newer is needed", version);
 }
 
-/* Appends a host's error to the previous ones. */
 static void add_host_reason(const struct maria_host *host, const struct fault *reason, struct fault *fault)
 {
     const struct fault was = *fault;
@@ -155,7 +154,7 @@ static void add_host_reason(const struct maria_host *host, const struct fault *r
     memcpy(fault->code, reason->code, sizeof(reason->code));
 }
 
-/* Returns whether user, password or database was refused: other hosts would refuse them, and some lock the user out. */
+/* Other hosts would refuse user, password or database, too, and some lock users out. */
 static bool is_refusal(const struct fault *reason)
 {
     static const char *const codes[] = {

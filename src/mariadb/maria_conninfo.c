@@ -32,7 +32,7 @@ void maria_conninfo_free(struct maria_conninfo **conninfo)
     base_free(conninfo);
 }
 
-/* Returns an unescaped part, a new string. NULL: a wrong escape, or a NUL. */
+/* Returns a new string; NULL: a wrong escape, or a NUL. */
 static char *decode(const char *text, size_t length)
 {
     g_autofree char *decoded = g_uri_unescape_segment(text, text + length, NULL);
@@ -176,7 +176,6 @@ bool maria_is_local(const struct maria_host *host)
     return inet_pton(AF_INET6, host->name, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
 }
 
-/* Returns conninfo with only this host, a new string. */
 static char *with_host(const char *conninfo, const struct maria_host *host)
 {
     const char *text = strstr(conninfo, "://") + strlen("://");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Prepares statements that a session has executed before: parsing takes a quarter of the server's time for a
- * delivery. They are sent in the batch, as PREPARE and EXECUTE. */
+ * Prepares statements executed before: parsing takes a quarter of the server's time for a delivery. Batches contain
+ * them as PREPARE and EXECUTE. */
 #include <string.h>
 
 #include "mariadb/maria.h"

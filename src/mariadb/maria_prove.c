@@ -5,7 +5,6 @@
 
 #include "mariadb/maria.h"
 
-/* Returns a statement's only row. */
 static struct sql_rows *ask_row(const struct config *config, const char *text, struct fault *fault)
 {
     struct sql_session *maria = maria_open(config, "oncedrop check", fault);

@@ -30,7 +30,6 @@ enum sql_failure maria_failure(const struct fault *fault)
     return SQL_FAILURE_OTHER;
 }
 
-/* Returns a hint, a new string, or NULL. */
 static char *remedy_for(const struct maria_conninfo *conninfo, const char *role, int error)
 {
     const struct passwd *passwd = getpwuid(geteuid());

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Reads results. Copies rows as they arrive: their number is unknown, and their size limited. */
+ * Reads results. Rows are copied as they arrive, and their size is limited. */
 #include <string.h>
 
 #include "mariadb/maria.h"
@@ -131,7 +131,6 @@ static struct sql_rows *read_rows(struct sql_session *maria, const char *gives, 
     return rows;
 }
 
-/* Waits for the first or next result. */
 static bool begin_answer(struct sql_session *maria, bool first, struct fault *fault)
 {
     int64_t until = base_now_ms() + maria->timeout_ms;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The files of schema/ are compiled into the module (mariadb_schema.h). DDL commits, and an interrupted installation
- * is repeated: so each file is idempotent, and its version is written last. */
+ * The files of schema/, compiled in (mariadb_schema.h). DDL commits, so each file is idempotent, and its version is
+ * written last. */
 #include "mariadb/maria.h"
 #include "mariadb_schema.h"
 

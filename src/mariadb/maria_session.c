@@ -3,8 +3,8 @@
  * Sets up a session, and checks it. */
 #include "mariadb/maria.h"
 
-/* Overrides the server's defaults and init_connect. @cluster: a node of a Galera cluster, with locks of its own. A
- * server built without Galera lacks these variables (error 1193). */
+/* Overrides the server's defaults and init_connect. @cluster: a node of a Galera cluster. A server built without
+ * Galera lacks these variables (error 1193). */
 static const char settings[] =
     "SET SESSION sql_mode = 'ANSI,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', autocommit = 1, completion_type ="
     " 'NO_CHAIN', character_set_client = utf8mb4, character_set_results = utf8mb4, collation_connection ="

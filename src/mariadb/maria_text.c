@@ -20,7 +20,7 @@ static void append_hex(GString *sql, const void *bytes, size_t size)
     g_string_append_c(sql, '\'');
 }
 
-/* hex: always. */
+/* hex: even plain text. */
 static void append_text(GString *sql, const char *text, size_t most, bool hex)
 {
     char *fit OD_CLEANUP(base_free) = sql_value_fit(text, most);
@@ -180,7 +180,7 @@ size_t maria_statements(const char *text)
     return count;
 }
 
-/* Returns the end of a quoted part or comment, or text itself. A backslash may escape a quote. */
+/* Returns the end of a quoted part or comment, else text. A backslash may escape a quote. */
 static const char *end_of_quoted(const char *text)
 {
     if (strchr("'\"`", *text) != NULL) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The connection's socket, with a timeout for each wait, and errors. */
+ * The connection's socket, and errors. */
 #include <errmsg.h>
 #include <poll.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "mariadb/maria.h"
 
-#define PACKET_LEAST ((size_t)1 << 20) /* every server takes this; it disconnects after a longer packet than it takes */
+#define PACKET_LEAST ((size_t)1 << 20) /* every server takes it; a longer packet may end the connection */
 
 void maria_hang_up(struct sql_session *maria)
 {
@@ -42,7 +42,7 @@ bool maria_lose(struct sql_session *maria, struct fault *fault, const char *what
     return false;
 }
 
-/* Returns whether the session is useless after this error; the next transaction reconnects. */
+/* After these errors the next transaction reconnects. */
 static bool is_of_no_use(unsigned error)
 {
     static const unsigned errors[] = {

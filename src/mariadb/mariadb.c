@@ -32,18 +32,18 @@ static void maria_engine_receive_any(struct sql_session *maria)
 }
 
 /* WRITES: its rows are not read. COUNTED: but its number of changed rows is. OF_MESSAGE: uses @message, the id of
- * the message with the identity and digest that are its first values. OF_DELIVERY: also @delivery, of that message
- * to its recipient. OFTEN: none of these. These steps run in each delivery, so they are prepared. Steps of locks are
- * not: a lock's name must always be the same. */
+ * the message whose identity and digest are its first values. OF_DELIVERY: also @delivery, of that message to its
+ * recipient. OFTEN: none of these. All are prepared, since each delivery executes them. Lock steps are not: their
+ * names must always be equal. */
 enum { WRITES = 1, COUNTED = 2, OF_MESSAGE = 4, OF_DELIVERY = 8, OFTEN = 16 };
 static const unsigned char kinds[SQL_STEPS] = {
     [SQL_STEP_begin] = WRITES,
     [SQL_STEP_look_message] = OFTEN,
-    [SQL_STEP_record_message] = WRITES, /* sets it */
+    [SQL_STEP_record_message] = WRITES, /* sets @message */
     [SQL_STEP_record_addresses] = WRITES | OF_MESSAGE,
     [SQL_STEP_record_part] = WRITES | OF_MESSAGE,
     [SQL_STEP_record_raw] = WRITES | OF_MESSAGE,
-    [SQL_STEP_answer] = WRITES | OF_MESSAGE | OF_DELIVERY, /* sets it */
+    [SQL_STEP_answer] = WRITES | OF_MESSAGE | OF_DELIVERY, /* sets @delivery */
     [SQL_STEP_claim_copy] = WRITES | OF_MESSAGE | OF_DELIVERY,
     [SQL_STEP_hold_copies] = OF_MESSAGE,
     [SQL_STEP_settle_copy] = WRITES | COUNTED | OF_MESSAGE,
@@ -84,7 +84,6 @@ static bool note_delivery(struct sql_session *maria, const struct sql_value *rec
     return same;
 }
 
-/* Returns a step's statements, a new string. */
 static char *text_of(struct sql_session *maria, enum sql_step step, const struct sql_value *values)
 {
     static const char name_message[] =
@@ -114,8 +113,8 @@ static void add_one(struct sql_session *maria, enum sql_step step, const struct 
         maria_add(maria, text, maria_statements(text), steps[step].gives);
 }
 
-/* Sends settings only if they change. So a delivery's transactions have the same limits; a statement that waits less
- * says so (lock.sql). */
+/* Sends settings only if they change. So a delivery's transactions have the same limits; a statement with a shorter
+ * one says so (lock.sql). */
 static void add_settings(struct sql_session *maria, const struct sql_value *values)
 {
     const struct sql_value least[] = {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: ISC
  *
- * A session with PostgreSQL: asynchronous libpq and poll(2), so that each wait has a timeout. A batch is one pipeline,
- * one round trip (libpq-pipeline-mode). Sets nothing for the session, and prepares no statements behind a pooler
- * (pg_note_settings), so PgBouncer may pool transactions.
+ * A session with PostgreSQL: asynchronous libpq and poll(2), with a timeout for each wait. A batch is one pipeline
+ * (libpq-pipeline-mode). PgBouncer may pool transactions: nothing is set for the session, and behind a pooler nothing
+ * is prepared (pg_note_settings).
  *
- * Functions without a comment are described in sql_engine.h or sql.h. Functions with a fault set it if they return
- * false or NULL. */
+ * Functions without a comment: see sql_engine.h. On false or NULL the fault is set. */
 #ifndef ONCEDROP_PG_H
 #define ONCEDROP_PG_H
 
@@ -22,40 +21,39 @@ struct sql_session {
     PGconn *conn;
     char *schema;           /* quoted */
     GHashTable *statements; /* text -> struct statement */
-    size_t settings;        /* mark of the statement for pg_note_settings; SIZE_MAX: none */
+    size_t settings;        /* mark, for pg_note_settings; SIZE_MAX: none */
     bool direct;            /* no pooler: prepared statements persist */
     bool in_batch;
-    bool skipped; /* an earlier statement of the batch failed */
+    bool skipped; /* an earlier statement failed */
     bool lost;
-    bool failed; /* a statement could not be added: the connection is lost */
+    bool failed; /* a statement could not be added */
     struct fault fault;
-    bool alone;          /* a COMMIT did not wait for the synchronous standby */
-    size_t added, taken; /* statements added, and results taken */
-    unsigned prepared;   /* names used */
-    GPtrArray *prepares; /* for each result: the statement that it prepares, or NULL */
+    bool alone; /* a COMMIT did not wait for the synchronous standby */
+    size_t added, taken;
+    unsigned prepared;
+    GPtrArray *prepares; /* by result: what it prepares, or NULL */
     size_t results;      /* number of these taken */
     size_t unflushed;
     int64_t timeout_ms;            /* of each wait */
-    int64_t received, receive_max; /* of the batch, in bytes */
+    int64_t received, receive_max; /* bytes, of the batch */
 };
 
 /* pg_connect.c */
 
-/* Connects. Adds keepalives and tcp_user_timeout unless conninfo sets them. With database.tls = verify, refuses a
- * network connection without sslmode=verify-full before it sends anything (pg_peer.c). The error code is 28000
- * (invalid_authorization_specification) if a server on a unix socket refused a user with the name of this process's
- * user. */
+/* Connects. Adds keepalives and tcp_user_timeout unless conninfo sets them. With database.tls = verify, a network
+ * connection requires sslmode=verify-full (pg_peer.c). The error code is 28000 (invalid_authorization_specification)
+ * if a local server has no role for this process's user. */
 struct sql_session *pg_open(const struct config *config, const char *application, struct fault *fault) OD_MUST;
 
 void pg_close(struct sql_session *pg); /* NULL: no-op */
 
 /* pg_batch.c */
 
-/* Adds a statement, with $1 ... for values[count] and @schema@ for the quoted schema. */
+/* Adds a statement: $1 ... are the values, @schema@ the quoted schema. */
 void pg_add(struct sql_session *pg, const char *sql, size_t count, const struct sql_value *values);
 
-/* Says that the statement added last returns pg_backend_pid() in its last column. If that is the server we connected
- * to, there is no pooler, and repeated statements are prepared from then on. */
+/* The statement added last returns pg_backend_pid() in its last column. If that is the connection's process, there
+ * is no pooler, and repeated statements are prepared. */
 void pg_note_settings(struct sql_session *pg);
 
 bool pg_send(struct sql_session *pg, struct fault *fault) OD_MUST;
@@ -63,15 +61,15 @@ size_t pg_mark(const struct sql_session *pg) OD_MUST;
 PGresult *pg_take(struct sql_session *pg, size_t mark, struct fault *fault) OD_MUST; /* PQclear */
 bool pg_passed(struct sql_session *pg, size_t mark, struct fault *fault) OD_MUST;
 
-/* The command tag must be COMMIT: after an error it is ROLLBACK. If the wait for the synchronous standby was
+/* The command tag must be COMMIT; after an error it is ROLLBACK. If the wait for the synchronous standby was
  * cancelled, the connection is lost. */
 bool pg_committed(struct sql_session *pg, size_t mark, struct fault *fault) OD_MUST;
 
 bool pg_finish(struct sql_session *pg);
 
-void pg_clear(PGresult **result); /* for OD_CLEANUP */
+void pg_clear(PGresult **result);
 
-/* For a new connection. */
+/* Initializes pg->statements and pg->prepares. */
 void pg_statements_begin(struct sql_session *pg);
 
 /* pg_value.c: a parameter; NULL data is SQL NULL. */
@@ -95,19 +93,19 @@ bool pg_script(struct sql_session *pg, const char *sql, struct fault *fault) OD_
 /* Counts the available bytes before libpq buffers them, which it does without limit. */
 bool pg_count_received(struct sql_session *pg, struct fault *fault) OD_MUST;
 
-/* Sets the error to `what` and libpq's message; the connection is lost. Returns false. */
+/* Sets the error to `what` and libpq's message. The connection is lost. Returns false. */
 bool pg_lose(struct sql_session *pg, struct fault *fault, const char *what);
 
 /* Returns 1: ready; 0: timeout; -1: error. until: base_now_ms() */
 int pg_wait_socket(struct sql_session *pg, short events, int64_t until) OD_MUST;
 
-/* Sends what libpq has buffered. Reads meanwhile: the server may block until its results are read. */
+/* Sends all. Also reads: the server may block until its results are read. */
 bool pg_flush(struct sql_session *pg, struct fault *fault) OD_MUST;
 
 /* Waits until PQgetResult would not block. */
 bool pg_wait_result(struct sql_session *pg, struct fault *fault) OD_MUST;
 
-/* Sets the error and its code from a failed statement's result. Returns false. */
+/* Sets the error from a failed statement. Returns false. */
 bool pg_statement_failed(struct sql_session *pg, const PGresult *result, struct fault *fault);
 
 /* pg_peer.c */
@@ -118,35 +116,34 @@ enum pg_peer {
     PG_PEER_REMOTE,
 };
 
-/* Classifies an entry of libpq's lists host and hostaddr by name alone; NULL and "": no entry. */
+/* Classifies a host by its entries in libpq's lists host and hostaddr; NULL and "": none. */
 enum pg_peer pg_peer_named(const char *host, const char *hostaddr) OD_MUST;
 
 /* Classifies a socket's peer; PG_PEER_SOCKET also if not connected. */
 enum pg_peer pg_peer_of(int fd) OD_MUST;
 
-/* Returns whether all hosts may be connected to, by name: remote ones only with sslmode=verify-full. Arguments: the
- * connection's options (PQconninfo), or NULL. The error names the first host refused. */
+/* Checks names: remote hosts require sslmode=verify-full. Arguments: as from PQconninfo, NULL if not set. The error
+ * names the first host refused. */
 bool pg_peer_check_names(const char *hosts, const char *hostaddrs, const char *sslmode, struct fault *fault) OD_MUST;
 
-/* Called before each PQconnectPoll. Checks the options, from conninfo, service file or environment, then the
- * socket's peer: a name may resolve to anything. */
+/* Called before each PQconnectPoll: checks the options in force, then the socket's peer, since a name may resolve to
+ * anything. */
 bool pg_peer_check(PGconn *conn, struct fault *fault) OD_MUST;
 
 const char *pg_secured(const struct sql_session *pg, bool *ret_good) OD_MUST;
 
 /* pg_conninfo.c */
 
-/* Returns the value of a keyword, a new string; NULL: not set, or conninfo is invalid. */
+/* Returns a new string; NULL: not set, or conninfo is invalid. */
 char *pg_conninfo_value(const char *conninfo, const char *keyword) OD_MUST;
 
-/* Returns a conninfo for only the n-th host, a new string; NULL: there are fewer. *ret_name (if not NULL): the
- * host's name, a new string. */
+/* See nth_host in sql_engine.h. */
 char *pg_conninfo_host(const char *conninfo, size_t n, char **ret_name) OD_MUST;
 
-/* Returns the value of a keyword, or NULL. */
+/* NULL: not set, or no options. */
 const char *pg_option(const PQconninfoOption *options, const char *keyword) OD_MUST;
 
-/* Lists with an entry per host, which libpq tries in turn. */
+/* Lists with an entry per host. */
 enum pg_list { PG_HOST, PG_HOSTADDR, PG_PORT, PG_LISTS };
 extern const char *const pg_list_keywords[PG_LISTS];
 
@@ -156,22 +153,22 @@ struct pg_lists {
 };
 
 struct pg_lists pg_lists_new(const PQconninfoOption *options) OD_MUST;
-void pg_lists_clear(struct pg_lists *lists); /* for OD_CLEANUP */
+void pg_lists_clear(struct pg_lists *lists);
 
-/* Returns PG_LISTS if the option is no list. */
+/* Returns PG_LISTS for other options. */
 enum pg_list pg_list_of(const char *keyword) OD_MUST;
 
-void pg_options_free(PQconninfoOption **options); /* for OD_CLEANUP */
+void pg_options_free(PQconninfoOption **options);
 
 /* pg_reason.c */
 
-/* Returns libpq's message on one line, without repeated lines, a new string. */
+/* Returns libpq's message on one line, without repetition, a new string. */
 char *pg_reason(const char *message) OD_MUST;
 
 /* Like pg_reason(), but masks quoted parts if conninfo may contain a password. */
 char *pg_reason_conninfo(const char *conninfo, const char *message) OD_MUST;
 
-/* Returns whether a connection failed because a local server has no role for this process's user. */
+/* Returns whether a local server has no role for this process's user. */
 bool pg_reason_is_login(const PGconn *conn) OD_MUST;
 
 #endif

@@ -2,10 +2,9 @@
  *
  * A batch: statements sent together, and their results by mark.
  *
- * A statement that is sent repeatedly on a connection is prepared, so that the server parses and plans it once. Not
- * behind a pooler: there the next transaction may be in another session, which does not know the name, or uses it
- * for another statement. Some poolers handle that (PgBouncer since 1.21), but a second pooler behind them cannot be
- * detected. */
+ * A statement sent repeatedly is prepared, so that the server plans it once. Not behind a pooler: the next
+ * transaction may be in another session, which does not know the name, or knows another statement by it. PgBouncer
+ * since 1.21 handles that, but a second pooler behind it cannot be detected. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +34,7 @@ void pg_statements_begin(struct sql_session *pg)
     pg->prepares = g_ptr_array_new();
 }
 
-/* Uses a new name: whether PREPARE succeeded is known only when its result arrives. */
+/* Uses a new name: PREPARE's success is known only when its result arrives. */
 static bool prepare_statement(struct sql_session *pg, struct statement *statement, size_t count, struct fault *fault)
 {
     snprintf(statement->name, sizeof(statement->name), "oncedrop_%u", pg->prepared++);
@@ -59,7 +58,7 @@ static struct statement *find_statement(struct sql_session *pg, const char *sql)
     return statement;
 }
 
-/* Returns the statement for a text. Adds a PREPARE when a text is sent for the second time. */
+/* Adds a PREPARE when a text is sent for the second time. */
 static const struct statement *statement_for(struct sql_session *pg, const char *sql, size_t count, struct fault *fault)
 {
     struct statement *statement = find_statement(pg, sql);
@@ -71,7 +70,7 @@ static const struct statement *statement_for(struct sql_session *pg, const char 
     return statement;
 }
 
-/* Called for each successful result, by position. Returns whether it is a PREPARE's. */
+/* Called for each successful result. Returns whether it is a PREPARE's. */
 static bool confirm_prepared(struct sql_session *pg, size_t result)
 {
     /* a server could send too many */
@@ -163,7 +162,6 @@ bool pg_send(struct sql_session *pg, struct fault *fault)
     return pg_flush(pg, fault);
 }
 
-/* Returns the next result of any kind. */
 static PGresult *next_result(struct sql_session *pg, struct fault *fault)
 {
     PGresult *result = NULL;
@@ -188,7 +186,7 @@ static PGresult *next_result(struct sql_session *pg, struct fault *fault)
     return NULL;
 }
 
-/* Returns the next statement's result; skips those of PREPAREs. */
+/* Skips results of PREPAREs. */
 static PGresult *take_next(struct sql_session *pg, struct fault *fault)
 {
     PGresult *result = NULL;

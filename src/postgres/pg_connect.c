@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Connects to the first of several hosts that answers. */
+ * Connects to the first host that answers. */
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +24,8 @@ static void hosts_free(struct hosts *hosts)
         base_free(&hosts->lists[list]);
 }
 
-/* Receives notices: libpq would print them to stderr, which Postfix takes for our reply. One says that the wait for
- * the synchronous standby was cancelled (syncrep.c): the COMMIT may be on this server alone. Unlike messages, names
- * of functions are not translated. */
+/* libpq would print notices to stderr, which Postfix takes for our reply. One says that the wait for the synchronous
+ * standby was cancelled (syncrep.c). Messages are translated, names of functions are not. */
 static void take_notice(void *context, const PGresult *result)
 {
     struct sql_session *pg = context;
@@ -43,7 +42,6 @@ static void keywords_add(struct keywords *keywords, const char *name, const char
     }
 }
 
-/* Starts to connect with conninfo's options, else our defaults. */
 static bool start_connecting(struct sql_session *pg, const char *conninfo, const char *application,
                              const struct hosts *hosts, struct fault *fault)
 {
@@ -77,7 +75,7 @@ static bool start_connecting(struct sql_session *pg, const char *conninfo, const
     return true;
 }
 
-/* Returns whether an entry may be the connection's; an empty one is a default. */
+/* An empty entry is a default. */
 static bool may_be(char **list, guint n, const char *actual)
 {
     guint count = g_strv_length(list);
@@ -85,7 +83,7 @@ static bool may_be(char **list, guint n, const char *actual)
     return *entry == '\0' || g_strcmp0(entry, actual) == 0;
 }
 
-/* Returns a list without its n-th entry, a new string; NULL if it is not a list of all hosts. */
+/* Returns a new string; NULL if it is not a list of all hosts. */
 static char *without(char **list, guint n, guint hosts)
 {
     if (g_strv_length(list) < hosts)
@@ -99,7 +97,7 @@ static char *without(char **list, guint n, guint hosts)
     return base_strdup(joined);
 }
 
-/* Returns the host being tried; of equal ones the last, since libpq has tried the others. */
+/* Of equal hosts returns the last: libpq has tried the others. */
 static guint find_current(PGconn *conn, const struct pg_lists *lists)
 {
     guint found = lists->hosts - 1;
@@ -110,7 +108,7 @@ static guint find_current(PGconn *conn, const struct pg_lists *lists)
     return found;
 }
 
-/* Removes the host being tried. Returns false if none is left, or libpq has tried the rest itself. */
+/* Returns false if no host is left, or libpq has tried the rest. */
 static bool leave_host_out(PGconn *conn, bool silent, struct hosts *ret)
 {
     PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfo(conn);
@@ -124,7 +122,7 @@ static bool leave_host_out(PGconn *conn, bool silent, struct hosts *ret)
     return true;
 }
 
-/* Returns the deadline of the host being tried: connect_timeout, if there are others. */
+/* connect_timeout applies only if there are other hosts. */
 static int64_t limit_of_host(PGconn *conn, int64_t until)
 {
     PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfo(conn);
@@ -143,7 +141,7 @@ enum connecting {
     CONNECTED,
     CONNECTING_FAILED,
     CONNECTING_SILENT,  /* no response from the host */
-    CONNECTING_REFUSED, /* by us; the error is set */
+    CONNECTING_REFUSED, /* by us; fault is set */
 };
 
 static enum connecting finish_connecting(struct sql_session *pg, bool verify, int64_t until, struct fault *fault)
@@ -171,7 +169,7 @@ static enum connecting finish_connecting(struct sql_session *pg, bool verify, in
     return CONNECTING_FAILED;
 }
 
-/* Appends libpq's message, or that the host did not answer, to *said. */
+/* Appends to *said: libpq's message, or no answer. */
 static void add_reason(const struct sql_session *pg, bool silent, char **said)
 {
     char *host OD_CLEANUP(base_free) = tried(pg->conn);
@@ -181,8 +179,8 @@ static void add_reason(const struct sql_session *pg, bool silent, char **said)
     *said = all;
 }
 
-/* Drops a host that does not answer within connect_timeout or closes the connection, and tries the others. libpq
- * itself continues only if one is unreachable, or of the wrong kind (target_session_attrs). */
+/* Drops a host that does not answer within connect_timeout or closes the connection. libpq continues only if one is
+ * unreachable, or of the wrong kind (target_session_attrs). */
 static bool connect_to_one(struct sql_session *pg, const char *conninfo, const char *application, bool verify,
                            struct fault *fault)
 {
@@ -211,7 +209,7 @@ static bool connect_to_one(struct sql_session *pg, const char *conninfo, const c
     return false;
 }
 
-/* Does what needs the connection or the server's encoding. */
+/* Does what needs the connection, and the server's encoding. */
 static bool prepare_session(struct sql_session *pg, const char *schema, struct fault *fault)
 {
     char *quoted = PQescapeIdentifier(pg->conn, schema, strlen(schema));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Checks who is at the other end before password and mail are sent: first names, then the socket's peer. libpq's
- * sslmode=prefer encrypts to any server, and sends in the clear if asked to. */
+ * Checks the server's identity before password and mail are sent: by name, then by the socket's peer. libpq's
+ * sslmode=prefer trusts any server. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>

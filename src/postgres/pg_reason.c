@@ -14,8 +14,8 @@ static void drop_full_stop(GString *text)
         g_string_truncate(text, text->len - 1);
 }
 
-/* libpq has a line for each address and method tried, often the same. A line that is indented, or begins with DETAIL
- * or HINT, explains. Two blanks follow "FATAL:". */
+/* libpq has a line per address and method, often the same. A line that is indented, or begins with DETAIL or HINT,
+ * explains. */
 char *pg_reason(const char *message)
 {
     GString *text = g_string_new(NULL);
@@ -35,7 +35,7 @@ char *pg_reason(const char *message)
     return g_string_free(text, FALSE);
 }
 
-/* Masks quoted parts: they may contain a password, or a complete URI. */
+/* Quoted parts may contain a password or a URI. */
 static void mask_quoted(GString *text)
 {
     for (char *open = strchr(text->str, '"'); open != NULL;) {
@@ -70,7 +70,6 @@ bool pg_reason_is_login(const PGconn *conn)
     if (!by_socket || user == NULL || name == NULL || strcmp(user->pw_name, name) != 0 || said == NULL)
         return false;
     char *english OD_CLEANUP(base_free) = base_printf("role \"%s\" does not exist", name);
-    /* Messages may be translated. For root the name alone suffices; else not, since the database often has the
-     * user's name. */
+    /* Messages may be translated. The name alone suffices only for root: the database often has the user's name. */
     return strstr(said, english) != NULL || (geteuid() == 0 && strstr(said, name) != NULL);
 }

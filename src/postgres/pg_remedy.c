@@ -25,8 +25,7 @@ static void append_remedy(struct fault *fault, const char *before, const char *r
     memcpy(fault->code, was.code, sizeof(was.code));
 }
 
-/* Assumes that root operates, and others deliver. If no schema is installed, GRANT fails, but psql goes on; the next
- * error says to install it. */
+/* Assumes that root operates and others deliver. Without a schema GRANT fails, but psql continues. */
 void pg_add_login_remedy(const struct config *config, struct fault *fault)
 {
     const struct passwd *passwd = getpwuid(geteuid());

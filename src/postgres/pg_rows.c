@@ -35,7 +35,7 @@ static enum sql_type type_of(Oid oid)
     return oid == OID_BOOL ? SQL_TYPE_TRUTH : oid == OID_JSON || oid == OID_JSONB ? SQL_TYPE_JSON : SQL_TYPE_TEXT;
 }
 
-/* Appends a NUL: a query of the site may return text as bytea. */
+/* Appends a NUL: a site may return text as bytea. */
 static struct sql_cell bytes_of(struct owner *owner, const char *digits)
 {
     size_t size;

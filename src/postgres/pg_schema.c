@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The files of schema/ are compiled into the module (postgres_schema.h). */
+ * The files of schema/, compiled in (postgres_schema.h). */
 #include "postgres/pg_schema.h"
 
 #include <glib.h>
@@ -28,7 +28,7 @@ const char *pg_schema_begin(bool alone)
     return alone ? BEGIN INSTALLER_LOCK : BEGIN;
 }
 
-/* The schema's name has only letters, digits and _; quotes preserve case. */
+/* The name has only letters, digits and _; quotes preserve case. */
 static void fill_in(GString *sql, const char *schema)
 {
     static const char *const marks[][2] = {

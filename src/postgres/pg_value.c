@@ -19,7 +19,6 @@ static void append_quoted(GString *array, const char *text)
     g_string_append_c(array, '"');
 }
 
-/* Returns an array literal, a new string. */
 static char *array_of(const struct sql_value *list)
 {
     GString *array = g_string_new("{");

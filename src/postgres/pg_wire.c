@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The connection's socket, with a timeout for each wait, and errors. */
+ * The connection's socket, and errors. */
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +33,7 @@ bool pg_count_received(struct sql_session *pg, struct fault *fault)
     return false;
 }
 
-/* Lets libpq parse the available input, so that it does not pile up. */
+/* Lets libpq parse its input before it piles up. */
 static bool take_in(struct sql_session *pg, struct fault *fault)
 {
     if (!pg_count_received(pg, fault))
@@ -73,12 +73,12 @@ bool pg_wait_result(struct sql_session *pg, struct fault *fault)
     return true;
 }
 
-/* Returns whether the connection is useless after this error; the next transaction reconnects. */
+/* After these errors the next transaction reconnects. */
 static bool is_stale(const char *sqlstate)
 {
     static const char *const states[] = {
         "25006", /* read_only_sql_transaction: another server may have this name or address now */
-        "0A000", /* feature_not_supported: BEGIN READ WRITE on a standby; or a schema upgrade changed a cached plan's result type */
+        "0A000", /* feature_not_supported: BEGIN READ WRITE on a standby; or an upgrade changed a cached plan */
         "26000", /* invalid_sql_statement_name: there is a pooler */
         "42P05", /* duplicate_prepared_statement: there is a pooler */
     };

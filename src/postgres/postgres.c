@@ -58,7 +58,7 @@ static char *engine_nth_host(const struct config *config, size_t n, char **ret_n
     return pg_conninfo_host(config->database.conninfo, n, ret_name);
 }
 
-/* The server needs none. */
+/* PostgreSQL has no self-tests. */
 static enum sql_proof engine_prove(const struct config *config, bool connects, size_t n, const char **ret_name,
                                    struct fault *ret)
 {

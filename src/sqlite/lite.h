@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * A session with a ledger in a SQLite file. A step is executed when it is added; its rows are kept until taken.
- * Steps after a failed one are not executed. Functions without a comment are described in sql_engine.h or sql.h. */
+ * A session with a ledger in a SQLite file. A step is executed when it is added, unless an earlier one failed; its
+ * rows are kept until taken. Functions without a comment: see sql_engine.h. On false or NULL the fault is set. */
 #ifndef ONCEDROP_LITE_H
 #define ONCEDROP_LITE_H
 
@@ -12,7 +12,7 @@
 #include "sql/sql_engine.h"
 #include "sql/sql_text.h"
 
-/* The files that SQLite opens for a ledger. */
+/* The files' suffixes: none, -wal, -shm. */
 enum lite_which { LITE_LEDGER, LITE_LOG, LITE_INDEX, LITE_FILES };
 
 struct lite_files {
@@ -27,28 +27,27 @@ struct sql_session {
     sqlite3 *db;
     char *path;
     GHashTable *statements; /* text -> struct prepared */
-    GPtrArray *results;     /* of the batch: struct sql_rows by mark; NULL: taken */
-    size_t added;           /* steps of the batch, executed or not */
-    bool failed;            /* a step failed; fault is set, and results ends there */
-    bool told;              /* the caller has got fault */
+    GPtrArray *results;     /* struct sql_rows by mark; NULL: taken */
+    size_t added;
+    bool failed; /* a step failed; fault is set */
+    bool told;   /* fault was returned */
     struct fault fault;
-    bool writes;                    /* has the writer's lock */
-    GArray *unlocks;                /* int64_t: lock bytes to release at COMMIT */
-    bool lost;                      /* unusable: the state on disk is unknown */
-    uint64_t transactions;          /* that could write */
-    int log_pages;                  /* pages in the write-ahead log after the last COMMIT */
-    struct lite_files files;        /* the open files, as last seen */
+    bool writes;           /* has the writer's lock */
+    GArray *unlocks;       /* int64_t: lock bytes to release at COMMIT */
+    bool lost;             /* unusable */
+    uint64_t transactions; /* that could write */
+    int log_pages;         /* pages in the write-ahead log */
+    struct lite_files files;
     bool joined;                    /* counted by lite_files_join */
     struct lite_accounts *accounts; /* NULL: route.account_file is not set */
 };
 
 /* lite_fault.c */
 
-/* Returns the name of an error that callers act on, such as "FULL"; "" for others. */
+/* Returns the error's name, such as "FULL"; "" unless callers act on it. */
 const char *lite_error_name(int error) OD_MUST;
 
-/* Sets the error to SQLite's message, with that name as the code. The session is lost after I/O errors and
- * corruption. Returns false. */
+/* Sets the error, with that name as the code. Returns false. After an I/O error or corruption the session is lost. */
 bool lite_fail(struct sql_session *lite, int error, struct fault *fault);
 
 /* lite_remedy.c */
@@ -58,21 +57,19 @@ void lite_add_remedy(const struct config *config, const char *role, struct fault
 
 #define LITE_NO_LOG "is not written with a log ahead of it"
 
-/* Returns the path in conninfo. */
 const char *lite_path(const struct config *config) OD_MUST;
 
 struct sql_session *lite_open(const struct config *config, const char *application, struct fault *fault) OD_MUST;
 void lite_close(struct sql_session *lite);
 
-/* Creates an empty file with mode 0640 unless there is one, and sets WAL mode. Returns false and sets the error. */
+/* Creates the file (mode 0640) unless it exists, and sets WAL mode. */
 bool lite_create(const struct config *config, struct fault *fault) OD_MUST;
 
-/* lite_accounts.c: the site's file, route.account_file. It is read on a connection of its own, outside the ledger's
- * transactions. */
+/* lite_accounts.c: route.account_file, read on a connection of its own, outside the ledger's transactions. */
 struct lite_accounts *lite_accounts_new(const struct config *config) OD_MUST;
 void lite_accounts_free(struct lite_accounts **accounts);
 
-/* Returns a session with the file that has the name now; NULL with the error set. */
+/* Returns a session with the file that has the name now. */
 struct sql_session *lite_accounts_open(struct lite_accounts *accounts, struct fault *fault) OD_MUST;
 
 /* lite_prove.c */
@@ -84,21 +81,21 @@ bool lite_backup(const struct config *config, const char *file, struct fault *fa
 
 /* lite_statement.c */
 
-/* Returns a session that is not open yet. lite_session_end and lite_session_free close the file. */
+/* Returns an unopened session. lite_session_end and lite_session_free close the file. */
 struct sql_session *lite_session_new(const char *path) OD_MUST;
 void lite_session_end(struct sql_session *lite);
 void lite_session_free(struct sql_session *lite);
 
-/* Executes all statements of a text. Returns the rows of the last; NULL with the error set. gives: see lite_run. */
+/* Executes all statements of a text; returns the rows of the last. gives: see lite_run. */
 struct sql_rows *lite_execute(struct sql_session *lite, const char *sql, const char *gives, size_t count,
                               const struct sql_value *values, struct fault *fault) OD_MUST;
 
-/* Returns true if a text of the site is one statement that only reads; else sets the error. */
+/* Returns whether a text of the site is one statement that only reads. */
 bool lite_is_query(struct sql_session *lite, const char *sql, struct fault *fault) OD_MUST;
 
 /* lite_batch.c */
 
-/* gives: NULL for a text of the site, checked by lite_is_query. */
+/* gives: NULL for a text of the site (lite_is_query). */
 void lite_add(struct sql_session *lite, const char *sql, const char *gives, size_t count,
               const struct sql_value *values);
 bool lite_send(struct sql_session *lite, struct fault *fault) OD_MUST;
@@ -108,72 +105,68 @@ bool lite_passed(struct sql_session *lite, size_t mark, struct fault *fault) OD_
 bool lite_finish(struct sql_session *lite);
 bool lite_script(struct sql_session *lite, const char *sql, struct fault *fault) OD_MUST;
 
-/* lite_rows.c: steps the statement to its end; NULL with the error set. gives: see struct sql_step_text. */
+/* lite_rows.c: executes the statement. gives: see struct sql_step_text. */
 struct sql_rows *lite_run(struct sql_session *lite, sqlite3_stmt *statement, const char *gives,
                           struct fault *fault) OD_MUST;
 
-/* Binds the values to the statement's parameters $1 ... */
+/* Binds the values to $1 ... */
 bool lite_bind(sqlite3_stmt *statement, size_t count, const struct sql_value *values) OD_MUST;
 
-/* lite_files.c: ensures that all sessions use the same files. lock_file: the open lock file, which records them.
- * Changing the record requires the writer's lock. */
+/* lite_files.c: ensures that all sessions use the same files, by a record in the lock file. Changing it requires the
+ * writer's lock. */
 
-/* In an error's text: lite_remedy.c looks for it. */
+/* In errors; lite_remedy.c looks for it. */
 #define LITE_REPLACED "was replaced, or written by another program"
 
-/* Reads identity and size of the present files. */
 void lite_files_see(const char *path, struct lite_files *ret);
 
-/* Returns true if the files are the same, and none was truncated. */
+/* Returns false if a file was replaced or truncated. */
 bool lite_files_same(const struct lite_files *was, const struct lite_files *now) OD_MUST;
 
-/* Returns true if the present files are the recorded ones; then they can be opened without a lock. */
+/* Returns whether the present files are as recorded; then opening them requires no lock. */
 bool lite_files_recorded(const char *path, int lock_file, struct lite_files *ret) OD_MUST;
 
-/* Precondition: the writer's lock; the present files are not the recorded ones. Removes an index (-shm) of another
- * log, so that the files can be opened. If the ledger does not match its log, changes nothing, returns false and
- * sets the error. */
+/* Precondition: the writer's lock, and files not as recorded. Removes an index (-shm) of another log before the
+ * files are opened. Returns false if the ledger does not match its log, and changes nothing. */
 bool lite_files_prepare(struct sql_session *lite, int lock_file, struct fault *fault) OD_MUST;
 
-/* Records the present files. A checkpoint clears the record before it changes the ledger; false if that fails. */
+/* Records the present files. A checkpoint clears the record before it changes the ledger. */
 void lite_files_record(const char *path, int lock_file);
 bool lite_files_forget(int lock_file) OD_MUST;
 
-/* Counts a session that has opened the files. Returns false if the present files are not those of `before`. */
+/* Counts a session that has opened its files. Returns false if they are not those of `before`. */
 bool lite_files_join(struct sql_session *lite, const struct lite_files *before) OD_MUST;
 void lite_files_leave(struct sql_session *lite);
 
-/* Precondition: the writer's lock. Called before a session writes. If the files are not those that it opened, or not
- * the recorded ones, returns false and sets the error; the session is lost. */
+/* Precondition: the writer's lock. Called before a session writes: if the files are not those it opened, or not as
+ * recorded, returns false, and the session is lost. */
 bool lite_files_in_place(struct sql_session *lite, int lock_file, struct fault *fault) OD_MUST;
 
-/* lite_lock.c: locks on bytes of the lock file next to the ledger. A process opens it once: closing it would drop
- * all of the process's locks (fcntl(2)). A lock ends with its process. */
+/* lite_lock.c: locks bytes of the lock file next to the ledger. A process opens it once: closing it would release
+ * all its locks (fcntl(2)), as the process's end does. */
 
-/* Opens it unless this process has; false with the error set. */
+/* Opens it unless this process has. */
 bool lite_lock_open(const char *path, struct fault *fault) OD_MUST;
 
 int lite_lock_file(void) OD_MUST;
 
-/* Waits for the writer's lock, to open files. Does nothing if another session of this process has it. */
+/* Waits for the writer's lock, unless another session of this process has it. */
 bool lite_lock_to_open(struct sql_session *lite, struct fault *fault) OD_MUST;
 
-/* Waits for the writer's lock. Every transaction that writes and every checkpoint has it: SQLite up to 3.51.2 can
- * lose pages if a COMMIT and a checkpoint of two connections meet (sqlite.org/wal.html), and SQLite's busy handler
- * is no queue. False with the error set if that fails, or if the files have changed; then the session is lost. */
+/* Waits for the writer's lock. Transactions that write and checkpoints require it: SQLite up to 3.51.2 can lose
+ * pages if a COMMIT meets a checkpoint of another connection (sqlite.org/wal.html), and its busy handler is no
+ * queue. If the files have changed, returns false; the session is lost. */
 bool lite_lock_writer(struct sql_session *lite, struct fault *fault) OD_MUST;
 void lite_unlock_writer(struct sql_session *lite);
 
-/* Returns true if the writer's lock is free. Does not acquire it. */
 bool lite_writer_is_free(void) OD_MUST;
 
-/* Adds the SQL functions for message locks: oncedrop_lock, _locked, _unlock, _holder. */
+/* Adds SQL functions for message locks: oncedrop_lock, _locked, _unlock, _holder. */
 bool lite_lock_functions(struct sql_session *lite, struct fault *fault) OD_MUST;
 
-/* Ends a transaction: if committed, releases the locks that it unlocked; else keeps them. */
+/* Ends a transaction; if committed, releases what it unlocked. */
 void lite_unlock_given_back(struct sql_session *lite, bool committed);
 
-/* Releases all locks of the session. */
 void lite_unlock_all(struct sql_session *lite);
 
 /* lite_schema.c */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A session with the site's file. It is reopened if another file has the name: an administrator may replace it by
- * rename(2). */
+ * A session with the site's file, reopened if rename(2) has replaced the file. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -40,7 +39,7 @@ void lite_accounts_free(struct lite_accounts **accounts)
     base_free(accounts);
 }
 
-/* Opens the file read-only, as schema site. Recovery after a crash of its writer is left to others. */
+/* Opens the file read-only, as schema site: its writer recovers it after a crash. */
 static bool begin(struct lite_accounts *accounts, struct fault *fault)
 {
     struct sql_session *session = lite_session_new(accounts->path);

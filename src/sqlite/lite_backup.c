@@ -16,7 +16,6 @@ static bool fail(sqlite3 *db, const char *path, int error, struct fault *fault)
     return false;
 }
 
-/* Copies the ledger into an empty file. */
 static bool copy_into(const struct config *config, const char *file, struct fault *fault)
 {
     sqlite3_stmt *statement = NULL;
@@ -34,7 +33,7 @@ static bool copy_into(const struct config *config, const char *file, struct faul
     return done;
 }
 
-/* Sets WAL mode, so that the copy can replace the ledger. EXCLUSIVE: creates no -shm file. */
+/* Sets WAL mode, as the ledger has. EXCLUSIVE: without a -shm file. */
 static bool set_log(const char *file, struct fault *fault)
 {
     sqlite3 *db = NULL;

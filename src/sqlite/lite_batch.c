@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: ISC
  *
- * A batch: steps are executed at once, and their results kept by mark. The writer's lock is kept until the
- * transaction ends. */
+ * A batch of steps. */
 #include <string.h>
 
 #include "sqlite/lite.h"
 
-/* With more pages in the write-ahead log a checkpoint is due: opening the file reads the whole log, unless another
- * session has it open, as a reused session does. */
+/* With more pages in the write-ahead log a checkpoint is due: opening the file reads all of them, unless another
+ * session has it open. */
 #define LOG_PAGES 150
 #define LOG_PAGES_KEPT 1000
 #define KEPT_AFTER 16 /* transactions: then a session counts as reused */
 
-/* Runs a checkpoint if it is due. If that fails, the log grows, and the next COMMIT retries. */
+/* Runs a checkpoint if it is due. If that fails, the next COMMIT retries. */
 static void write_back(struct sql_session *lite)
 {
     struct fault ignored;
@@ -35,7 +34,7 @@ static void end_writing(struct sql_session *lite)
     lite_unlock_writer(lite);
 }
 
-/* Rolls back: after a failed statement, the transaction's other statements must not be committed. */
+/* Rolls back: after an error nothing of the transaction may be committed. */
 static void undo(struct sql_session *lite)
 {
     struct fault ignored;
@@ -45,7 +44,7 @@ static void undo(struct sql_session *lite)
     }
 }
 
-/* Runs a text of the site, on route.account_file if that is set. */
+/* Uses route.account_file if it is set. */
 static struct sql_rows *run_query(struct sql_session *lite, const char *sql, size_t count,
                                   const struct sql_value *values, struct fault *fault)
 {
@@ -54,7 +53,6 @@ static struct sql_rows *run_query(struct sql_session *lite, const char *sql, siz
                                                                  : NULL;
 }
 
-/* gives: NULL for a text of the site. */
 static struct sql_rows *run(struct sql_session *lite, const char *sql, const char *gives, size_t count,
                             const struct sql_value *values, struct fault *fault)
 {
@@ -88,7 +86,7 @@ void lite_add(struct sql_session *lite, const char *sql, const char *gives, size
         g_ptr_array_add(lite->results, rows);
 }
 
-/* Errors are reported when a result is taken. */
+/* lite_take reports errors. */
 bool lite_send(struct sql_session *lite, struct fault *fault)
 {
     (void)lite;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The lock file. Uses F_SETLK, not open file description locks: a forked child would keep those, and they do not
- * name their holder. */
+ * Uses F_SETLK: locks of an open file description survive in a forked child, and do not name their holder. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,13 +13,12 @@
 #define KEY_BITS INT64_C(0x3fffffffffffffff)     /* of a key: its byte */
 #define WRITER (INT64_C(0x3fffffffffffffff) + 1) /* the byte after those */
 
-/* Of this process, which has one ledger. */
+/* Per process, which has one ledger. */
 static int lock_file = -1;
 static char *lock_path;
-static struct sql_session *writer; /* session with the writer's lock; the kernel does not distinguish sessions */
-static GHashTable *held;           /* message locks: byte -> session */
+static struct sql_session *writer;
+static GHashTable *held; /* message locks: byte -> session */
 
-/* Returns true if the name has another file now, or none. */
 static bool lock_file_replaced(void)
 {
     struct stat ours, named;
@@ -28,7 +26,7 @@ static bool lock_file_replaced(void)
            ours.st_ino != named.st_ino;
 }
 
-/* Closes a lock file that was replaced, and so excludes no process. While a session has a lock on it, keeps it. */
+/* Closes a lock file that was replaced, and so excludes no process, unless a session has a lock on it. */
 static void forget_replaced(void)
 {
     if (lock_path == NULL || writer != NULL || g_hash_table_size(held) > 0 || !lock_file_replaced())
@@ -75,7 +73,7 @@ static bool take_writer(struct sql_session *lite, struct fault *fault)
     return true;
 }
 
-/* Returns true if the names still lead to the open files; else the error is set, and the session is lost. */
+/* Returns whether the names still lead to the open files; else the session is lost. */
 static bool files_in_place(struct sql_session *lite, struct fault *fault)
 {
     if (!lock_file_replaced())
@@ -132,7 +130,7 @@ static int64_t byte_of(sqlite3_value *key)
     return sqlite3_value_int64(key) & KEY_BITS;
 }
 
-/* oncedrop_lock(key): acquires a lock; true if this session has it. */
+/* oncedrop_lock(key): acquires it; returns whether this session has it. */
 static void sql_lock(sqlite3_context *context, int count, sqlite3_value **values)
 {
     struct sql_session *lite = sqlite3_user_data(context);
@@ -150,7 +148,7 @@ static void sql_lock(sqlite3_context *context, int count, sqlite3_value **values
     sqlite3_result_int(context, owner == lite);
 }
 
-/* oncedrop_locked(key): true if this session has the lock. */
+/* oncedrop_locked(key): returns whether this session has it. */
 static void sql_locked(sqlite3_context *context, int count, sqlite3_value **values)
 {
     int64_t at = byte_of(values[0]);
@@ -173,7 +171,6 @@ void lite_unlock_given_back(struct sql_session *lite, bool committed)
     g_array_set_size(lite->unlocks, 0);
 }
 
-/* Unlocks all of a session. */
 static void give_back_all(struct sql_session *lite)
 {
     GHashTableIter iter;
@@ -192,7 +189,7 @@ void lite_unlock_all(struct sql_session *lite)
     lite_unlock_given_back(lite, true);
 }
 
-/* oncedrop_unlock(key): releases a lock at COMMIT, or at once outside a transaction. NULL: all of this session. */
+/* oncedrop_unlock(key): releases it at COMMIT, or at once outside a transaction. NULL: all of this session. */
 static void sql_unlock(sqlite3_context *context, int count, sqlite3_value **values)
 {
     struct sql_session *lite = sqlite3_user_data(context);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Opens the file, so that a COMMIT is durable, and no foreign write goes unnoticed. */
+ * Opens the file so that a COMMIT is durable. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -18,7 +18,7 @@ const char *lite_path(const struct config *config)
     return config->database.conninfo + strlen(CONFIG_SQLITE);
 }
 
-/* Refuses network file systems: between hosts neither locks nor SQLite's shared memory work (sqlite.org/wal.html). */
+/* Neither locks nor SQLite's shared memory work between hosts (sqlite.org/wal.html). */
 static bool check_file_system(const char *path, struct fault *fault)
 {
     static const struct {
@@ -73,8 +73,8 @@ static int note_log(void *context, sqlite3 *db, const char *name, int pages)
     return SQLITE_OK;
 }
 
-/* Requires WAL mode: without it a power failure can undo a COMMIT, unless synchronous is EXTRA
- * (sqlite.org/pragma.html). The file's creator may have died before setting it, and tools can change it. */
+/* Requires WAL mode: else a power failure can undo a COMMIT, unless synchronous is EXTRA (sqlite.org/pragma.html).
+ * The file's creator may have died before setting it. */
 static bool check_log(struct sql_session *lite, struct fault *fault)
 {
     sqlite3_stmt *statement = NULL;
@@ -90,8 +90,7 @@ static bool check_log(struct sql_session *lite, struct fault *fault)
     return is_there;
 }
 
-/* Sets up the connection. No checkpoint on close: the next process would recreate the log. FULL: else a COMMIT is
- * not durable. */
+/* No checkpoint on close: the next process would recreate the log. FULL: a COMMIT is durable. */
 static bool set_up(struct sql_session *lite, struct fault *fault)
 {
     static const char pragmas[] =
@@ -115,7 +114,7 @@ static bool set_up(struct sql_session *lite, struct fault *fault)
     return check_log(lite, fault) && lite_lock_functions(lite, fault);
 }
 
-/* Sets the error for a file or directory that cannot be used, by errno. Returns false. */
+/* Sets the error by errno. Returns false. */
 static bool refuse_user(const struct config *config, const char *path, struct fault *fault)
 {
     int error = errno;
@@ -134,8 +133,8 @@ static bool refuse_user(const struct config *config, const char *path, struct fa
     return false;
 }
 
-/* Refuses a symbolic link, since processes would have lock files of two names. Refuses root if not the owner, who
- * could not open files that root creates next to the ledger. */
+/* Refuses a symbolic link, which would give the ledger two lock files, and root unless it owns the file: the owner
+ * could not open what root creates. */
 static bool check_file(const struct config *config, const char *path, struct fault *fault)
 {
     struct stat status;
@@ -164,9 +163,8 @@ static void disconnect(struct sql_session *lite)
     lite->lost = false;
 }
 
-/* Opens files that are not recorded, and records them. Opens them again if SQLite created some, to know which they
- * are. Precondition: the writer's lock, since a writer may have other files, and a new index must include all that
- * it commits. */
+/* Opens and records files that are not as recorded; repeats if SQLite created some. Precondition: the writer's lock,
+ * since a writer may have other files, and a new index must include its commits. */
 static bool open_anew(struct sql_session *lite, struct fault *fault)
 {
     struct lite_files before;
@@ -219,13 +217,13 @@ struct sql_session *lite_open(const struct config *config, const char *applicati
 void lite_close(struct sql_session *lite)
 {
     lite_accounts_free(&lite->accounts);
-    lite_session_end(lite); /* before the locks: it rolls back an open transaction */
+    lite_session_end(lite); /* rolls back an open transaction before unlocking */
     lite_files_leave(lite);
     lite_unlock_all(lite);
     lite_session_free(lite);
 }
 
-/* Sets the error for a file that cannot be created. Returns false. */
+/* Sets the error by errno. Returns false. */
 static bool refuse_directory(const struct config *config, struct fault *fault)
 {
     g_autofree char *directory = g_path_get_dirname(lite_path(config));
@@ -235,7 +233,7 @@ static bool refuse_directory(const struct config *config, struct fault *fault)
                      config->service.user, directory);
 }
 
-/* Sets WAL mode. Precondition: the writer's lock, since this may create an index. */
+/* Sets WAL mode. Precondition: the writer's lock: this may create an index. */
 static bool begin_log(struct sql_session *lite, struct fault *fault)
 {
     if (!lite_files_prepare(lite, lite_lock_file(), fault))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Self-tests for administrators. Child processes open the ledger: a session must not cross fork(2), and only another
- * process can test a lock or a COMMIT. */
+ * Self-tests. Child processes open the ledger: a session must not cross fork(2), and only another process can test a
+ * lock or a COMMIT. */
 #include <errno.h>
 #include <pwd.h>
 #include <signal.h>
@@ -18,8 +18,8 @@
 
 #define MIB UINT64_C(1048576)
 #define GIB (1024 * MIB)
-#define FREE_BAD (16 * MIB)       /* large messages may not fit */
-#define FREE_DOUBTFUL (256 * MIB) /* a warning */
+#define FREE_BAD (16 * MIB) /* large messages may not fit */
+#define FREE_DOUBTFUL (256 * MIB)
 
 /* Results of children, in shared memory. */
 struct findings {
@@ -46,7 +46,7 @@ static struct findings *begin_findings(const struct config *config)
     return it;
 }
 
-/* Runs a function in a child, which dies with this process. Returns its wait status once it ends or stops. */
+/* Runs a function in a child that dies with this process. Returns its status once it ends or stops. */
 static int in_child(struct findings *it, void (*run)(struct findings *it), pid_t *ret_child)
 {
     pid_t parent = getpid();
@@ -71,7 +71,6 @@ static struct sql_session *open_ledger(struct findings *it)
     return lite_open(it->config, "", &it->fault);
 }
 
-/* Reads the number that a statement returns. */
 static bool ask(struct sql_session *lite, const char *sql, struct sql_value value, int64_t *ret, struct fault *fault)
 {
     size_t mark = lite_mark(lite);
@@ -159,7 +158,6 @@ static void read_version(struct findings *it)
     it->done = lite != NULL && ask(lite, "PRAGMA user_version", SQL_NUMBER(0), &it->version, &it->fault);
 }
 
-/* Commits another version, and is killed. */
 static void write_version(struct findings *it)
 {
     struct sql_session *lite = open_ledger(it);
@@ -203,7 +201,7 @@ static bool owner_of_files(const struct config *config, uid_t *ret, struct fault
     return true;
 }
 
-/* Checks a file or the directory. A missing file is fine. */
+/* A missing file is fine. */
 static bool judge_file(const struct config *config, const char *path, uid_t owner, struct fault *ret)
 {
     const char *ledger = lite_path(config), *user = config->service.user[0] != '\0' ? config->service.user : "$USER";

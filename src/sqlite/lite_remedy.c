@@ -11,7 +11,7 @@
 
 #define LOG_VERSION 3007000 /* sqlite.org/walformat.html; the only one */
 
-/* Returns true if the log's format is unknown to this SQLite. */
+/* Returns whether this SQLite does not know the log's format. */
 static bool log_is_other(const char *path)
 {
     unsigned char header[8];
@@ -27,7 +27,6 @@ static bool has_no_bytes(const char *path)
     return stat(path, &status) == 0 && status.st_size == 0;
 }
 
-/* Returns a hint, a new string, or NULL. */
 static char *remedy_of(const struct config *config, const struct fault *fault)
 {
     const char *path = lite_path(config), *code = fault->code;

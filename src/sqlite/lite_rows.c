@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Binds parameters, and reads rows. */
+ * Parameters and rows. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,7 +67,7 @@ static void free_cell(gpointer bytes)
         g_bytes_unref(bytes);
 }
 
-/* Returns a column's value, followed by a NUL; NULL: SQL NULL. */
+/* Appends a NUL. NULL: SQL NULL. */
 static GBytes *cell_of(sqlite3_stmt *statement, int column, char type)
 {
     if (sqlite3_column_type(statement, column) == SQLITE_NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The files of schema/ are compiled into the module (sqlite_schema.h). */
+ * The files of schema/, compiled in (sqlite_schema.h). */
 #include "sqlite/lite.h"
 #include "sqlite_schema.h"
 

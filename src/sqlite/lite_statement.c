@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Statements, prepared once per connection. A transaction acquires the writer's lock before its first write. */
+ * Statements, prepared once per connection. */
 #include <string.h>
 
 #include "sqlite/lite.h"
@@ -50,7 +50,7 @@ void lite_session_free(struct sql_session *lite)
     base_free(&lite);
 }
 
-/* Returns the first statement of the text; NULL with the error set. */
+/* Prepares the first statement of the text. */
 static const struct prepared *prepare(struct sql_session *lite, const char *sql, struct fault *fault)
 {
     struct prepared *prepared = g_hash_table_lookup(lite->statements, sql);
@@ -69,13 +69,13 @@ static const struct prepared *prepare(struct sql_session *lite, const char *sql,
     return prepared;
 }
 
-/* Returns true for a COMMIT or ROLLBACK outside a transaction, which PostgreSQL accepts and SQLite does not. */
+/* Returns whether a COMMIT or ROLLBACK has no transaction, which SQLite does not accept. */
 static bool ends_nothing(struct sql_session *lite, const char *sql)
 {
     return sqlite3_get_autocommit(lite->db) && (strcmp(sql, "ROLLBACK") == 0 || strcmp(sql, "COMMIT") == 0);
 }
 
-/* Returns true if a statement writes to the file, not only to a temporary table. */
+/* Returns whether a statement writes to the file, not only to a temporary table. */
 static bool writes(sqlite3_stmt *statement)
 {
     const char *sql = sqlite3_sql(statement);
