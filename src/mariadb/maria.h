@@ -8,7 +8,7 @@
  * signs; _utf8mb4 X'...' for other text. None contains a quote, a backslash or a non-ASCII byte, so sql_mode and
  * character set do not matter.
  *
- * Functions without a comment: see sql_engine.h. On false or NULL the fault is set. */
+ * Functions without a comment: see sql_engine.h. On false or NULL the error is set. */
 #ifndef ONCEDROP_MARIA_H
 #define ONCEDROP_MARIA_H
 
@@ -62,8 +62,8 @@ struct sql_session {
     bool begun;             /* a result of the last send was read */
     GPtrArray *results;     /* struct sql_rows by mark; NULL: taken */
     size_t added;
-    bool failed; /* a step failed; fault is set */
-    bool told;   /* fault was returned */
+    bool failed; /* a step failed; error is set */
+    bool told;   /* error was returned */
     struct fault fault;
     bool lost;                     /* unusable */
     int64_t timeout_ms;            /* of each wait */

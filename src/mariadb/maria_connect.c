@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Connects to the first host that answers. */
+ * Connects to the first host that responds. */
 #include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>

@@ -4,7 +4,7 @@
  * (libpq-pipeline-mode). PgBouncer may pool transactions: nothing is set for the session, and behind a pooler nothing
  * is prepared (pg_note_settings).
  *
- * Functions without a comment: see sql_engine.h. On false or NULL the fault is set. */
+ * Functions without a comment: see sql_engine.h. On false or NULL the error is set. */
 #ifndef ONCEDROP_PG_H
 #define ONCEDROP_PG_H
 

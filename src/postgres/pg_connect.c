@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Connects to the first host that answers. */
+ * Connects to the first host that responds. */
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,7 +141,7 @@ enum connecting {
     CONNECTED,
     CONNECTING_FAILED,
     CONNECTING_SILENT,  /* no response from the host */
-    CONNECTING_REFUSED, /* by us; fault is set */
+    CONNECTING_REFUSED, /* by us; error is set */
 };
 
 static enum connecting finish_connecting(struct sql_session *pg, bool verify, int64_t until, struct fault *fault)
@@ -169,7 +169,7 @@ static enum connecting finish_connecting(struct sql_session *pg, bool verify, in
     return CONNECTING_FAILED;
 }
 
-/* Appends to *said: libpq's message, or no answer. */
+/* Appends to *said: libpq's message, or the timeout. */
 static void add_reason(const struct sql_session *pg, bool silent, char **said)
 {
     char *host OD_CLEANUP(base_free) = tried(pg->conn);
@@ -179,7 +179,7 @@ static void add_reason(const struct sql_session *pg, bool silent, char **said)
     *said = all;
 }
 
-/* Drops a host that does not answer within connect_timeout or closes the connection. libpq continues only if one is
+/* Drops a host that does not respond within connect_timeout or closes the connection. libpq continues only if one is
  * unreachable, or of the wrong kind (target_session_attrs). */
 static bool connect_to_one(struct sql_session *pg, const char *conninfo, const char *application, bool verify,
                            struct fault *fault)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * A session with a ledger in a SQLite file. A step is executed when it is added, unless an earlier one failed; its
- * rows are kept until taken. Functions without a comment: see sql_engine.h. On false or NULL the fault is set. */
+ * rows are kept until taken. Functions without a comment: see sql_engine.h. On false or NULL the error is set. */
 #ifndef ONCEDROP_LITE_H
 #define ONCEDROP_LITE_H
 
@@ -29,8 +29,8 @@ struct sql_session {
     GHashTable *statements; /* text -> struct prepared */
     GPtrArray *results;     /* struct sql_rows by mark; NULL: taken */
     size_t added;
-    bool failed; /* a step failed; fault is set */
-    bool told;   /* fault was returned */
+    bool failed; /* a step failed; error is set */
+    bool told;   /* error was returned */
     struct fault fault;
     bool writes;           /* has the writer's lock */
     GArray *unlocks;       /* int64_t: lock bytes to release at COMMIT */

@@ -26,7 +26,7 @@ struct findings {
     const struct config *config;
     int64_t key;          /* random: of no message */
     bool waits;           /* for the writer's lock */
-    bool done;            /* else fault is set */
+    bool done;            /* else error is set */
     bool message, writer; /* which locks were granted */
     int64_t version;      /* PRAGMA user_version, otherwise unused */
     struct fault fault;
