@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The answers to a batch: each is what was expected in its place, or the batch ends there. */
+ * Reads a batch's results; ends at an unexpected one. */
 #include <string.h>
 
 #include "mariadb/maria.h"
@@ -13,7 +13,7 @@ void maria_undo(struct sql_session *maria)
     maria->lost = maria->lost || rows == NULL;
 }
 
-/* The server does not execute what follows, and does not answer to it. */
+/* The server executes nothing after a failed statement. */
 static void stop_batch(struct sql_session *maria, enum maria_answer_kind kind)
 {
     maria->failed = true;
@@ -23,7 +23,7 @@ static void stop_batch(struct sql_session *maria, enum maria_answer_kind kind)
     maria_undo(maria);
 }
 
-/* The site's own statement may answer with any number of results, of which the first counts, and then without one. */
+/* A site's statement has any number of results. Returns the first. */
 static struct sql_rows *read_rest(struct sql_session *maria, struct sql_rows *first)
 {
     struct sql_rows *own = first;
@@ -35,7 +35,7 @@ static struct sql_rows *read_rest(struct sql_session *maria, struct sql_rows *fi
     return own;
 }
 
-/* Reads the next answer of what was sent; false if it is that of a failure, or was. */
+/* Reads the next result. Returns false after an error. */
 static bool read_answer(struct sql_session *maria)
 {
     const struct maria_answer *answer = &g_array_index(maria->answers, struct maria_answer, maria->answered);
@@ -78,6 +78,6 @@ void maria_read_all(struct sql_session *maria)
 {
     while (!maria->failed && maria->answered < maria->asked)
         (void)read_answer(maria);
-    if (!maria->lost && mysql_more_results(maria->mysql)) /* which answer was whose is not known */
+    if (!maria->lost && mysql_more_results(maria->mysql)) /* results match no statements */
         maria_hang_up(maria);
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: ISC
  *
- * A batch: steps are collected as one text. Their answers come in their order, and are kept by mark until they are taken.
- * What is longer than a packet should be is sent before, and its answers are read. */
+ * A batch: steps are collected as one text. A long text is sent early. */
 #include <string.h>
 
 #include "mariadb/maria.h"
 
 #define FLUSH_BYTES ((size_t)256 * 1024)
-#define GROUP_BYTES ((size_t)16 * 1024) /* the server copies the text of a compound statement */
+#define GROUP_BYTES ((size_t)16 * 1024) /* the server copies a compound statement */
 
 static void expect_answer(struct sql_session *maria, enum maria_answer_kind kind, const char *gives)
 {
@@ -15,7 +14,7 @@ static void expect_answer(struct sql_session *maria, enum maria_answer_kind kind
     g_array_append_val(maria->answers, answer);
 }
 
-/* Once, before all else. */
+/* Adds the set-up, once. */
 static void add_set_up(struct sql_session *maria)
 {
     if (maria->set_up || maria->text->len > 0)
@@ -44,7 +43,7 @@ static void flush_if_long(struct sql_session *maria)
         maria_read_all(maria);
 }
 
-/* Goes on with the batch; false if nothing more of it is executed. */
+/* Returns false if the batch has failed. */
 static bool count_step(struct sql_session *maria)
 {
     maria->added++;
@@ -88,7 +87,7 @@ void maria_add(struct sql_session *maria, const char *text, size_t statements, c
     flush_if_long(maria);
 }
 
-/* The answer to a step of the group: the first one's is that of all. */
+/* The first step's result is the group's. */
 static void expect_of_group(struct sql_session *maria)
 {
     if (maria->grouped == 0)
@@ -139,7 +138,7 @@ void maria_add_commit(struct sql_session *maria)
     end_group(maria);
 }
 
-/* What fails is said when it is taken. */
+/* maria_take reports errors. */
 bool maria_send(struct sql_session *maria, struct fault *fault)
 {
     (void)fault;
@@ -175,7 +174,7 @@ struct sql_rows *maria_take(struct sql_session *maria, size_t mark, struct fault
     return g_steal_pointer(&maria->results->pdata[mark]);
 }
 
-/* What the session's variables, settings and prepared statements are is not known any more. */
+/* Forgets the session's variables, settings and prepared statements. */
 static void forget_session(struct sql_session *maria)
 {
     g_string_truncate(maria->settings, 0);
@@ -217,7 +216,6 @@ static bool set_up_alone(struct sql_session *maria, struct fault *fault)
     return maria_finish(maria) && done;
 }
 
-/* How many statements it has, is not known. */
 bool maria_script(struct sql_session *maria, const char *text, struct fault *fault)
 {
     bool done = set_up_alone(maria, fault);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Connecting to the first of several hosts that answers. */
+ * Connects to the first host that responds. */
 #include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>
@@ -13,12 +13,12 @@
 
 #define FLAGS (CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS)
 #define STACK_BYTES \
-    ((size_t)256 * 1024) /* of the connector's coroutine, in which names are looked up and certificates verified */
+    ((size_t)256 * 1024) /* of the connector's coroutine, which resolves names and verifies certificates */
 
-/* Until when the connection under way must be there: base_now_ms(). */
+/* base_now_ms() */
 static int64_t connect_until;
 
-/* Called instead of poll(2) in a TLS handshake, which the connector does not leave before it has ended. */
+/* Replaces poll(2) in a TLS handshake, which the connector does not leave. */
 static int wait_in_handshake(my_socket handle, my_bool is_read, int timeout)
 {
     struct pollfd socket = {.fd = handle, .events = is_read ? POLLIN : POLLOUT};
@@ -26,7 +26,7 @@ static int wait_in_handshake(my_socket handle, my_bool is_read, int timeout)
     return base_poll(&socket, 1, connect_until);
 }
 
-/* A lost connection is closed without a word: the server may read no more. */
+/* Closes a lost connection without COM_QUIT: the server may not read. */
 static void end_connection(struct sql_session *maria)
 {
     if (maria->mysql == NULL)
@@ -45,8 +45,8 @@ void maria_close(struct sql_session *maria)
     maria_session_free(maria);
 }
 
-/* The connector verifies nothing by itself before version 3.4, and from then on it also insists on TLS where there is none. A
- * certificate authority of the site's own is in ssl_ca; else the system's count. */
+/* Before 3.4 the connector verifies nothing by default; later it requires TLS even unverified. ssl_ca replaces the
+ * system's authorities. */
 static void set_tls(MYSQL *mysql, const struct maria_conninfo *conninfo, bool verify)
 {
     const my_bool on = verify;
@@ -65,7 +65,7 @@ static void set_options(struct sql_session *maria, const struct maria_conninfo *
     const my_bool off = 0;
     maria->mysql = mysql_init(NULL);
     if (maria->mysql == NULL)
-        abort(); /* no memory: death by signal defers */
+        abort(); /* no memory: Postfix defers after a signal */
     mysql_options(maria->mysql, MYSQL_OPT_NONBLOCK, &stack);
     mysql_options(maria->mysql, MARIADB_OPT_IO_WAIT, (const void *)wait_in_handshake);
     mysql_options(maria->mysql, MYSQL_OPT_PROTOCOL, &protocol);
@@ -82,7 +82,7 @@ static void set_options(struct sql_session *maria, const struct maria_conninfo *
         mysql_options(maria->mysql, MYSQL_OPT_SSL_KEY, conninfo->ssl_key);
 }
 
-/* The connector leaves its socket blocking, and OpenSSL waits in read(2) then, however long the server says nothing. */
+/* The connector leaves the socket blocking: OpenSSL would wait in read(2) without limit. */
 static void set_nonblocking(MYSQL *mysql)
 {
     my_socket socket = mysql_get_socket(mysql);
@@ -94,7 +94,7 @@ static void set_nonblocking(MYSQL *mysql)
 static bool connect_host(struct sql_session *maria, const struct maria_conninfo *conninfo,
                          const struct maria_host *host, const char *user, int64_t until, struct fault *fault)
 {
-    /* of a read(2) in a handshake that comes before the socket was made non-blocking */
+    /* limits read(2) in a handshake before O_NONBLOCK */
     const unsigned seconds = (unsigned)(MAX(until - base_now_ms(), 0) / 1000 + 1);
     MYSQL *done = NULL;
     connect_until = until;
@@ -119,8 +119,8 @@ static bool connect_host(struct sql_session *maria, const struct maria_conninfo 
     return false;
 }
 
-/* Of several hosts one may let us in and yet take nothing: a replica, or a node that has lost its cluster, which refuses
- * whatever concerns a table. Whoever installs has none yet. */
+/* Returns false for a replica, and for a node without its cluster, which refuses access to tables. Before
+ * installation there are none. */
 static bool takes_writes(struct sql_session *maria, int64_t until, struct fault *fault)
 {
     static const char question[] =
@@ -134,7 +134,7 @@ static bool takes_writes(struct sql_session *maria, int64_t until, struct fault 
     return sql_number(rows, 0, 0) == 0 || fault_set(fault, "it is read-only");
 }
 
-/* MySQL has no RETURNING, other names of collations, and was not tested. */
+/* MySQL has no RETURNING and other collations, and is untested. */
 static bool check_kind(const struct sql_session *maria, struct fault *fault)
 {
     const char *version = mysql_get_server_info(maria->mysql);
@@ -144,7 +144,6 @@ static bool check_kind(const struct sql_session *maria, struct fault *fault)
            fault_set(fault, "database: the server is %s; MariaDB 10.11 or newer is needed", version);
 }
 
-/* Adds what was wrong with a host to what was said of those before. */
 static void add_host_reason(const struct maria_host *host, const struct fault *reason, struct fault *fault)
 {
     const struct fault was = *fault;
@@ -155,7 +154,7 @@ static void add_host_reason(const struct maria_host *host, const struct fault *r
     memcpy(fault->code, reason->code, sizeof(reason->code));
 }
 
-/* Every host answers the same to a name, a password and a database; some lock out who is refused often. */
+/* Other hosts would refuse user, password or database, too, and some lock users out. */
 static bool is_refusal(const struct fault *reason)
 {
     static const char *const codes[] = {

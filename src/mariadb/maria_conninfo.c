@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The parts of a conninfo. */
+ * Parses conninfo. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -32,7 +32,7 @@ void maria_conninfo_free(struct maria_conninfo **conninfo)
     base_free(conninfo);
 }
 
-/* A part, without its escapes: a new string. NULL: an escape is wrong, or is a NUL. */
+/* Returns a new string; NULL: a wrong escape, or a NUL. */
 static char *decode(const char *text, size_t length)
 {
     g_autofree char *decoded = g_uri_unescape_segment(text, text + length, NULL);
@@ -46,7 +46,7 @@ static bool take_part(char **part, const char *text, size_t length)
     return *part != NULL;
 }
 
-/* USER or USER:PASSWORD, what is before the last @. */
+/* USER or USER:PASSWORD, before the last @. */
 static bool take_login(struct maria_conninfo *it, const char *text, size_t length, struct fault *fault)
 {
     const char *colon = memchr(text, ':', length);
@@ -176,7 +176,6 @@ bool maria_is_local(const struct maria_host *host)
     return inet_pton(AF_INET6, host->name, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
 }
 
-/* The conninfo with another list of hosts, a new string. */
 static char *with_host(const char *conninfo, const struct maria_host *host)
 {
     const char *text = strstr(conninfo, "://") + strlen("://");

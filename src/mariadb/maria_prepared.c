@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: ISC
  *
- * Statements that a session has executed before are prepared: a quarter of what a delivery takes the server is to read their
- * texts. They stay texts of the batch, as PREPARE and EXECUTE. */
+ * Prepares statements executed before: parsing takes a quarter of the server's time for a delivery. Batches contain
+ * them as PREPARE and EXECUTE. */
 #include <string.h>
 
 #include "mariadb/maria.h"
 
-#define STATEMENTS_MOST 200 /* of a session */
+#define STATEMENTS_MOST 200 /* per session */
 #define TEXT_MOST 8192      /* bytes */
 
-/* The server has no room for more: from then on this process prepares nothing. */
+/* The server has no room for more; this process then prepares nothing. */
 static bool refused;
 
 struct prepared {
-    unsigned number; /* its name is p and this */
+    unsigned number; /* in its name, after p */
     bool there;
 };
 
@@ -27,7 +27,7 @@ void maria_forget_prepared(struct sql_session *maria)
         ((struct prepared *)it)->there = false;
 }
 
-/* Whether this text was executed before; it is remembered. */
+/* Returns the statement if its text was executed before; else remembers it. */
 static struct prepared *find_prepared(struct sql_session *maria, const char *sql)
 {
     struct prepared *it = refused ? NULL : g_hash_table_lookup(maria->prepared, sql);
@@ -51,12 +51,11 @@ static void append_execute(GString *all, struct prepared *it, const char *sql, c
     it->there = true;
 }
 
-/* One statement of a step. */
 static void append_prepared(struct sql_session *maria, GString *all, const char *text, const struct sql_value *values)
 {
     g_autoptr(GString) given = g_string_new(NULL);
     char *sql OD_CLEANUP(base_free) = maria_text(text, values, given);
-    if (sql[0] == '\0') /* all of it was left out */
+    if (sql[0] == '\0') /* all left out */
         return;
     g_string_append(all, all->len > 0 ? ";\n" : "");
     struct prepared *it = given->len > 0 ? find_prepared(maria, sql) : NULL;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: ISC
  *
- * What an administrator should know of the server. */
+ * Self-tests for administrators. */
 #include <string.h>
 
 #include "mariadb/maria.h"
 
-/* The only row of one statement; NULL with the fault set. */
 static struct sql_rows *ask_row(const struct config *config, const char *text, struct fault *fault)
 {
     struct sql_session *maria = maria_open(config, "oncedrop check", fault);
@@ -26,12 +25,12 @@ static enum sql_proof prove_durability(const struct config *config, struct fault
     if (rows == NULL)
         return SQL_PROOF_BAD;
     if (!maria_is_durable(rows, ret))
-        return SQL_PROOF_DOUBTFUL; /* database.durability = server, or there would be no session */
+        return SQL_PROOF_DOUBTFUL; /* only with database.durability = server */
     fault_set(ret, "a COMMIT is on the disk when it is answered (innodb_flush_log_at_trx_commit)");
     return SQL_PROOF_GOOD;
 }
 
-/* The longest statement has a header field References of 1 MiB: as JSON, and then as hexadecimal digits, 12 MiB. */
+/* The longest statement has a References field of 1 MiB: 12 MiB as JSON in hexadecimal. */
 static enum sql_proof prove_packet(const struct config *config, struct fault *ret)
 {
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) = ask_row(config, "SELECT @@max_allowed_packet", ret);
@@ -44,12 +43,12 @@ static enum sql_proof prove_packet(const struct config *config, struct fault *re
     return good ? SQL_PROOF_GOOD : SQL_PROOF_BAD;
 }
 
-/* On a cluster GET_LOCK and locked rows are each node's own. */
+/* In a cluster, GET_LOCK and row locks are each node's own. */
 static enum sql_proof prove_cluster(const struct config *config, struct fault *ret)
 {
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) = ask_row(config, "SELECT @cluster", ret);
     if (rows == NULL)
-        return SQL_PROOF_BAD; /* the same fault with which deliveries are refused, if the method is another */
+        return SQL_PROOF_BAD; /* deliveries fail with this error, too */
     fault_set(ret, "%s",
               sql_number(rows, 0, 0) == 0
                   ? "the server is no node of a Galera cluster"
@@ -57,7 +56,7 @@ static enum sql_proof prove_cluster(const struct config *config, struct fault *r
     return SQL_PROOF_GOOD;
 }
 
-/* A proxy that hands one session's statements to several of the server's would lose locks and transactions. */
+/* A proxy that spreads a session's statements over several would lose locks and transactions. */
 static enum sql_proof prove_session(const struct config *config, struct fault *ret)
 {
     struct sql_session *maria = maria_open(config, "oncedrop check", ret);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What an error means to callers, and what an administrator can do about it. */
+ * Classifies errors, and adds hints. */
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ enum sql_failure maria_failure(const struct fault *fault)
         enum sql_failure failure;
     } failures[] = {
         {1205, SQL_FAILURE_LOCK_TIMEOUT}, /* ER_LOCK_WAIT_TIMEOUT */
-        {1213, SQL_FAILURE_CONFLICT},     /* ER_LOCK_DEADLOCK; on a cluster, that it was second: it is rolled back */
+        {1213, SQL_FAILURE_CONFLICT},     /* ER_LOCK_DEADLOCK; in a cluster: another node was first */
         {1305, SQL_FAILURE_NO_LOCK},      /* ER_SP_DOES_NOT_EXIST: no such function */
         {1698, SQL_FAILURE_NO_USER},      /* ER_ACCESS_DENIED_NO_PASSWORD_ERROR: by unix_socket */
         {1044, SQL_FAILURE_REFUSED},      /* ER_DBACCESS_DENIED_ERROR */
@@ -30,7 +30,6 @@ enum sql_failure maria_failure(const struct fault *fault)
     return SQL_FAILURE_OTHER;
 }
 
-/* What to do, a new string; NULL: not known. */
 static char *remedy_for(const struct maria_conninfo *conninfo, const char *role, int error)
 {
     const struct passwd *passwd = getpwuid(geteuid());
@@ -41,7 +40,7 @@ static char *remedy_for(const struct maria_conninfo *conninfo, const char *role,
     case 1146: /* ER_NO_SUCH_TABLE */
         return base_strdup("run: oncedrop ledger install, or after an update: oncedrop ledger upgrade");
     case 1054: /* ER_BAD_FIELD_ERROR */
-    case 1265: /* WARN_DATA_TRUNCATED: a state added by a later version */
+    case 1265: /* WARN_DATA_TRUNCATED: a state of a later version */
         return base_strdup("run: oncedrop ledger upgrade");
     case 1044:
     case 1142:

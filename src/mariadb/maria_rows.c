@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: ISC
  *
- * Answers. Rows are copied as they arrive: their number is not known before, and what they take is limited. */
+ * Reads results. Rows are copied as they arrive, and their size is limited. */
 #include <string.h>
 
 #include "mariadb/maria.h"
 
 /* What rows point to. */
 struct owner {
-    GByteArray *bytes; /* of all cells, each with a NUL behind it */
+    GByteArray *bytes; /* of all cells, each with a NUL after it */
     GPtrArray *names;
 };
 
-/* Where a cell's bytes are. */
 struct place {
     gsize at, size;
     bool none;
@@ -47,7 +46,7 @@ static struct place add_cell(GByteArray *bytes, const char *data, unsigned long 
     return place;
 }
 
-/* The next row; NULL in *ret: there are no more. False with the fault set. */
+/* Reads the next row; *ret is NULL after the last. */
 static bool fetch(struct sql_session *maria, MYSQL_RES *result, MYSQL_ROW *ret, struct fault *fault)
 {
     int64_t until = base_now_ms() + maria->timeout_ms;
@@ -132,13 +131,12 @@ static struct sql_rows *read_rows(struct sql_session *maria, const char *gives, 
     return rows;
 }
 
-/* Waits for the beginning of the first answer, or of the next. */
 static bool begin_answer(struct sql_session *maria, bool first, struct fault *fault)
 {
     int64_t until = base_now_ms() + maria->timeout_ms;
     my_bool refused = 0;
     int failed = 0, status;
-    if (!first && !mysql_more_results(maria->mysql)) /* which answer belongs to what is not known */
+    if (!first && !mysql_more_results(maria->mysql)) /* results match no statements */
         return maria_lose(maria, fault, "answers are missing");
     status = first ? mysql_read_query_result_start(&refused, maria->mysql)
                    : mysql_next_result_start(&failed, maria->mysql);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The files of schema/ are built into the module (mariadb_schema.h). Here a statement that changes a table commits: an
- * installation that breaks off is done again, so each file can be executed any number of times, and its version is written
- * last. */
+ * The files of schema/, compiled in (mariadb_schema.h). DDL commits, so each file is idempotent, and its version is
+ * written last. */
 #include "mariadb/maria.h"
 #include "mariadb_schema.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  *
- * What a session is, and must be. */
+ * Sets up a session, and checks it. */
 #include "mariadb/maria.h"
 
-/* Whatever the server's defaults are, or init_connect has set. @cluster: whether the server is a node of a Galera cluster, each
- * of which has locks of its own; a server that was built without does not have these variables (error 1193). */
+/* Overrides the server's defaults and init_connect. @cluster: a node of a Galera cluster. A server built without
+ * Galera lacks these variables (error 1193). */
 static const char settings[] =
     "SET SESSION sql_mode = 'ANSI,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', autocommit = 1, completion_type ="
     " 'NO_CHAIN', character_set_client = utf8mb4, character_set_results = utf8mb4, collation_connection ="
@@ -16,7 +16,7 @@ static const char settings[] =
     " EXECUTE IMMEDIATE 'SET @cluster = @@wsrep_on AND @@wsrep_provider <> ''none'''; %sEND;\n"
     "SELECT @@innodb_flush_log_at_trx_commit, @@log_bin AND @@sync_binlog <> 1, @cluster";
 
-/* A statement on one node sees what was committed on another before. */
+/* A statement on a node sees what another node committed before. */
 static const char settings_of_cluster[] = "EXECUTE IMMEDIATE 'SET SESSION wsrep_sync_wait = 7'; ";
 
 char *maria_set_up(const struct sql_session *maria)

@@ -20,7 +20,7 @@ static void append_hex(GString *sql, const void *bytes, size_t size)
     g_string_append_c(sql, '\'');
 }
 
-/* hex: in any case. */
+/* hex: even plain text. */
 static void append_text(GString *sql, const char *text, size_t most, bool hex)
 {
     char *fit OD_CLEANUP(base_free) = sql_value_fit(text, most);
@@ -34,7 +34,7 @@ static void append_text(GString *sql, const char *text, size_t most, bool hex)
     }
 }
 
-/* Where values go: into the text, or, if it is to be prepared, to those that EXECUTE is given, with a ? in their place. */
+/* Values go into the text, or to EXECUTE's parameters, with ? in their place. */
 struct out {
     GString *sql, *given; /* given: NULL: into the text */
 };
@@ -66,7 +66,7 @@ static void append_items(struct out *out, const struct sql_value *list)
         append_item(out, list, i);
     }
     if (list->size == 0)
-        g_string_append(out->sql, "NULL"); /* is in no list */
+        g_string_append(out->sql, "NULL"); /* matches nothing */
 }
 
 static void append_as_json(GString *sql, const struct sql_value *list)
@@ -79,7 +79,7 @@ static void append_value(GString *sql, const struct sql_value *value)
 {
     switch (value->kind) {
     case SQL_KIND_FORGOTTEN:
-        abort(); /* sql_add has seen to it */
+        abort(); /* sql_add checks */
     case SQL_KIND_NONE:
         g_string_append(sql, "NULL");
         break;
@@ -108,7 +108,7 @@ static size_t number_at(const char *digits)
     return (size_t)index;
 }
 
-/* Behind the beginning of a row: a row for each item of the lists, up to the closing parenthesis, which is returned. */
+/* Appends a row for each item of the lists. Returns the closing parenthesis. */
 static const char *append_rows(struct out *out, const char *text, const struct sql_value *values)
 {
     const char *begin = g_str_has_suffix(out->sql->str, ROW) ? ROW : ROW_OF_MESSAGE;
@@ -138,7 +138,7 @@ static bool is_list(const struct sql_value *value)
     return value->kind == SQL_KIND_TEXTS || value->kind == SQL_KIND_NUMBERS;
 }
 
-/* The value that stands here; returns what follows it. */
+/* Appends the value at this place. Returns what follows it. */
 static const char *append_value_at(struct out *out, const char *text, const struct sql_value *values)
 {
     const struct sql_value *value = &values[number_at(text + 1)];
@@ -173,15 +173,14 @@ char *maria_text(const char *text, const struct sql_value *values, GString *give
 size_t maria_statements(const char *text)
 {
     size_t count = 1;
-    while ((text = strstr(text, ";\n")) != NULL) { /* as steps.awk writes it between two */
+    while ((text = strstr(text, ";\n")) != NULL) { /* written by steps.awk */
         text += 2;
         count++;
     }
     return count;
 }
 
-/* The end of what begins here, if it is quoted or a comment; else text itself. A backslash may take the meaning of a quote
- * away. */
+/* Returns the end of a quoted part or comment, else text. A backslash may escape a quote. */
 static const char *end_of_quoted(const char *text)
 {
     if (strchr("'\"`", *text) != NULL) {
@@ -196,7 +195,7 @@ static const char *end_of_quoted(const char *text)
     return end != NULL ? end + 2 : text;
 }
 
-/* With ? for each $1: how many there are. */
+/* Replaces $1 by ?. Returns how often. */
 static size_t replace_values(const char *text, GString *sql)
 {
     size_t count = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The connection's socket, with a time limit for each wait, and what is known of a failure. */
+ * The connection's socket, and errors. */
 #include <errmsg.h>
 #include <poll.h>
 #include <stdio.h>
@@ -9,9 +9,8 @@
 
 #include "mariadb/maria.h"
 
-#define PACKET_LEAST ((size_t)1 << 20) /* every server takes as much; it hangs up on a text that is too long */
+#define PACKET_LEAST ((size_t)1 << 20) /* every server takes it; a longer packet may end the connection */
 
-/* Whatever the connector still wants to read or to say ends at once. */
 void maria_hang_up(struct sql_session *maria)
 {
     my_socket socket = mysql_get_socket(maria->mysql);
@@ -43,17 +42,17 @@ bool maria_lose(struct sql_session *maria, struct fault *fault, const char *what
     return false;
 }
 
-/* Whether the session is of no more use after this error of the server's: the next transaction connects anew. */
+/* After these errors the next transaction reconnects. */
 static bool is_of_no_use(unsigned error)
 {
     static const unsigned errors[] = {
         1053, /* ER_SERVER_SHUTDOWN */
         1077, /* ER_NORMAL_SHUTDOWN */
         1927, /* ER_CONNECTION_KILLED */
-        1290, /* ER_OPTION_PREVENTS_STATEMENT, --read-only: by now another server may have this one's name or address */
+        1290, /* ER_OPTION_PREVENTS_STATEMENT, --read-only: another server may have this name or address now */
         1792, /* ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION */
         1836, /* ER_READ_ONLY_MODE */
-        1047, /* ER_UNKNOWN_COM_ERROR: this node of a cluster has lost the others */
+        1047, /* ER_UNKNOWN_COM_ERROR: a node that lost its cluster */
     };
     for (size_t i = 0; i < G_N_ELEMENTS(errors); i++)
         if (error == errors[i])
@@ -61,7 +60,7 @@ static bool is_of_no_use(unsigned error)
     return false;
 }
 
-/* Whether it is the connector's: it has no connection any more, or has not understood the answer. */
+/* Returns whether it is the connector's: no connection, or a malformed result. */
 static bool is_connectors(unsigned error)
 {
     return error == 0 || (error >= CR_MIN_ERROR && error <= CR_MAX_ERROR) || error >= CER_MIN_ERROR;
@@ -108,7 +107,7 @@ bool maria_in_transaction(const struct sql_session *maria)
     return (status & SERVER_STATUS_IN_TRANS) != 0;
 }
 
-/* The server says nothing unless it was asked, but when it closes the connection. */
+/* The server sends nothing unasked, except when it closes the connection. */
 void maria_look(struct sql_session *maria)
 {
     struct pollfd socket = {.fd = mysql_get_socket(maria->mysql), .events = POLLIN};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The engine: its steps, and what it has of sql.h. */
+ * The engine. */
 #include <stddef.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "mariadb_steps.h"
 #include "module_build.h"
 
-/* Both are read by module_load. */
+/* Read by module_load. */
 extern const struct sql_engine mariadb_engine;
 extern const char mariadb_engine_build[];
 const char mariadb_engine_build[] = MODULE_BUILD;
@@ -31,19 +31,19 @@ static void maria_engine_receive_any(struct sql_session *maria)
     maria->receive_max = INT64_MAX;
 }
 
-/* WRITES: it is part of what a delivery writes, of which nobody takes rows. COUNTED: but asks how many it has changed.
- * OF_MESSAGE: its text has @message, the number of the message with the identity and digest that are its first values.
- * OF_DELIVERY: and @delivery, that of the message's delivery to its recipient. OFTEN: nothing of all that. These
- * are the steps of each delivery, and so are prepared; but those of locks are not: their names must never come out differently. */
+/* WRITES: its rows are not read. COUNTED: but its number of changed rows is. OF_MESSAGE: uses @message, the id of
+ * the message whose identity and digest are its first values. OF_DELIVERY: also @delivery, of that message to its
+ * recipient. OFTEN: none of these. All are prepared, since each delivery executes them. Lock steps are not: their
+ * names must always be equal. */
 enum { WRITES = 1, COUNTED = 2, OF_MESSAGE = 4, OF_DELIVERY = 8, OFTEN = 16 };
 static const unsigned char kinds[SQL_STEPS] = {
     [SQL_STEP_begin] = WRITES,
     [SQL_STEP_look_message] = OFTEN,
-    [SQL_STEP_record_message] = WRITES, /* which sets it */
+    [SQL_STEP_record_message] = WRITES, /* sets @message */
     [SQL_STEP_record_addresses] = WRITES | OF_MESSAGE,
     [SQL_STEP_record_part] = WRITES | OF_MESSAGE,
     [SQL_STEP_record_raw] = WRITES | OF_MESSAGE,
-    [SQL_STEP_answer] = WRITES | OF_MESSAGE | OF_DELIVERY, /* which sets it */
+    [SQL_STEP_answer] = WRITES | OF_MESSAGE | OF_DELIVERY, /* sets @delivery */
     [SQL_STEP_claim_copy] = WRITES | OF_MESSAGE | OF_DELIVERY,
     [SQL_STEP_hold_copies] = OF_MESSAGE,
     [SQL_STEP_settle_copy] = WRITES | COUNTED | OF_MESSAGE,
@@ -60,7 +60,7 @@ static const struct sql_value *recipient_of(enum sql_step step, const struct sql
                                                  : offsetof(struct sql_takes_settle_answer, recipient) / size];
 }
 
-/* Whether @message is this message's number already; from now on it is. recorded: it will be, by this step. */
+/* Sets the message of @message; returns whether it already was. recorded: this step records it. */
 static bool note_message(struct sql_session *maria, const struct sql_value *values, bool recorded)
 {
     unsigned char message[sizeof(maria->message)] = {0};
@@ -75,7 +75,7 @@ static bool note_message(struct sql_session *maria, const struct sql_value *valu
     return same;
 }
 
-/* The same for @delivery, of this message. */
+/* Like note_message(), for @delivery. */
 static bool note_delivery(struct sql_session *maria, const struct sql_value *recipient, bool recorded)
 {
     bool same = strcmp(maria->recipient->str, recipient->text) == 0;
@@ -84,7 +84,6 @@ static bool note_delivery(struct sql_session *maria, const struct sql_value *rec
     return same;
 }
 
-/* The statements of a step, a new string. */
 static char *text_of(struct sql_session *maria, enum sql_step step, const struct sql_value *values)
 {
     static const char name_message[] =
@@ -114,8 +113,8 @@ static void add_one(struct sql_session *maria, enum sql_step step, const struct 
         maria_add(maria, text, maria_statements(text), steps[step].gives);
 }
 
-/* The session keeps its settings, and so they are sent again only if they are others. For that the limits of the transactions
- * of a delivery are all the same: a statement that is to wait for less says so itself (lock.sql). */
+/* Sends settings only if they change. So a delivery's transactions have the same limits; a statement with a shorter
+ * one says so (lock.sql). */
 static void add_settings(struct sql_session *maria, const struct sql_value *values)
 {
     const struct sql_value least[] = {
@@ -142,7 +141,7 @@ static void add_release(struct sql_session *maria, const struct sql_step_text *i
 static void maria_engine_add(struct sql_session *maria, enum sql_step step, const struct sql_value *values)
 {
     if (step == SQL_STEP_rollback)
-        maria->named = false; /* the message may be gone again */
+        maria->named = false; /* the message may be rolled back */
     bool begins = step == SQL_STEP_begin || step == SQL_STEP_begin_look || step == SQL_STEP_settings_as_is;
     if (begins)
         maria->without = step == SQL_STEP_begin_look && maria->method == LOCK_METHOD_SESSION;
@@ -169,7 +168,7 @@ static bool maria_engine_committed(struct sql_session *maria, size_t mark, struc
     return maria_passed(maria, mark + 1, fault);
 }
 
-/* A database is created by its administrator. */
+/* The administrator creates the database. */
 static bool maria_engine_create(const struct config *config, struct fault *fault)
 {
     (void)config;

@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: ISC
  *
- * A batch: statements that are sent together, and their results by mark.
+ * A batch: statements sent together, and their results by mark.
  *
- * Statements that are sent repeatedly on one connection are prepared, so that the server parses and plans them once.
- * Not behind a pooler: there the next transaction may be in another session, which does not know the name, or knows it
- * for another statement. Some poolers rename them and get that right (PgBouncer since 1.21), but not if there is
- * another pooler behind, and that cannot be told from here. A process that delivers a single message sends nearly every
- * statement once, and prepares nothing. */
+ * A statement sent repeatedly is prepared, so that the server plans it once. Not behind a pooler: the next
+ * transaction may be in another session, which does not know the name, or knows another statement by it. PgBouncer
+ * since 1.21 handles that, but a second pooler behind it cannot be detected. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "postgres/pg.h"
 
-#define FLUSH_BYTES (256 * 1024) /* libpq buffers without limit: after this much, wait for the server */
+#define FLUSH_BYTES (256 * 1024) /* then flush: libpq buffers without limit */
 
-/* A statement text as it is sent to the server. */
+/* A statement as sent. */
 struct statement {
-    char *sql;     /* with the name of the schema */
+    char *sql;     /* with the schema's name */
     char name[24]; /* "": not prepared */
-    bool used;     /* sent at least once */
-    bool stands;   /* its PREPARE has succeeded */
+    bool used;     /* sent before */
+    bool stands;   /* PREPARE succeeded */
 };
 
 static void statement_free(gpointer statement)
@@ -36,7 +34,7 @@ void pg_statements_begin(struct sql_session *pg)
     pg->prepares = g_ptr_array_new();
 }
 
-/* Uses a name that is new on this connection: whether the PREPARE succeeded is known only when its result arrives. */
+/* Uses a new name: PREPARE's success is known only when its result arrives. */
 static bool prepare_statement(struct sql_session *pg, struct statement *statement, size_t count, struct fault *fault)
 {
     snprintf(statement->name, sizeof(statement->name), "oncedrop_%u", pg->prepared++);
@@ -60,8 +58,7 @@ static struct statement *find_statement(struct sql_session *pg, const char *sql)
     return statement;
 }
 
-/* The statement for a text. When a text is sent for the second time, this adds a PREPARE to the batch. NULL with the
- * fault set if the connection is lost. */
+/* Adds a PREPARE when a text is sent for the second time. */
 static const struct statement *statement_for(struct sql_session *pg, const char *sql, size_t count, struct fault *fault)
 {
     struct statement *statement = find_statement(pg, sql);
@@ -73,17 +70,17 @@ static const struct statement *statement_for(struct sql_session *pg, const char 
     return statement;
 }
 
-/* To be called for each successful result of the batch, by position. True if it was the result of a PREPARE. */
+/* Called for each successful result. Returns whether it is a PREPARE's. */
 static bool confirm_prepared(struct sql_session *pg, size_t result)
 {
-    /* a server could answer more than it was asked */
+    /* a server could send too many */
     struct statement *prepared = result < pg->prepares->len ? g_ptr_array_index(pg->prepares, result) : NULL;
     if (prepared != NULL)
         prepared->stands = true;
     return prepared != NULL;
 }
 
-/* At the end of a batch: a PREPARE that was not confirmed has failed. */
+/* An unconfirmed PREPARE has failed. */
 static void settle_prepared(struct sql_session *pg)
 {
     for (guint i = 0; i < pg->prepares->len; i++) {
@@ -165,7 +162,6 @@ bool pg_send(struct sql_session *pg, struct fault *fault)
     return pg_flush(pg, fault);
 }
 
-/* The next result of the batch, of any kind. NULL with the fault set. */
 static PGresult *next_result(struct sql_session *pg, struct fault *fault)
 {
     PGresult *result = NULL;
@@ -182,7 +178,7 @@ static PGresult *next_result(struct sql_session *pg, struct fault *fault)
     if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK)
         return result;
     pg->skipped = true;
-    if (status == PGRES_PIPELINE_SYNC) /* too early: which answer belongs to what is not known */
+    if (status == PGRES_PIPELINE_SYNC) /* too early: results match no statements */
         pg_lose(pg, fault, "answers are missing");
     else
         pg_statement_failed(pg, result, fault);
@@ -190,7 +186,7 @@ static PGresult *next_result(struct sql_session *pg, struct fault *fault)
     return NULL;
 }
 
-/* The result of the next statement; results of PREPAREs are skipped. */
+/* Skips results of PREPAREs. */
 static PGresult *take_next(struct sql_session *pg, struct fault *fault)
 {
     PGresult *result = NULL;
@@ -233,12 +229,12 @@ bool pg_committed(struct sql_session *pg, size_t mark, struct fault *fault)
         return fault_set(fault, "database: COMMIT answered %s", PQcmdStatus(result));
     if (pg->alone) {
         fault_set(fault, "database: a COMMIT was not confirmed by the synchronous standby");
-        pg->lost = true; /* as if its answer had not arrived */
+        pg->lost = true; /* as if no result had arrived */
     }
     return !pg->alone;
 }
 
-/* We do not use them, but libpq keeps them until they are fetched. */
+/* libpq keeps them until they are fetched. */
 static void drop_notifications(struct sql_session *pg)
 {
     for (PGnotify *notify; (notify = PQnotifies(pg->conn)) != NULL;)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Connecting to the first of several hosts that answers. */
+ * Connects to the first host that responds. */
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ struct keywords {
     size_t count;
 };
 
-/* The hosts still to be tried, as libpq's lists; NULL: as the conninfo has them. */
+/* Hosts still to try, as libpq's lists; NULL: as in conninfo. */
 struct hosts {
     char *lists[PG_LISTS];
 };
@@ -24,9 +24,8 @@ static void hosts_free(struct hosts *hosts)
         base_free(&hosts->lists[list]);
 }
 
-/* libpq would print a notice to stderr, which Postfix takes for our answer. One of them changes what a COMMIT means: the
- * wait for the synchronous standby was cancelled (syncrep.c), and the transaction may be on this server alone. The names of
- * PostgreSQL's functions, unlike its texts, are not translated. */
+/* libpq would print notices to stderr, which Postfix takes for our reply. One says that the wait for the synchronous
+ * standby was cancelled (syncrep.c). Messages are translated, names of functions are not. */
 static void take_notice(void *context, const PGresult *result)
 {
     struct sql_session *pg = context;
@@ -43,7 +42,6 @@ static void keywords_add(struct keywords *keywords, const char *name, const char
     }
 }
 
-/* Starts to connect with the conninfo's options and, where it has none, our defaults. */
 static bool start_connecting(struct sql_session *pg, const char *conninfo, const char *application,
                              const struct hosts *hosts, struct fault *fault)
 {
@@ -69,15 +67,15 @@ static bool start_connecting(struct sql_session *pg, const char *conninfo, const
         const char *left = list < PG_LISTS ? hosts->lists[list] : NULL;
         keywords_add(&keywords, option->keyword, left != NULL ? left : option->val);
     }
-    keywords_add(&keywords, "client_encoding", "UTF8");                  /* as all our text is */
+    keywords_add(&keywords, "client_encoding", "UTF8");
     pg->conn = PQconnectStartParams(keywords.names, keywords.values, 0); /* sends nothing yet over TCP */
     if (pg->conn == NULL)
-        abort(); /* no memory: death by signal defers */
+        abort(); /* no memory: Postfix defers after a signal */
     PQsetNoticeReceiver(pg->conn, take_notice, pg);
     return true;
 }
 
-/* Whether an entry of a list may be what the connection has: one that is empty stands for a default. */
+/* An empty entry is a default. */
 static bool may_be(char **list, guint n, const char *actual)
 {
     guint count = g_strv_length(list);
@@ -85,7 +83,7 @@ static bool may_be(char **list, guint n, const char *actual)
     return *entry == '\0' || g_strcmp0(entry, actual) == 0;
 }
 
-/* A list without its n-th entry, a new string; NULL if it is not a list of all hosts. */
+/* Returns a new string; NULL if it is not a list of all hosts. */
 static char *without(char **list, guint n, guint hosts)
 {
     if (g_strv_length(list) < hosts)
@@ -99,7 +97,7 @@ static char *without(char **list, guint n, guint hosts)
     return base_strdup(joined);
 }
 
-/* Which of the hosts was being tried; of equal ones the last, since libpq has tried the others before. */
+/* Of equal hosts returns the last: libpq has tried the others. */
 static guint find_current(PGconn *conn, const struct pg_lists *lists)
 {
     guint found = lists->hosts - 1;
@@ -110,7 +108,7 @@ static guint find_current(PGconn *conn, const struct pg_lists *lists)
     return found;
 }
 
-/* The hosts without the one that was being tried. False if there is none left, or libpq has tried the rest itself. */
+/* Returns false if no host is left, or libpq has tried the rest. */
 static bool leave_host_out(PGconn *conn, bool silent, struct hosts *ret)
 {
     PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfo(conn);
@@ -124,7 +122,7 @@ static bool leave_host_out(PGconn *conn, bool silent, struct hosts *ret)
     return true;
 }
 
-/* Until when the host is waited for that is being tried: connect_timeout, if there is another one. */
+/* connect_timeout applies only if there are other hosts. */
 static int64_t limit_of_host(PGconn *conn, int64_t until)
 {
     PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfo(conn);
@@ -134,7 +132,6 @@ static int64_t limit_of_host(PGconn *conn, int64_t until)
     return lists.hosts > 1 && limit > 0 ? MIN(until, base_now_ms() + limit) : until;
 }
 
-/* What libpq tries now; a new string. */
 static char *tried(PGconn *conn)
 {
     return base_printf("%s port %s", PQhost(conn), PQport(conn));
@@ -143,8 +140,8 @@ static char *tried(PGconn *conn)
 enum connecting {
     CONNECTED,
     CONNECTING_FAILED,
-    CONNECTING_SILENT,  /* the host that is being tried does not answer */
-    CONNECTING_REFUSED, /* by us; the fault is set */
+    CONNECTING_SILENT,  /* no response from the host */
+    CONNECTING_REFUSED, /* by us; error is set */
 };
 
 static enum connecting finish_connecting(struct sql_session *pg, bool verify, int64_t until, struct fault *fault)
@@ -172,7 +169,7 @@ static enum connecting finish_connecting(struct sql_session *pg, bool verify, in
     return CONNECTING_FAILED;
 }
 
-/* Adds a line to what was said about the hosts before: what libpq says, or has not come to say. Replaces the string. */
+/* Appends to *said: libpq's message, or the timeout. */
 static void add_reason(const struct sql_session *pg, bool silent, char **said)
 {
     char *host OD_CLEANUP(base_free) = tried(pg->conn);
@@ -182,8 +179,8 @@ static void add_reason(const struct sql_session *pg, bool silent, char **said)
     *said = all;
 }
 
-/* The host that does not answer within connect_timeout, or closes the connection, is left out, and the others are tried;
- * libpq goes on only if one is unreachable, or of the wrong kind (target_session_attrs). */
+/* Drops a host that does not respond within connect_timeout or closes the connection. libpq continues only if one is
+ * unreachable, or of the wrong kind (target_session_attrs). */
 static bool connect_to_one(struct sql_session *pg, const char *conninfo, const char *application, bool verify,
                            struct fault *fault)
 {
@@ -212,7 +209,7 @@ static bool connect_to_one(struct sql_session *pg, const char *conninfo, const c
     return false;
 }
 
-/* What needs the server's encoding, or comes after the connection. */
+/* Does what needs the connection, and the server's encoding. */
 static bool prepare_session(struct sql_session *pg, const char *schema, struct fault *fault)
 {
     char *quoted = PQescapeIdentifier(pg->conn, schema, strlen(schema));

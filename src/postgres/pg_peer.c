@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Who is at the other end of a connection, and whether password and mail may be sent there: names are checked before
- * anything is sent, and the socket's peer afterwards. libpq's sslmode=prefer encrypts to anybody who answers, and sends in
- * the clear if asked to. */
+ * Checks the server's identity before password and mail are sent: by name, then by the socket's peer. libpq's
+ * sslmode=prefer trusts any server. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -74,7 +73,7 @@ static bool refuse_host(const char *host, const char *sslmode, struct fault *fau
         host, sslmode);
 }
 
-/* The n-th entry of a list; "" beyond its end. */
+/* Returns "" beyond the end. */
 static const char *entry(gchar **list, guint n)
 {
     return n < g_strv_length(list) ? list[n] : "";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * libpq's messages, on one line and without passwords. */
+ * Formats libpq's messages. */
 #include <glib.h>
 #include <pwd.h>
 #include <string.h>
@@ -14,8 +14,8 @@ static void drop_full_stop(GString *text)
         g_string_truncate(text, text->len - 1);
 }
 
-/* It has a line for each address and for each way that was tried, often the same; one that is indented, or begins with
- * DETAIL or HINT, explains. Two blanks are between "FATAL:" and the rest. */
+/* libpq has a line per address and method, often the same. A line that is indented, or begins with DETAIL or HINT,
+ * explains. */
 char *pg_reason(const char *message)
 {
     GString *text = g_string_new(NULL);
@@ -35,7 +35,7 @@ char *pg_reason(const char *message)
     return g_string_free(text, FALSE);
 }
 
-/* Removes quoted parts: they may contain part of a password, or a whole URI. */
+/* Quoted parts may contain a password or a URI. */
 static void mask_quoted(GString *text)
 {
     for (char *open = strchr(text->str, '"'); open != NULL;) {
@@ -65,12 +65,11 @@ bool pg_reason_is_login(const PGconn *conn)
 {
     const struct passwd *user = getpwuid(geteuid());
     const char *host = PQhost(conn), *name = PQuser(conn);
-    const char *said = strstr(PQerrorMessage(conn), "failed: "); /* before this is the socket's name */
+    const char *said = strstr(PQerrorMessage(conn), "failed: "); /* the socket's name precedes this */
     bool by_socket = host != NULL && host[0] == '/';
     if (!by_socket || user == NULL || name == NULL || strcmp(user->pw_name, name) != 0 || said == NULL)
         return false;
     char *english OD_CLEANUP(base_free) = base_printf("role \"%s\" does not exist", name);
-    /* The server's messages may be translated. For others than root the name alone is not enough: the database often
-     * has the same name as the user of the deliveries. */
+    /* Messages may be translated. The name alone suffices only for root: the database often has the user's name. */
     return strstr(said, english) != NULL || (geteuid() == 0 && strstr(said, name) != NULL);
 }

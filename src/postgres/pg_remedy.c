@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Remedies by SQLSTATE, and by what a refusal says. */
+ * Hints by SQLSTATE and by message. */
 #include "postgres/pg_remedy.h"
 
 #include <pwd.h>
@@ -25,8 +25,7 @@ static void append_remedy(struct fault *fault, const char *before, const char *r
     memcpy(fault->code, was.code, sizeof(was.code));
 }
 
-/* root gets an operator's role; any other user without a role is assumed to deliver. Before the schema is installed there
- * is nothing to grant, and psql goes on: the user is let in, and is told next to install it. */
+/* Assumes that root operates and others deliver. Without a schema GRANT fails, but psql continues. */
 void pg_add_login_remedy(const struct config *config, struct fault *fault)
 {
     const struct passwd *passwd = getpwuid(geteuid());
@@ -45,7 +44,7 @@ void pg_add_login_remedy(const struct config *config, struct fault *fault)
         command = base_printf("runuser -u postgres -- psql -c 'GRANT CONNECT ON DATABASE \"%s\" TO \"%s\"'",
                               database != NULL ? database : user, named != NULL ? named : user);
     else if (named != NULL && strcmp(named, user) != 0 && strstr(fault->text, "Peer authentication failed") != NULL)
-        command = base_printf("runuser -u %s -- oncedrop ...", named); /* the server asks the kernel who we are */
+        command = base_printf("runuser -u %s -- oncedrop ...", named);
     if (command != NULL)
         append_remedy(fault, FAULT_REMEDY, command, "");
 }
@@ -59,7 +58,7 @@ void pg_add_remedy(const struct config *config, const char *role, struct fault *
         {"42P01", "run: oncedrop schema install, or after an update: oncedrop schema upgrade"}, /* undefined_table */
         {"3F000", "run: oncedrop schema install"}, /* invalid_schema_name */
         {"42703", "run: oncedrop schema upgrade"}, /* undefined_column */
-        {"23514", "run: oncedrop schema upgrade"}, /* check_violation: a state added by a later version */
+        {"23514", "run: oncedrop schema upgrade"}, /* check_violation: a state of a later version */
         {"42501", grant},                          /* insufficient_privilege */
         /* read_only_sql_transaction; also BEGIN READ WRITE during recovery */
         {"25006", "this server is a standby; database.conninfo must point to the primary"},
@@ -70,7 +69,7 @@ void pg_add_remedy(const struct config *config, const char *role, struct fault *
     for (size_t i = 0; i < sizeof(remedies) / sizeof(remedies[0]); i++)
         if (strcmp(fault->code, remedies[i][0]) == 0)
             remedy = remedies[i][1];
-    if (strstr(fault->text, "statement pooling") != NULL) /* PgBouncer's error, which shares one code with all others */
+    if (strstr(fault->text, "statement pooling") != NULL) /* PgBouncer has one code for all its errors */
         remedy = "a pooler in front of the database must be in transaction or session mode";
     if (remedy != NULL)
         append_remedy(fault, " (", remedy, ")");

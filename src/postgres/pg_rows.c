@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  *
- * The values stay where libpq has them, except bytea, which comes as hexadecimal digits. */
+ * Values stay where libpq has them, except bytea, which is decoded. */
 #include "postgres/pg_rows.h"
 
 #include <glib.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* In pg_type.dat; they never change. */
+/* pg_type.dat */
 #define OID_BOOL 16
 #define OID_BYTEA 17
 #define OID_JSON 114
@@ -15,7 +15,7 @@
 
 struct owner {
     PGresult *result;
-    GPtrArray *bytes; /* of bytea values */
+    GPtrArray *bytes; /* of bytea */
 };
 
 static void free_owner(void *context)
@@ -35,7 +35,7 @@ static enum sql_type type_of(Oid oid)
     return oid == OID_BOOL ? SQL_TYPE_TRUTH : oid == OID_JSON || oid == OID_JSONB ? SQL_TYPE_JSON : SQL_TYPE_TEXT;
 }
 
-/* A NUL follows: a query of the site's may return its texts as bytea. */
+/* Appends a NUL: a site may return text as bytea. */
 static struct sql_cell bytes_of(struct owner *owner, const char *digits)
 {
     size_t size;

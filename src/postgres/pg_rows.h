@@ -6,7 +6,7 @@
 
 #include "sql/sql_rows.h"
 
-/* Takes over the result, which may be NULL: then NULL. */
+/* Takes ownership of the result, which may be NULL. */
 struct sql_rows *pg_rows(PGresult *result) OD_MUST;
 
 #endif

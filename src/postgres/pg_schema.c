@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The files of schema/ are built into the program (postgres_schema.h). */
+ * The files of schema/, compiled in (postgres_schema.h). */
 #include "postgres/pg_schema.h"
 
 #include <glib.h>
@@ -8,13 +8,12 @@
 #include "postgres_schema.h"
 #include "sql/sql.h"
 
-/* The same search_path as that of other transactions (word safe_path of the steps); views and defaults keep what they
- * were made with. */
+/* search_path as in other transactions (macro safe_path); views and defaults keep theirs. */
 #define BEGIN \
     "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;\n" \
     "SET LOCAL search_path = pg_catalog, pg_temp;\n"
 
-/* One installer at a time, where there are such locks. All installers use the same arbitrary number: "oncedrop" in ASCII. */
+/* One installer at a time. The number is "oncedrop" in ASCII. */
 #define INSTALLER_LOCK "SELECT pg_catalog.pg_advisory_xact_lock(8029464472776241008)"
 
 #define SCHEMA_FILES (sizeof(schema_files) / sizeof(schema_files[0]))
@@ -29,7 +28,7 @@ const char *pg_schema_begin(bool alone)
     return alone ? BEGIN INSTALLER_LOCK : BEGIN;
 }
 
-/* The configuration allows only letters, digits and _ in the name. It needs no quotes except to preserve case. */
+/* The name has only letters, digits and _; quotes preserve case. */
 static void fill_in(GString *sql, const char *schema)
 {
     static const char *const marks[][2] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Values as parameters: as text in PostgreSQL's formats, but for bytes. */
+ * Encodes parameters: as text, except bytes. */
 #include <glib.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,6 @@ static void append_quoted(GString *array, const char *text)
     g_string_append_c(array, '"');
 }
 
-/* A list as an array literal, a new string. */
 static char *array_of(const struct sql_value *list)
 {
     GString *array = g_string_new("{");
@@ -47,7 +46,7 @@ struct pg_param pg_param_of(const struct sql_value *value)
     struct pg_param param = {.data = NULL};
     switch (value->kind) {
     case SQL_KIND_FORGOTTEN:
-        abort(); /* sql_add has seen to it */
+        abort(); /* sql_add checks */
     case SQL_KIND_NONE:
         return param;
     case SQL_KIND_BYTES:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A connection's socket, with a time limit for each wait, and what is known of a failure. */
+ * The connection's socket, and errors. */
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +33,7 @@ bool pg_count_received(struct sql_session *pg, struct fault *fault)
     return false;
 }
 
-/* Reads the available input and lets libpq parse it, so that it does not pile up. */
+/* Lets libpq parse its input before it piles up. */
 static bool take_in(struct sql_session *pg, struct fault *fault)
 {
     if (!pg_count_received(pg, fault))
@@ -73,15 +73,14 @@ bool pg_wait_result(struct sql_session *pg, struct fault *fault)
     return true;
 }
 
-/* Whether the connection is of no more use after this error; the next transaction connects anew. */
+/* After these errors the next transaction reconnects. */
 static bool is_stale(const char *sqlstate)
 {
     static const char *const states[] = {
-        "25006", /* read_only_sql_transaction: by now another server may have this one's name or address */
-        "0A000", /* feature_not_supported: likewise, BEGIN READ WRITE on a standby; or a cached plan must not change its
-                  * result type, after an upgrade of the schema */
-        "26000", /* invalid_sql_statement_name: there is a pooler after all */
-        "42P05", /* duplicate_prepared_statement: likewise */
+        "25006", /* read_only_sql_transaction: another server may have this name or address now */
+        "0A000", /* feature_not_supported: BEGIN READ WRITE on a standby; or an upgrade changed a cached plan */
+        "26000", /* invalid_sql_statement_name: there is a pooler */
+        "42P05", /* duplicate_prepared_statement: there is a pooler */
     };
     for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
         if (strcmp(sqlstate, states[i]) == 0)
@@ -112,7 +111,7 @@ bool pg_in_transaction(const struct sql_session *pg)
     return PQtransactionStatus(pg->conn) != PQTRANS_IDLE;
 }
 
-/* Reads to the end of the input: the end of the connection follows the server's last message. */
+/* Reads all input: the connection's end follows the last message. */
 void pg_look(struct sql_session *pg)
 {
     struct fault ignored;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The engine: its steps, and what it has of sql.h. */
+ * The engine. */
 #include <string.h>
 
 #include "module_build.h"
@@ -10,7 +10,7 @@
 #include "postgres/pg_schema.h"
 #include "postgres_steps.h"
 
-/* Both are read by module_load. */
+/* Read by module_load. */
 extern const struct sql_engine postgres_engine;
 extern const char postgres_engine_build[];
 const char postgres_engine_build[] = MODULE_BUILD;
@@ -45,7 +45,7 @@ static struct sql_rows *engine_take(struct sql_session *pg, size_t mark, struct 
     return pg_rows(pg_take(pg, mark, fault));
 }
 
-/* A database is created by its administrator. */
+/* The administrator creates the database. */
 static bool engine_create(const struct config *config, struct fault *fault)
 {
     (void)config;
@@ -58,7 +58,7 @@ static char *engine_nth_host(const struct config *config, size_t n, char **ret_n
     return pg_conninfo_host(config->database.conninfo, n, ret_name);
 }
 
-/* The server answers for itself. */
+/* PostgreSQL has no self-tests. */
 static enum sql_proof engine_prove(const struct config *config, bool connects, size_t n, const char **ret_name,
                                    struct fault *ret)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A session with the site's own file. It is opened again when another file has taken its name: so can an administrator make
- * a new one, and rename it. */
+ * A session with the site's file, reopened if rename(2) has replaced the file. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -10,7 +9,7 @@
 struct lite_accounts {
     char *path;
     struct sql_session *session; /* NULL: not open */
-    dev_t device;                /* which file the session has */
+    dev_t device;                /* of the open file */
     ino_t node;
 };
 
@@ -40,7 +39,7 @@ void lite_accounts_free(struct lite_accounts **accounts)
     base_free(accounts);
 }
 
-/* In SQL the file may be called site. Read-only: even what a crash of its writer left is for others to put right. */
+/* Opens the file read-only, as schema site: its writer recovers it after a crash. */
 static bool begin(struct lite_accounts *accounts, struct fault *fault)
 {
     struct sql_session *session = lite_session_new(accounts->path);

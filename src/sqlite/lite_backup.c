@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A copy of the file, made by a session that only reads: deliveries go on, and the log with what they write is not written
- * back until it is done. */
+ * Copies the ledger in a read transaction: deliveries continue, but no checkpoint completes meanwhile. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -17,7 +16,6 @@ static bool fail(sqlite3 *db, const char *path, int error, struct fault *fault)
     return false;
 }
 
-/* Of what is there, into a file that is empty. */
 static bool copy_into(const struct config *config, const char *file, struct fault *fault)
 {
     sqlite3_stmt *statement = NULL;
@@ -35,7 +33,7 @@ static bool copy_into(const struct config *config, const char *file, struct faul
     return done;
 }
 
-/* As the ledger has it, so that the copy can take its place; exclusive: without files for others beside it. */
+/* Sets WAL mode, as the ledger has. EXCLUSIVE: without a -shm file. */
 static bool set_log(const char *file, struct fault *fault)
 {
     sqlite3 *db = NULL;

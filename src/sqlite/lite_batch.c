@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: ISC
  *
- * A batch: steps are executed at once, their results are kept by mark. The writer's lock is kept until the transaction has
- * ended. */
+ * A batch of steps. */
 #include <string.h>
 
 #include "sqlite/lite.h"
 
-/* With more pages in the write-ahead log it is written back, for whoever opens the file reads all of it, unless somebody has
- * the file open: a session that is kept. */
+/* With more pages in the write-ahead log a checkpoint is due: opening the file reads all of them, unless another
+ * session has it open. */
 #define LOG_PAGES 150
 #define LOG_PAGES_KEPT 1000
-#define KEPT_AFTER 16 /* transactions: then a session is one that is kept */
+#define KEPT_AFTER 16 /* transactions: then a session counts as reused */
 
-/* Writes what the log has back into the file. If that fails, the log only grows, and the next COMMIT tries again. */
+/* Runs a checkpoint if it is due. If that fails, the next COMMIT retries. */
 static void write_back(struct sql_session *lite)
 {
     struct fault ignored;
@@ -25,7 +24,7 @@ static void write_back(struct sql_session *lite)
     lite_files_record(lite->path, file);
 }
 
-/* Once no transaction is open, others may write. */
+/* Releases the writer's lock once no transaction is open. */
 static void end_writing(struct sql_session *lite)
 {
     if (!lite->writes || !sqlite3_get_autocommit(lite->db))
@@ -35,7 +34,7 @@ static void end_writing(struct sql_session *lite)
     lite_unlock_writer(lite);
 }
 
-/* A transaction of which a statement has failed cannot go on: what its other statements did must not be committed. */
+/* Rolls back: after an error nothing of the transaction may be committed. */
 static void undo(struct sql_session *lite)
 {
     struct fault ignored;
@@ -45,7 +44,7 @@ static void undo(struct sql_session *lite)
     }
 }
 
-/* A text of the site's own, which reads the file of the site's own, if there is one. */
+/* Uses route.account_file if it is set. */
 static struct sql_rows *run_query(struct sql_session *lite, const char *sql, size_t count,
                                   const struct sql_value *values, struct fault *fault)
 {
@@ -54,7 +53,6 @@ static struct sql_rows *run_query(struct sql_session *lite, const char *sql, siz
                                                                  : NULL;
 }
 
-/* gives: NULL for a text of the site's own. */
 static struct sql_rows *run(struct sql_session *lite, const char *sql, const char *gives, size_t count,
                             const struct sql_value *values, struct fault *fault)
 {
@@ -65,14 +63,14 @@ static struct sql_rows *run(struct sql_session *lite, const char *sql, const cha
     struct sql_rows *rows = gives != NULL ? lite_execute(lite, sql, gives, count, values, fault)
                                           : run_query(lite, sql, count, values, fault);
     if (rows == NULL) {
-        lite->lost = lite->lost || strcmp(sql, "COMMIT") == 0; /* what is on the disk is not known */
+        lite->lost = lite->lost || strcmp(sql, "COMMIT") == 0; /* whether it committed is unknown */
         undo(lite);
     }
     end_writing(lite);
     if (sqlite3_get_autocommit(lite->db))
         lite_unlock_given_back(lite, rows != NULL && strcmp(sql, "ROLLBACK") != 0);
     if (sqlite3_get_autocommit(lite->db) && lite->lost)
-        lite_unlock_all(lite); /* it may be long until it is closed */
+        lite_unlock_all(lite); /* it may stay open for long */
     return rows;
 }
 
@@ -88,7 +86,7 @@ void lite_add(struct sql_session *lite, const char *sql, const char *gives, size
         g_ptr_array_add(lite->results, rows);
 }
 
-/* What could not be executed is said when it is taken. */
+/* lite_take reports errors. */
 bool lite_send(struct sql_session *lite, struct fault *fault)
 {
     (void)lite;

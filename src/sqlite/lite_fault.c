@@ -3,7 +3,7 @@
 
 #include "sqlite/lite.h"
 
-/* sqlite3_errstr describes, and extended codes have no names but in C. */
+/* sqlite3_errstr returns descriptions, not names. */
 const char *lite_error_name(int error)
 {
     static const struct {

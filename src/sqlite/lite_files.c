@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
- * Makes sure that all sessions have the same files. Two sessions with different indexes of one log do not see each other's
- * commits, and write them to the same place. So the lock file has a record of the files in use. A session that opens other files
- * records them, with the writer's lock. A session whose files are not the recorded ones writes nothing more. */
+ * Two sessions with different indexes of one log do not see each other's commits, and overwrite them. So the lock
+ * file records the files in use. A session that opens others records them, with the writer's lock; sessions whose
+ * files are not as recorded write nothing more. */
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
@@ -13,25 +13,25 @@
 #include "sqlite/lite.h"
 
 #define BOOT 36         /* characters of a boot_id */
-#define MAKING_MS 50    /* for SQLite to make an index of full size */
-#define INDEX_MIN 32768 /* bytes; SQLite never has a smaller one in use (sqlite.org/walformat.html) */
+#define MAKING_MS 50    /* for SQLite to extend a new index */
+#define INDEX_MIN 32768 /* bytes; the smallest in use (sqlite.org/walformat.html) */
 
 static const char *const ends[LITE_FILES] = {[LITE_LEDGER] = "", [LITE_LOG] = "-wal", [LITE_INDEX] = "-shm"};
 
-/* The contents of the lock file. The record is valid until the next boot, which ends all sessions and may have undone the last
- * writes. It is valid only in the lock file for which it was made, so not in a copy of all four files. */
+/* The lock file's content. Valid until the next boot, which ends all sessions and may undo writes; and not in a copy
+ * of the lock file. */
 struct record {
-    int64_t known;       /* 0: a checkpoint is under way, or was interrupted */
-    char boot[BOOT + 1]; /* the boot during which it was made */
+    int64_t known;       /* 0: a checkpoint is in progress, or was interrupted */
+    char boot[BOOT + 1]; /* boot_id */
     int64_t lock_node;
     struct lite_files files;
 };
 
-/* All sessions of this process share one index (sqlite3.c: unixShmNode), so they must have the same files. */
+/* A process's sessions share one index (unixShmNode in sqlite3.c), so they must have the same files. */
 static size_t sessions;
 static struct lite_files ours;
 
-/* Returns the boot_id, the same in all processes until the next boot; "": this process may not read it. */
+/* Returns the boot_id, or "" if this process may not read it. */
 static const char *boot(void)
 {
     static char id[BOOT + 1];
@@ -49,14 +49,13 @@ static int64_t node_of(int file)
     return fstat(file, &status) == 0 ? (int64_t)status.st_ino : 0;
 }
 
-/* Whether there is a valid record. */
 static bool read_record(int lock_file, struct record *ret)
 {
     return pread(lock_file, ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret) && ret->lock_node == node_of(lock_file) &&
            ret->boot[0] != '\0' && (boot()[0] == '\0' || memcmp(ret->boot, boot(), sizeof(ret->boot)) == 0);
 }
 
-/* files: NULL: clears the record. */
+/* files: NULL clears the record. */
 static bool write_record(int lock_file, const struct lite_files *files)
 {
     struct record record;
@@ -71,14 +70,14 @@ static bool write_record(int lock_file, const struct lite_files *files)
     return pwrite(lock_file, &record, sizeof(record), 0) == (ssize_t)sizeof(record);
 }
 
-/* Reads the recorded files; false: there are none. */
+/* Returns false if none are recorded. */
 static bool recorded_files(int lock_file, struct lite_files *ret)
 {
     struct record record;
     if (!read_record(lock_file, &record) || record.known == 0)
         return false;
     *ret = record.files;
-    ret->file[LITE_INDEX].size = 0; /* the first session to open it creates it again, with the least size */
+    ret->file[LITE_INDEX].size = 0; /* the first session recreates it with the smallest size */
     return true;
 }
 
@@ -100,7 +99,7 @@ void lite_files_see(const char *path, struct lite_files *ret)
     }
 }
 
-/* The first file that was replaced, removed or cut; log and index only grow. LITE_FILES: none. */
+/* Returns the first file replaced, removed or truncated, or LITE_FILES. Log and index only grow. */
 static enum lite_which first_changed(const struct lite_files *was, const struct lite_files *now)
 {
     enum lite_which which = LITE_LEDGER;
@@ -112,7 +111,7 @@ static enum lite_which first_changed(const struct lite_files *was, const struct 
     return which;
 }
 
-/* Whether the ledger itself was written, which only a checkpoint does. */
+/* Returns whether the ledger was written, which only a checkpoint does. */
 static bool is_written(const struct lite_files *was, const struct lite_files *now)
 {
     return was->written_ns != now->written_ns || was->file[LITE_LEDGER].size != now->file[LITE_LEDGER].size;
@@ -132,8 +131,8 @@ bool lite_files_recorded(const char *path, int lock_file, struct lite_files *ret
     return same;
 }
 
-/* Makes the session lost. The next session to open the files makes the index anew, unless another session has done so: then the
- * record is of the files that are there, with another index than this session's. Returns false. */
+/* Marks the session as lost. Clears the recorded index, so that the next session recreates it, unless one has done
+ * so. Returns false. */
 static bool declare_lost(struct sql_session *lite, int lock_file, const struct lite_files *now, const char *end,
                          const char *what, struct fault *fault)
 {
@@ -165,14 +164,13 @@ bool lite_files_in_place(struct sql_session *lite, int lock_file, struct fault *
     return true;
 }
 
-/* Removes the index, which belongs to another log. */
 static bool remove_index(const char *path, struct fault *fault)
 {
     char *name OD_CLEANUP(base_free) = base_printf("%s%s", path, ends[LITE_INDEX]);
     return unlink(name) == 0 || fault_set(fault, "database: %s: %m", name);
 }
 
-/* The same as lite_files_see, once a process that opens the index first has made it as large as it must be. */
+/* Waits until a process that creates the index has extended it. */
 static void see_made(const char *path, struct lite_files *ret)
 {
     lite_files_see(path, ret);
@@ -209,7 +207,7 @@ void lite_files_record(const char *path, int lock_file)
 {
     struct lite_files now;
     lite_files_see(path, &now);
-    (void)write_record(lock_file, &now); /* if this fails, others need the lock to open the files */
+    (void)write_record(lock_file, &now); /* on failure, opening the files requires the lock */
 }
 
 bool lite_files_forget(int lock_file)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The lock file. Classic locks (F_SETLK), not those of an open file description: a child that was forked would keep those
- * alive, and they do not name their holder. */
+ * Uses F_SETLK: locks of an open file description survive in a forked child, and do not name their holder. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,16 +10,15 @@
 
 #include "sqlite/lite.h"
 
-#define KEY_BITS INT64_C(0x3fffffffffffffff)     /* of a key: where its byte is */
-#define WRITER (INT64_C(0x3fffffffffffffff) + 1) /* the byte behind those */
+#define KEY_BITS INT64_C(0x3fffffffffffffff)     /* of a key: its byte */
+#define WRITER (INT64_C(0x3fffffffffffffff) + 1) /* the byte after those */
 
-/* Of this process: one file, since it has one ledger. */
+/* Per process, which has one ledger. */
 static int lock_file = -1;
 static char *lock_path;
-static struct sql_session *writer; /* which session has the writer's lock; the kernel does not tell sessions apart */
-static GHashTable *held;           /* locks of messages: the key's byte -> the session */
+static struct sql_session *writer;
+static GHashTable *held; /* message locks: byte -> session */
 
-/* Whether the name has another file now, or none. */
 static bool lock_file_replaced(void)
 {
     struct stat ours, named;
@@ -28,7 +26,7 @@ static bool lock_file_replaced(void)
            ours.st_ino != named.st_ino;
 }
 
-/* One that was replaced excludes nobody any more; with a lock on it, it stays until a session is given up for that. */
+/* Closes a lock file that was replaced, and so excludes no process, unless a session has a lock on it. */
 static void forget_replaced(void)
 {
     if (lock_path == NULL || writer != NULL || g_hash_table_size(held) > 0 || !lock_file_replaced())
@@ -75,7 +73,7 @@ static bool take_writer(struct sql_session *lite, struct fault *fault)
     return true;
 }
 
-/* Others that open the files by their names now would not have those that we have. */
+/* Returns whether the names still lead to the open files; else the session is lost. */
 static bool files_in_place(struct sql_session *lite, struct fault *fault)
 {
     if (!lock_file_replaced())
@@ -88,7 +86,7 @@ bool lite_lock_writer(struct sql_session *lite, struct fault *fault)
 {
     if (lite->writes)
         return true;
-    if (writer != NULL) /* it would never end */
+    if (writer != NULL) /* waiting would deadlock */
         return fault_set(fault, "database: another session of this process is writing to %s", lite->path);
     return take_writer(lite, fault) && (files_in_place(lite, fault) || (lite_unlock_writer(lite), false));
 }
@@ -132,7 +130,7 @@ static int64_t byte_of(sqlite3_value *key)
     return sqlite3_value_int64(key) & KEY_BITS;
 }
 
-/* oncedrop_lock(key): whether it is ours now. */
+/* oncedrop_lock(key): acquires it; returns whether this session has it. */
 static void sql_lock(sqlite3_context *context, int count, sqlite3_value **values)
 {
     struct sql_session *lite = sqlite3_user_data(context);
@@ -150,7 +148,7 @@ static void sql_lock(sqlite3_context *context, int count, sqlite3_value **values
     sqlite3_result_int(context, owner == lite);
 }
 
-/* oncedrop_locked(key): whether it is ours still. */
+/* oncedrop_locked(key): returns whether this session has it. */
 static void sql_locked(sqlite3_context *context, int count, sqlite3_value **values)
 {
     int64_t at = byte_of(values[0]);
@@ -173,7 +171,6 @@ void lite_unlock_given_back(struct sql_session *lite, bool committed)
     g_array_set_size(lite->unlocks, 0);
 }
 
-/* Of a session. */
 static void give_back_all(struct sql_session *lite)
 {
     GHashTableIter iter;
@@ -192,7 +189,7 @@ void lite_unlock_all(struct sql_session *lite)
     lite_unlock_given_back(lite, true);
 }
 
-/* oncedrop_unlock(key): gives it back with the COMMIT, or at once if there is no transaction; NULL: all that are ours. */
+/* oncedrop_unlock(key): releases it at COMMIT, or at once outside a transaction. NULL: all of this session. */
 static void sql_unlock(sqlite3_context *context, int count, sqlite3_value **values)
 {
     struct sql_session *lite = sqlite3_user_data(context);
@@ -206,7 +203,7 @@ static void sql_unlock(sqlite3_context *context, int count, sqlite3_value **valu
         lite_unlock_given_back(lite, true);
 }
 
-/* oncedrop_holder(key): the process that has it; NULL: none, or this one. */
+/* oncedrop_holder(key): the process that has the lock; NULL: none, or this one. */
 static void sql_holder(sqlite3_context *context, int count, sqlite3_value **values)
 {
     struct flock lock = byte_at(byte_of(values[0]), F_WRLCK);

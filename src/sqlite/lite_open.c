@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Opening the file, so that a COMMIT is durable, and nothing is written behind our back. */
+ * Opens the file so that a COMMIT is durable. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -18,7 +18,7 @@ const char *lite_path(const struct config *config)
     return config->database.conninfo + strlen(CONFIG_SQLITE);
 }
 
-/* Between hosts neither the locks hold nor the shared memory that SQLite's log needs (sqlite.org/wal.html). */
+/* Neither locks nor SQLite's shared memory work between hosts (sqlite.org/wal.html). */
 static bool check_file_system(const char *path, struct fault *fault)
 {
     static const struct {
@@ -50,7 +50,7 @@ static void sql_now(sqlite3_context *context, int count, sqlite3_value **values)
     sqlite3_result_int64(context, (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000);
 }
 
-/* oncedrop_sha256(a, b): of both, one after the other. */
+/* oncedrop_sha256(a, b): hashes the concatenation. */
 static void sql_sha256(sqlite3_context *context, int count, sqlite3_value **values)
 {
     guint8 digest[32];
@@ -73,8 +73,8 @@ static int note_log(void *context, sqlite3 *db, const char *name, int pages)
     return SQLITE_OK;
 }
 
-/* Without the log a power cut can undo a COMMIT, unless synchronous is EXTRA (sqlite.org/pragma.html). Who creates the file
- * may have died before it had one, and tools can take it away. */
+/* Requires WAL mode: else a power failure can undo a COMMIT, unless synchronous is EXTRA (sqlite.org/pragma.html).
+ * The file's creator may have died before setting it. */
 static bool check_log(struct sql_session *lite, struct fault *fault)
 {
     sqlite3_stmt *statement = NULL;
@@ -90,7 +90,7 @@ static bool check_log(struct sql_session *lite, struct fault *fault)
     return is_there;
 }
 
-/* No checkpoint on close: the next process would have to create the log anew. FULL: else a COMMIT is not durable. */
+/* No checkpoint on close: the next process would recreate the log. FULL: a COMMIT is durable. */
 static bool set_up(struct sql_session *lite, struct fault *fault)
 {
     static const char pragmas[] =
@@ -114,7 +114,7 @@ static bool set_up(struct sql_session *lite, struct fault *fault)
     return check_log(lite, fault) && lite_lock_functions(lite, fault);
 }
 
-/* Why the file, or a directory above it, cannot be used, by errno. Always false. */
+/* Sets the error by errno. Returns false. */
 static bool refuse_user(const struct config *config, const char *path, struct fault *fault)
 {
     int error = errno;
@@ -133,8 +133,8 @@ static bool refuse_user(const struct config *config, const char *path, struct fa
     return false;
 }
 
-/* By a symbolic link, processes would have lock files of two names. What root makes beside the file, its owner could not
- * open any more. */
+/* Refuses a symbolic link, which would give the ledger two lock files, and root unless it owns the file: the owner
+ * could not open what root creates. */
 static bool check_file(const struct config *config, const char *path, struct fault *fault)
 {
     struct stat status;
@@ -163,9 +163,8 @@ static void disconnect(struct sql_session *lite)
     lite->lost = false;
 }
 
-/* Opens files that are not recorded, and records them. If SQLite creates some, opens them again, to be certain which they are.
- * Must have the writer's lock: a session that is writing may have other files, and an index that is made here must include all
- * that it commits. */
+/* Opens and records files that are not as recorded; repeats if SQLite created some. Precondition: the writer's lock,
+ * since a writer may have other files, and a new index must include its commits. */
 static bool open_anew(struct sql_session *lite, struct fault *fault)
 {
     struct lite_files before;
@@ -218,13 +217,13 @@ struct sql_session *lite_open(const struct config *config, const char *applicati
 void lite_close(struct sql_session *lite)
 {
     lite_accounts_free(&lite->accounts);
-    lite_session_end(lite); /* before the locks go: it rolls an open transaction back */
+    lite_session_end(lite); /* rolls back an open transaction before unlocking */
     lite_files_leave(lite);
     lite_unlock_all(lite);
     lite_session_free(lite);
 }
 
-/* Why the file cannot be created. Always false. */
+/* Sets the error by errno. Returns false. */
 static bool refuse_directory(const struct config *config, struct fault *fault)
 {
     g_autofree char *directory = g_path_get_dirname(lite_path(config));
@@ -234,7 +233,7 @@ static bool refuse_directory(const struct config *config, struct fault *fault)
                      config->service.user, directory);
 }
 
-/* Must have the writer's lock, since this may create an index. */
+/* Sets WAL mode. Precondition: the writer's lock: this may create an index. */
 static bool begin_log(struct sql_session *lite, struct fault *fault)
 {
     if (!lite_files_prepare(lite, lite_lock_file(), fault))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Proofs for an administrator. What needs the ledger is done by child processes, of which each opens it itself: a session is
- * not carried over a fork, and what a lock or a COMMIT is worth only another process can tell. */
+ * Self-tests. Child processes open the ledger: a session must not cross fork(2), and only another process can test a
+ * lock or a COMMIT. */
 #include <errno.h>
 #include <pwd.h>
 #include <signal.h>
@@ -18,17 +18,17 @@
 
 #define MIB UINT64_C(1048576)
 #define GIB (1024 * MIB)
-#define FREE_BAD (16 * MIB)       /* some large messages may not be recorded any more */
-#define FREE_DOUBTFUL (256 * MIB) /* time to look */
+#define FREE_BAD (16 * MIB) /* large messages may not fit */
+#define FREE_DOUBTFUL (256 * MIB)
 
-/* What children find out: in memory that they share with their parent. */
+/* Results of children, in shared memory. */
 struct findings {
     const struct config *config;
-    int64_t key;          /* of a message that nobody delivers */
+    int64_t key;          /* random: of no message */
     bool waits;           /* for the writer's lock */
-    bool done;            /* else the fault says why not */
+    bool done;            /* else error is set */
     bool message, writer; /* which locks were granted */
-    int64_t version;      /* a number in the file's header that is nobody's (PRAGMA user_version) */
+    int64_t version;      /* PRAGMA user_version, otherwise unused */
     struct fault fault;
 };
 
@@ -46,7 +46,7 @@ static struct findings *begin_findings(const struct config *config)
     return it;
 }
 
-/* Runs this in a child, which does not outlive us, and waits until that ends or stops: its status. */
+/* Runs a function in a child that dies with this process. Returns its status once it ends or stops. */
 static int in_child(struct findings *it, void (*run)(struct findings *it), pid_t *ret_child)
 {
     pid_t parent = getpid();
@@ -71,7 +71,6 @@ static struct sql_session *open_ledger(struct findings *it)
     return lite_open(it->config, "", &it->fault);
 }
 
-/* The number that a statement gives. */
 static bool ask(struct sql_session *lite, const char *sql, struct sql_value value, int64_t *ret, struct fault *fault)
 {
     size_t mark = lite_mark(lite);
@@ -91,7 +90,7 @@ static bool lock_message(struct findings *it, struct sql_session *lite)
     return asked;
 }
 
-/* Takes both locks, and stops with them. */
+/* Acquires both locks, and stops. */
 static void keep_lock(struct findings *it)
 {
     struct sql_session *lite = open_ledger(it);
@@ -159,7 +158,6 @@ static void read_version(struct findings *it)
     it->done = lite != NULL && ask(lite, "PRAGMA user_version", SQL_NUMBER(0), &it->version, &it->fault);
 }
 
-/* Commits another version, and is killed. */
 static void write_version(struct findings *it)
 {
     struct sql_session *lite = open_ledger(it);
@@ -203,7 +201,7 @@ static bool owner_of_files(const struct config *config, uid_t *ret, struct fault
     return true;
 }
 
-/* One of them, or the directory; a file that is not there is none to complain of. */
+/* A missing file is fine. */
 static bool judge_file(const struct config *config, const char *path, uid_t owner, struct fault *ret)
 {
     const char *ledger = lite_path(config), *user = config->service.user[0] != '\0' ? config->service.user : "$USER";

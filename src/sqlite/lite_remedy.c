@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What an administrator can do about a fault. */
+ * Hints for administrators. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 
 #include "sqlite/lite.h"
 
-#define LOG_VERSION 3007000 /* sqlite.org/walformat.html; there has been no other */
+#define LOG_VERSION 3007000 /* sqlite.org/walformat.html; the only one */
 
-/* Whether the log beside the file is in a format that this SQLite does not know. */
+/* Returns whether this SQLite does not know the log's format. */
 static bool log_is_other(const char *path)
 {
     unsigned char header[8];
@@ -27,7 +27,6 @@ static bool has_no_bytes(const char *path)
     return stat(path, &status) == 0 && status.st_size == 0;
 }
 
-/* What to do, a new string; NULL: not known. */
 static char *remedy_of(const struct config *config, const struct fault *fault)
 {
     const char *path = lite_path(config), *code = fault->code;

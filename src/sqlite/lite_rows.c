@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Values in and out. */
+ * Parameters and rows. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static int bind_value(sqlite3_stmt *statement, int parameter, const struct sql_v
 {
     switch (value->kind) {
     case SQL_KIND_FORGOTTEN:
-        abort(); /* sql_add has seen to it */
+        abort(); /* sql_add checks */
     case SQL_KIND_NONE:
         return sqlite3_bind_null(statement, parameter);
     case SQL_KIND_TEXT:
@@ -49,7 +49,7 @@ bool lite_bind(sqlite3_stmt *statement, size_t count, const struct sql_value *va
 
 /* What rows point to. */
 struct owner {
-    GPtrArray *cells; /* of all rows, row by row: GBytes, or NULL */
+    GPtrArray *cells; /* by row: GBytes, or NULL */
     GPtrArray *names;
 };
 
@@ -67,7 +67,7 @@ static void free_cell(gpointer bytes)
         g_bytes_unref(bytes);
 }
 
-/* The value of a column of the current row, with a NUL behind it; NULL: SQL NULL. */
+/* Appends a NUL. NULL: SQL NULL. */
 static GBytes *cell_of(sqlite3_stmt *statement, int column, char type)
 {
     if (sqlite3_column_type(statement, column) == SQLITE_NULL)
@@ -103,7 +103,7 @@ struct sql_rows *lite_run(struct sql_session *lite, sqlite3_stmt *statement, con
         for (int column = 0; column < columns; column++) {
             char type = (size_t)column < typed ? gives[column] : '-';
             g_ptr_array_add(cells, cell_of(statement, column, type));
-            if (types[column] == SQL_TYPE_TEXT) /* that of the first row that has a value */
+            if (types[column] == SQL_TYPE_TEXT) /* from the first row with a value */
                 types[column] = column_type(statement, column, type);
         }
         count++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The files of schema/ are built into the module (sqlite_schema.h). */
+ * The files of schema/, compiled in (sqlite_schema.h). */
 #include "sqlite/lite.h"
 #include "sqlite_schema.h"
 
@@ -13,7 +13,7 @@ int lite_schema_needed(void)
 
 const char *lite_schema_begin(bool alone)
 {
-    (void)alone; /* whoever writes is */
+    (void)alone; /* every writer is */
     return "BEGIN IMMEDIATE;\n";
 }
 

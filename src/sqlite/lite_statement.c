@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  *
- * Statements, prepared once on each connection. Whatever writes has the writer's lock from before its first statement. */
+ * Statements, prepared once per connection. */
 #include <string.h>
 
 #include "sqlite/lite.h"
 
 struct prepared {
     sqlite3_stmt *statement;
-    size_t length; /* of its text, which others may follow */
+    size_t length; /* of its text; more may follow */
 };
 
 static void free_prepared(gpointer prepared)
@@ -50,7 +50,7 @@ void lite_session_free(struct sql_session *lite)
     base_free(&lite);
 }
 
-/* The first statement of the text. NULL with the fault set. */
+/* Prepares the first statement of the text. */
 static const struct prepared *prepare(struct sql_session *lite, const char *sql, struct fault *fault)
 {
     struct prepared *prepared = g_hash_table_lookup(lite->statements, sql);
@@ -69,13 +69,13 @@ static const struct prepared *prepare(struct sql_session *lite, const char *sql,
     return prepared;
 }
 
-/* Whether a statement only ends a transaction, and there is none: PostgreSQL takes that, SQLite does not. */
+/* Returns whether a COMMIT or ROLLBACK has no transaction, which SQLite does not accept. */
 static bool ends_nothing(struct sql_session *lite, const char *sql)
 {
     return sqlite3_get_autocommit(lite->db) && (strcmp(sql, "ROLLBACK") == 0 || strcmp(sql, "COMMIT") == 0);
 }
 
-/* Whether a statement writes into the file, and not only into a table of this connection. */
+/* Returns whether a statement writes to the file, not only to a temporary table. */
 static bool writes(sqlite3_stmt *statement)
 {
     const char *sql = sqlite3_sql(statement);

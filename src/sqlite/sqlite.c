@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  *
- * The engine: its steps, and what it has of sql.h. */
+ * The engine. */
 #include <string.h>
 
 #include "module_build.h"
 #include "sqlite/lite.h"
 #include "sqlite_steps.h"
 
-/* Both are read by module_load. */
+/* Read by module_load. */
 extern const struct sql_engine sqlite_engine;
 extern const char sqlite_engine_build[];
 const char sqlite_engine_build[] = MODULE_BUILD;
@@ -32,7 +32,7 @@ static bool lite_engine_in_transaction(const struct sql_session *lite)
 
 static void lite_engine_look(struct sql_session *lite)
 {
-    (void)lite; /* nothing can have ended it */
+    (void)lite; /* a file does not disconnect */
 }
 
 static void lite_engine_set_timeout(struct sql_session *lite, int64_t ms)

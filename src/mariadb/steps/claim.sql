@@ -1,7 +1,8 @@
--- What ON DUPLICATE KEY UPDATE assigns takes the server as long as the rest of the statement, even if there is no such row.
+-- The assignments of ON DUPLICATE KEY UPDATE take the server as long as the rest of the statement, even if there is no
+-- such row.
 
--- answer: records the recipient's delivery, and this try of it. The first statement counts the tries, so that the last
--- concerns only a delivery that was there before, as it may be if the message was known
+-- answer: records the recipient's delivery and this attempt. The first statement counts the attempts, so that the last
+-- updates only a delivery that existed before, as it may if the message was known
 -- takes: identity digest recipient original account mailbox queue_id host outcome reason is_finished is_whole claim pid
 -- takes: queued_at trace known read_ms lock_ms database_ms imap_ms
 INSERT INTO delivery (message, recipient, original_recipient, account, mailbox,
@@ -28,7 +29,7 @@ original_recipient = coalesce(:original, original_recipient), account = :account
 queue_id = coalesce(:queue_id, queue_id), host = :host, outcome = :outcome, reason = :reason, -- if known
 last_at = @now@, whole = whole OR :is_whole WHERE id = @delivery AND tries > 1 -- if known
 
--- claim_copy: claims a copy, if nobody claimed it since it was looked at
+-- claim_copy: claims a copy, unless another delivery has claimed it since its state was read
 -- takes: identity digest account mailbox role doubt claim host pid recipient attempt_before again boot running_us wall_us
 INSERT INTO copy (message, account, mailbox, role, state, doubt, claim, claimed_by, host, pid, first_at, attempt_at,
 boot, boot_us, host_us)
@@ -42,7 +43,7 @@ claim = :claim, claimed_by = @delivery, host = :host, pid = :pid, error = NULL -
 WHERE message = @message AND account = :account AND mailbox = :mailbox AND attempt = :attempt_before -- if attempt_before
 AND (state = 'stored') = :again AND @delivery IS NOT NULL -- if attempt_before
 
--- hold_copies: the states of the copies in these mailboxes of these accounts that are still the claim's
+-- hold_copies: reads the states of the claim's copies in these mailboxes of these accounts
 -- takes: identity digest accounts mailboxes claim
 -- gives: state transaction
 SELECT state, 0 FROM copy

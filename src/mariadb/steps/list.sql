@@ -1,23 +1,22 @@
--- word first_try: when the delivery of a copy c received the message, or began: from Postfix's receipt or, where that is not
--- known, from the first attempt
+-- word first_try: when the delivery of a copy c received the message (Postfix's receipt) or, if that is unknown, the
+-- first attempt began
 least(c.first_at, coalesce((SELECT min(q.queued_at) FROM try q
 WHERE q.delivery = c.claimed_by AND q.queued_at < c.first_at - INTERVAL 1 SECOND), c.first_at))
 
--- word end: when it was stored or given up, or now
+-- word end: when it was stored or expired, or now
 CASE WHEN c.state IN ('pending', 'appending') THEN @now@ ELSE coalesce(c.stored_at, c.attempt_at) END
 
--- word delay: in microseconds. What Postfix tried in vain before there was an attempt, without the lock or a database, was late
--- all the same
+-- word delay: in microseconds. Includes Postfix's retries before an attempt got the lock and a database
 TIMESTAMPDIFF(MICROSECOND, @first_try@, @end@)
 
--- word late: whether that was so long, without looking up more than that takes
+-- word late: whether the delay was at least this long; reads Postfix's receipt only if needed
 (TIMESTAMPDIFF(MICROSECOND, c.first_at, @end@) >= {} OR EXISTS (SELECT 1 FROM try q
 WHERE q.delivery = c.claimed_by AND q.queued_at < c.first_at - INTERVAL 1 SECOND
 AND TIMESTAMPDIFF(MICROSECOND, q.queued_at, @end@) >= {}))
 
--- word find_before: sets @before_X to a copy that began before the moment in @X, as did all those before it; 0 if there is no
--- such moment. No index has these times: ids are given in their order, so that halving finds it. A clock may have been wrong
--- then, by up to a day
+-- word find_before: sets @before_X to a copy that began before the moment in @X, as did all earlier copies; 0: there is
+-- none. No index has these times, but ids are assigned in their order: a binary search finds it. Allows for a clock
+-- that was wrong by up to a day
 BEGIN NOT ATOMIC
 DECLARE low, middle BIGINT DEFAULT 0;
 DECLARE high BIGINT DEFAULT (SELECT coalesce(max(id), 0) FROM copy);
@@ -31,11 +30,11 @@ END WHILE;
 SET @before_{} = low;
 END
 
--- word seconds_at: a time as struct ledger_filter has it
+-- word seconds_at: a time in the format of struct ledger_filter
 @moment(CAST(CAST(substr({}, 2) AS DOUBLE) * 1000000 AS INTEGER))@
 
--- list: copies, newest first. Each value is a filter, and its condition stands there only if it is asked for, so that an
--- index can be used; what is shown of a copy is looked up for those that are. Postfix's time has whole seconds
+-- list: copies, newest first. Each value is a filter, whose condition is present only if it is set, so that an index
+-- can be used. Reads columns only of copies that are shown. Postfix's time has whole seconds
 -- takes: state unfinished since_ms since until_ms until recipient sender mailbox subject:content message_id queue_id delay_ms limit
 -- gives: at state queue_id account delay:number mailbox subject from sender message_id uid role recipients attempt error
 SET @since = coalesce(@ago(:since_ms)@, @seconds_at(:since)@), @until = coalesce(@ago(:until_ms)@, @seconds_at(:until)@)
@@ -73,7 +72,7 @@ ORDER BY c.id DESC LIMIT :limit) f
 JOIN copy c ON c.id = f.id JOIN message m ON m.id = c.message JOIN delivery o ON o.id = c.claimed_by
 LEFT JOIN try t ON t.delivery = c.claimed_by AND t.claim = c.claim ORDER BY c.id DESC
 
--- totals: in one row. The server reads a row of which it has the key first, and then only what is behind it
+-- totals: counts, in one row. The server reads a row by its complete key first, and then only the rows after it
 -- gives: messages bytes stored pending appending failed abandoned unfinished oldest_unfinished duplicates
 SELECT t.messages + (SELECT count(*) FROM message WHERE id > t.last_message) AS messages,
 t.bytes + (SELECT coalesce(sum(size), 0) FROM message WHERE id > t.last_message) AS bytes,
@@ -94,7 +93,7 @@ FROM copy WHERE state IN ('pending', 'appending', 'failed', 'abandoned')) c WHER
 -- word percentile: of the seconds in an hour
 round(max({}), 3)
 
--- hours: a row for each recent hour in which something was stored in a recipient's mailbox
+-- hours: a row for each recent hour in which a copy was stored in a recipient's mailbox
 -- takes: hours
 -- gives: hour stored bytes retried p50:number p95:number p99:number
 SET @since = @ago(:hours * 3600000)@

@@ -1,19 +1,19 @@
--- word seconds_since: a moment; 0 if it is in the future, since the clock was ahead
+-- word seconds_since: seconds since a moment; 0 if it is in the future, since the clock was ahead
 round(greatest(@age_us({})@, 0) / 1000000, 1)
 
--- word claims: in progress, each under what deliveries lock (`place`)
+-- word claims: claims in progress, each under what deliveries lock (`place`)
 claims AS (SELECT m.lock_key AS "key", {} AS place, m.message_id, c.account, c.mailbox, c.state, c.host, c.pid, c.attempt_at
 FROM copy c JOIN message m ON m.id = c.message WHERE c.state = 'appending')
 
--- word lock: of a claim c with the holder's number, or without
+-- word lock: the lock of a claim c, with the holder's number or without
 CASE WHEN {} IS NOT NULL THEN 'held' WHEN c.attempt_at >= @ago(:claim_ms)@ THEN 'claimed' ELSE 'free' END
 
--- word oldest_first: rows with the same key are adjacent
+-- word oldest_first: sorts the rows, those with the same key together
 ORDER BY min(c.attempt_at) OVER (PARTITION BY c."key"), c."key", c.attempt_at
 
--- locks_session: claims in progress, and who has their messages' locks, which a delivery keeps from before its claim to its
--- end. Which messages other locks are of, the server does not tell. It lists others' sessions only to users with the right
--- PROCESS
+-- locks_session: claims in progress, and the holders of their messages' locks, which a delivery has from before its
+-- claim to its end. The server does not say which messages other locks are of. It lists others' sessions only to users
+-- with the PROCESS privilege
 -- takes: claim_ms
 -- gives: key message_id account mailbox state host pid age:number lock session ours:truth backend user client held hidden:truth
 -- gives: waiting:json
@@ -26,8 +26,8 @@ CASE WHEN c.place IS NOT NULL THEN p.ID IS NULL END AS hidden, '[]' AS waiting
 FROM claims c LEFT JOIN information_schema.PROCESSLIST p ON p.ID = c.place
 @oldest_first@
 
--- locks_row: claims in progress, and whether their rows are locked: those that are not are locked for an instant. Who has
--- locked one, the server tells only users with the right PROCESS
+-- locks_row: claims in progress, and whether their rows are locked: those that are not are locked for an instant. The
+-- server names the holder only to users with the PROCESS privilege
 -- takes: claim_ms
 -- gives: key message_id account mailbox state host pid age:number lock session ours:truth backend user client held hidden:truth
 -- gives: waiting:json
@@ -44,7 +44,7 @@ CASE WHEN c.holder IS NOT NULL THEN TRUE END AS hidden, '[]' AS waiting
 FROM tried c
 @oldest_first@
 
--- word lease_columns: of those that have not expired
+-- word lease_columns: of leases that have not expired
 l.session, l.session LIKE 'oncedrop %' AS ours, NULL AS backend, l."user" AS "user", NULL AS client,
 @seconds_since(l.taken_at)@ AS held, l."key" IS NULL AS hidden, '[]' AS waiting
 

@@ -1,5 +1,5 @@
--- word expired: of messages m that are to be abandoned: no copy is in its hold-off. :older_ms: minimum milliseconds since the last
--- try; :upto: the last message
+-- word expired: messages m to expire. :older_ms: minimum milliseconds since the last attempt;
+-- no copy is in its hold-off. :upto: the last message
 m.id <= :upto AND (EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND d.finished_at IS NULL)
 OR EXISTS (SELECT 1 FROM copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')))
 AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND d.finished_at IS NULL
@@ -7,41 +7,41 @@ AND d.last_at >= @ago(:older_ms)@)
 AND NOT EXISTS (SELECT 1 FROM copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')
 AND (c.attempt_at >= @ago(:older_ms)@ OR c.state = 'appending' AND @hold_off_ends(c.attempt_at)@ > @now@))
 
--- word unfinished: the messages of which something is not finished, by indexes
+-- word unfinished: the messages with anything unfinished, by indexes
 (SELECT message AS id FROM delivery WHERE finished_at IS NULL
 UNION SELECT message FROM copy WHERE state IN ('pending', 'appending')) u JOIN message m ON m.id = u.id
 
--- word old: of messages m that arrived long enough ago, and have nothing unfinished. last_at is checked because replayed
--- messages arrived long ago but may have been recorded today
+-- word old: messages m that arrived long enough ago, and have nothing unfinished. Checks last_at, too: replayed
+-- messages arrived long ago, but may have been recorded today
 m.received_at < @ago(:older_ms)@
 AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id
 AND (d.last_at >= @ago(:older_ms)@ OR d.finished_at IS NULL))
 AND NOT EXISTS (SELECT 1 FROM copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending'))
 
--- word report: of messages m; a condition of those of their deliveries o that count is to follow
+-- word report: what is reported of messages m; a condition for their deliveries o follows
 SELECT coalesce(max(@utc(o.last_at)@), max((SELECT @utc(max(c.attempt_at))@ FROM copy c WHERE c.message = m.id))) AS last_at,
 group_concat(DISTINCT o.queue_id ORDER BY o.queue_id SEPARATOR ', ') AS queue_id,
 group_concat(o.recipient ORDER BY o.id SEPARATOR ', ') AS recipients, m.message_id,
 group_concat(DISTINCT o.reason ORDER BY o.reason SEPARATOR '; ') AS reason
 FROM message m LEFT JOIN delivery o ON o.message = m.id AND
 
--- read_agreed: on which method of locking the hosts have agreed
+-- read_agreed: the hosts' lock method
 -- gives: lock_method
 SELECT lock_method FROM agreed
 
--- find_expired: the next messages to be abandoned, not locked yet
+-- find_expired: the next messages to expire, not locked yet
 -- takes: older_ms hold_off_ms upto after most
 -- gives: id lock_key
 SELECT m.id, m.lock_key FROM @unfinished@ WHERE m.id > :after AND @expired@
 ORDER BY m.id LIMIT :most
 
--- find_old: the next messages to be deleted, not locked yet
+-- find_old: the next messages to delete, not locked yet
 -- takes: older_ms after most
 -- gives: id lock_key
 SELECT m.id, m.lock_key FROM message m WHERE m.id > :after AND @old@
 ORDER BY m.id LIMIT :most
 
--- word of_person: whether an address is in what is recorded of a message m, or an account
+-- word of_person: whether an address is in what is recorded of a message m, or is an account
 (:address IN (lower(m.sender), lower(m."from"))
 OR EXISTS (SELECT 1 FROM address a WHERE a.message = m.id AND lower(a.address) = :address)
 OR EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id
@@ -50,7 +50,7 @@ lower(CONVERT(d.account USING utf8mb4)) COLLATE utf8mb4_nopad_bin))
 OR EXISTS (SELECT 1 FROM copy c WHERE c.message = m.id
 AND lower(CONVERT(c.account USING utf8mb4)) COLLATE utf8mb4_nopad_bin = :address))
 
--- word is_open: whether something of a message m is unfinished
+-- word is_open: whether anything of a message m is unfinished
 (EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND d.finished_at IS NULL)
 OR EXISTS (SELECT 1 FROM copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')))
 
@@ -58,8 +58,8 @@ OR EXISTS (SELECT 1 FROM copy c WHERE c.message = m.id AND c.state IN ('pending'
 greatest(m.received_at, coalesce((SELECT max(last_at) FROM delivery WHERE message = m.id), m.received_at))
 + INTERVAL :older_ms * 1000 MICROSECOND
 
--- find_person: of the next messages, which have to do with an address, and which of these may be deleted. No index has all that
--- is compared here: so many messages at a time, a statement takes no longer in a larger ledger
+-- find_person: which of the next messages have to do with an address, and which of these may be deleted. No index has
+-- all columns that are compared; with a limit, a statement takes no longer in a larger ledger
 -- takes: address older_ms after most
 -- gives: id lock_key theirs:truth old:truth open:truth old_at
 SELECT m.id, m.lock_key, m.theirs, m.theirs AND @old@, m.theirs AND @is_open@,
@@ -67,19 +67,19 @@ CASE WHEN m.theirs THEN @utc(@old_at@)@ END
 FROM (SELECT m.id, m.lock_key, m.received_at, @of_person@ AS theirs FROM message m
 WHERE m.id > :after ORDER BY m.id LIMIT :most) m ORDER BY m.id
 
--- lock_messages: locks the rows of these messages, but those that somebody else has locked
+-- lock_messages: locks the rows of these messages, except those that another session has locked
 -- takes: ids
 -- gives: id
 SELECT id FROM message WHERE id IN (:ids) FOR UPDATE SKIP LOCKED
 
--- preview_expired: what abandon_expired would abandon, for people
+-- preview_expired: what abandon_expired would expire, for people
 -- takes: older_ms hold_off_ms upto after
 -- gives: last_at queue_id recipients message_id reason
 @report@ o.finished_at IS NULL WHERE m.id IN (SELECT id FROM (SELECT m.id FROM @unfinished@
 WHERE m.id > :after AND @expired@) due) GROUP BY m.id, m.message_id ORDER BY m.id
 
--- abandon_expired: abandons those of these messages that are still to be abandoned, and lists them for people: their
--- deliveries are known by the moment at which they were
+-- abandon_expired: expires those of these messages that are still due, and lists them for people. The moment of expiry
+-- identifies their deliveries
 -- takes: older_ms hold_off_ms upto ids
 -- gives: last_at queue_id recipients message_id reason
 SET @due = (SELECT group_concat(m.id) FROM message m WHERE m.id IN (:ids) AND @expired@), @abandoned_at = @now@
@@ -93,13 +93,13 @@ WHERE message IN (:ids) AND find_in_set(message, @due) AND state IN ('pending', 
 @report@ o.outcome = 'abandoned' AND o.finished_at = @abandoned_at
 WHERE m.id IN (:ids) AND find_in_set(m.id, @due) GROUP BY m.id, m.message_id ORDER BY m.id
 
--- message_is_open: whether a message has anything unfinished
+-- message_is_open: whether anything of a message is unfinished
 -- takes: message
 -- gives: open:truth
 SELECT EXISTS (SELECT 1 FROM delivery WHERE message = :message AND finished_at IS NULL)
 OR EXISTS (SELECT 1 FROM copy WHERE message = :message AND state IN ('pending', 'appending'))
 
--- count_old: how many messages would be deleted once unfinished ones are abandoned
+-- count_old: how many messages would be deleted once unfinished ones have expired
 -- takes: older_ms abandon_ms
 -- gives: messages
 SELECT count(*) FROM message m WHERE m.received_at < @ago(:older_ms)@
@@ -108,11 +108,11 @@ AND (d.last_at >= @ago(:older_ms)@ OR d.finished_at IS NULL AND d.last_at >= @ag
 AND NOT EXISTS (SELECT 1 FROM copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')
 AND c.attempt_at >= @ago(:abandon_ms)@)
 
--- delete_leases: of deliveries that died, of messages that nobody has delivered since
+-- delete_leases: deletes leases of deliveries that died, if no other delivery of the message has followed
 DELETE FROM lease WHERE expires_at < @now@ - INTERVAL 1 DAY
 
--- delete_old: deletes those of these messages that are still to be deleted, and subtracts them from what was counted. What
--- they have in other tables goes with them, by foreign keys; the trigger of the schema is told that it need not count anew
+-- delete_old: deletes those of these messages that are still due, and subtracts them from the counters. Foreign keys
+-- delete their rows in other tables; @subtracts keeps the schema's trigger from subtracting them again
 -- takes: older_ms ids
 -- gives: deleted
 SET @gone = (SELECT group_concat(m.id) FROM message m WHERE m.id IN (:ids) AND @old@), @subtracts = TRUE

@@ -1,4 +1,4 @@
--- What is there already stays as it is: IGNORE would also ignore that something does not fit.
+-- Existing rows stay as they are. IGNORE would also ignore values that do not fit.
 
 -- record_message: records a message, unless another delivery has
 -- takes: identity digest lock_key message_id sender from subject:content date size in_reply_to references received_at
@@ -9,17 +9,17 @@ VALUES (:identity, :digest, :lock_key, :message_id, :sender, :from, :subject, @o
 -- then
 SET @message = LAST_INSERT_ID()
 
--- record_addresses: the addresses of its header; the lists are columns of the table
+-- record_addresses: records the addresses of its header; the lists are columns of the table
 -- takes: identity digest roles positions groups:content names:content addresses
 INSERT INTO address (message, role, "position", "group", name, address)
 VALUES (@message, :roles, :positions, :groups, :names, :addresses)
 ON DUPLICATE KEY UPDATE "group" = address."group"
 
--- record_part: one of its parts
+-- record_part: records one of its parts
 -- takes: identity digest path type charset disposition filename:content size sha256 content:content
 INSERT INTO part (message, path, type, charset, disposition, filename, size, sha256, text)
 VALUES (@message, :path, :type, :charset, :disposition, :filename, :size, :sha256, :content) ON DUPLICATE KEY UPDATE charset = part.charset
 
--- record_raw: a piece of its bytes
+-- record_raw: records a piece of its bytes
 -- takes: identity digest chunk data
 INSERT INTO raw (message, chunk, data) VALUES (@message, :chunk, :data) ON DUPLICATE KEY UPDATE chunk = raw.chunk

@@ -1,10 +1,10 @@
--- word restorable: a copy c was stored, or was to be again
+-- word restorable: whether a copy c was stored, or was to be stored again
 (c.state = 'stored' OR c.repeated > 0 AND c.state IN ('pending', 'appending', 'failed'))
 
--- word is_whole: the message of a delivery d is known to be complete
+-- word is_whole: whether the message of a delivery d is known to be complete
 EXISTS (SELECT 1 FROM delivery w WHERE w.message = d.message AND w.whole)
 
--- word has_bytes: its bytes are recorded
+-- word has_bytes: whether its bytes are recorded
 EXISTS (SELECT 1 FROM raw r WHERE r.message = d.message AND r.chunk = 0)
 
 -- unfinished_ids: the next messages that can be finished from the record
@@ -13,12 +13,12 @@ EXISTS (SELECT 1 FROM raw r WHERE r.message = d.message AND r.chunk = 0)
 SELECT DISTINCT d.message FROM delivery d WHERE d.finished_at IS NULL AND d.message > :after
 AND @is_whole@ AND @has_bytes@ ORDER BY d.message LIMIT :most
 
--- unfinished_others: how many unfinished messages cannot
+-- unfinished_others: the number of unfinished messages that cannot
 -- gives: messages
 SELECT count(DISTINCT d.message) FROM delivery d WHERE d.finished_at IS NULL AND NOT (@is_whole@ AND @has_bytes@)
 
--- stored_ids: the next messages of which a copy was stored (or was to be again), in this account, since that time (@ and seconds
--- since 1970)
+-- stored_ids: the next messages of which a copy was stored, or was to be stored again, in this account since that time
+-- (@ and seconds since 1970)
 -- takes: after most account since
 -- gives: message
 SELECT DISTINCT c.message FROM copy c WHERE c.message > :after AND @restorable@
@@ -26,8 +26,8 @@ AND c.account = :account -- if account
 AND coalesce(c.stored_at, c.attempt_at) >= @of_seconds(CAST(substr(:since, 2) AS INTEGER))@ -- if since
 ORDER BY c.message LIMIT :most
 
--- recorded_read: a row for each delivery of a message, each of which has the message's columns: those that are unfinished, or
--- those whose copy was stored (or was to be again), and then the Sent copy likewise
+-- recorded_read: a row for each delivery of a message, with the message's columns. unfinished: only unfinished
+-- deliveries. stored: only those whose copy was stored, or was to be stored again; this applies to the Sent copy, too
 -- takes: message unfinished stored
 -- gives: message_id sender queue_id digest sent_account sent_mailbox recipient original has_bytes:truth
 SELECT m.message_id, m.sender, d.queue_id, lower(hex(m.digest)), s.account, s.mailbox, d.recipient,

@@ -4,16 +4,16 @@
 SELECT count(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'schema_version'
 AND :schema IS NOT NULL
 
--- schema_version: the newest that was installed
+-- schema_version: the newest installed version
 -- gives: version
 SELECT max(version) FROM schema_version
 
--- schema_unfit: says that this server cannot have the schema, and what to do; no row: it can
+-- schema_unfit: reports that this server cannot have the schema, and what to do; no row: it can
 -- gives: reason
 SELECT 'its binary log has the format STATEMENT, with which a transaction cannot be READ COMMITTED: set binlog_format'
 || ' = MIXED or ROW' AS reason FROM DUAL WHERE @@log_bin AND @@binlog_format = 'STATEMENT'
 
--- schema_agree: records the method of locking of all hosts, and returns the one before
+-- schema_agree: records the lock method of all hosts, and returns the previous one
 -- takes: method
 -- gives: previous
 SET @previous = (SELECT lock_method FROM agreed FOR UPDATE)

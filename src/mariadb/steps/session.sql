@@ -1,17 +1,17 @@
--- begin: begins a transaction; READ COMMITTED, as the session is set up
+-- begin: begins a transaction; READ COMMITTED by the session's set-up
 START TRANSACTION READ WRITE
 
--- begin_look: the same; not sent if no transaction has a lock. A replica would refuse it: without, a look may find there what
--- is true, that a copy is stored, but a claim finds nothing to write to
+-- begin_look: begins a transaction; not sent with locks of the session, since a replica would refuse it. Without it, a
+-- delivery may read from a replica, correctly, that a copy is stored; a claim fails there
 START TRANSACTION READ WRITE
 
--- begin_snapshot: begins one that only reads, all of its steps in the same state
+-- begin_snapshot: begins a transaction that only reads, with one snapshot for all its steps
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ
 -- then
 START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY
 
--- word settings: in whole seconds, but for max_statement_time. The server ends a session that says nothing for so long in a
--- transaction, and so frees the rows that a process has locked that was stopped
+-- word settings: in whole seconds, except max_statement_time. The server ends a session that is idle in a transaction
+-- for that long, and so releases the rows that a stopped process has locked
 idle_transaction_timeout = ceil(:idle_ms / 1000.0),
 max_statement_time = :statement_ms / 1000.0, innodb_lock_wait_timeout = ceil(:lock_ms / 1000.0),
 lock_wait_timeout = ceil(:lock_ms / 1000.0)
@@ -20,16 +20,16 @@ lock_wait_timeout = ceil(:lock_ms / 1000.0)
 -- takes: idle_ms statement_ms lock_ms
 SET SESSION @settings@
 
--- settings_as_is: likewise; the site's own statement is in a transaction in any case
+-- settings_as_is: as settings; the site's own statement is always in a transaction
 -- takes: idle_ms statement_ms lock_ms
 START TRANSACTION READ WRITE
 -- then
 SET SESSION @settings@
 
--- settings_idle: nothing: whether the disk is waited for is the server's own setting
+-- settings_idle: no-op: the server's own setting says whether to wait for the disk
 DO 0
 
--- path: nothing: all names are of one database
+-- path: no-op: all names are of one database
 DO 0
 
 -- commit: commits
@@ -38,13 +38,13 @@ COMMIT
 -- rollback: rolls back
 ROLLBACK
 
--- event: counts something that only the statistics count: held, search
+-- event: counts what only the statistics count: held, search
 -- takes: name host count
 INSERT INTO event (at, name, host, "count") VALUES (@now@, :name, :host, :count)
 
--- for_people: before a query for people: nothing
+-- for_people: before a query for people: no-op
 DO 0
 
--- server_version: MariaDB 10.11.6 ...
+-- server_version: such as MariaDB 10.11.6
 -- gives: version
 SELECT 'MariaDB ' || version()

@@ -1,7 +1,7 @@
--- word seconds: of milliseconds, with three decimals
+-- word seconds: milliseconds as seconds, with three decimals
 round(({}) / 1000, 3)
 
--- find_messages: messages by identity, digest, or any queue id they were tried under, each of which may be none
+-- find_messages: messages by identity, digest, or a queue id of any attempt; each may be NULL
 -- takes: identity digest queue_id
 -- gives: id message_id digest lock_key sender from subject date size in_reply_to references:json received_at
 SELECT m.id, m.message_id, lower(hex(m.digest)) AS digest, m.lock_key, m.sender, m."from", m.subject,
@@ -16,8 +16,7 @@ WHERE t.queue_id = :queue_id) f JOIN message m ON m.id = f.id ORDER BY m.id
 -- gives: id
 SELECT id FROM message WHERE digest = :digest LIMIT 1
 
--- near: the newest, which are few enough to compare one by one. Ids are in no index of this ledger: they are found by
--- their hash
+-- near: the newest messages, few enough to compare one by one. No index has their ids: they are found by their hash
 -- takes: message_id
 -- gives: message_id
 SELECT DISTINCT message_id FROM (SELECT message_id FROM message ORDER BY id DESC LIMIT 2000) newest
@@ -27,20 +26,20 @@ WHERE message_id IS NOT NULL AND :message_id IS NOT NULL
 -- gives: received_at
 SELECT @utc(min(received_at))@ AS received_at FROM message HAVING count(*) > 0
 
--- show_addresses: of a message
+-- show_addresses: a message's addresses
 -- takes: message
 -- gives: role position group name address
 SELECT role, "position", "group", name, address FROM address WHERE message = :message
 ORDER BY field(role, 'from', 'sender', 'reply-to', 'to', 'cc', 'bcc'), "position"
 
--- show_deliveries: of a message
+-- show_deliveries: a message's deliveries
 -- takes: message
 -- gives: recipient original_recipient account mailbox outcome reason tries queue_id host first_at last_at finished_at whole:truth
 SELECT recipient, original_recipient, account, mailbox, outcome, reason, tries, queue_id, host,
 @utc(first_at)@ AS first_at, @utc(last_at)@ AS last_at, @utc(finished_at)@ AS finished_at, whole
 FROM delivery WHERE message = :message ORDER BY id
 
--- show_tries: of a message
+-- show_tries: a message's attempts
 -- takes: message
 -- gives: at outcome recipient queue_id reason queued read:number lock:number database:number imap:number host pid ended_at
 SELECT @utc(t.started_at)@ AS at, t.outcome, d.recipient, t.queue_id, t.reason,
@@ -50,7 +49,7 @@ round(TIMESTAMPDIFF(MICROSECOND, t.queued_at, t.started_at) / 1000000) AS queued
 FROM delivery d CROSS JOIN try t ON t.delivery = d.id
 WHERE d.message = :message ORDER BY t.started_at, d.id, t.claim
 
--- show_spans: of a message's tries with record.trace
+-- show_spans: a message's attempts with record.trace
 -- takes: message
 -- gives: trace_id span_id start_time_unix_nano end_time_unix_nano message_id queue_id host pid recipient outcome reason
 -- gives: account mailbox uidvalidity uid read_ms lock_ms database_ms imap_ms
@@ -63,7 +62,7 @@ LEFT JOIN copy c ON c.message = d.message
 AND c.account = d.account AND c.mailbox = d.mailbox AND t.outcome IN (@good_outcomes@)
 WHERE m.id = :message AND t.span_id IS NOT NULL ORDER BY t.started_at, d.id, t.claim
 
--- show_copies: of a message
+-- show_copies: a message's copies
 -- takes: message
 -- gives: account mailbox role state doubt:truth uid uidvalidity attempt repeated first_at attempt_at stored_at host pid
 -- gives: claimed_by error
@@ -73,20 +72,20 @@ SELECT c.account, c.mailbox, c.role, c.state, c.doubt, c.uid, c.uidvalidity, c.a
 FROM copy c CROSS JOIN delivery d ON d.id = c.claimed_by
 WHERE c.message = :message ORDER BY c.id
 
--- show_parts: of a message
+-- show_parts: a message's parts
 -- takes: message
 -- gives: path type charset disposition filename size sha256
 SELECT path, type, charset, disposition, filename, size, lower(hex(sha256)) AS sha256
 FROM part WHERE message = :message ORDER BY NATURAL_SORT_KEY(path)
 
--- export_message: what is known of a message as a whole
+-- export_message: what is known of the message itself
 -- takes: message
 -- gives: id message_id identity digest sender from subject date size in_reply_to references:json received_at
 SELECT id, message_id, lower(hex(identity)) AS identity, lower(hex(digest)) AS digest, sender, "from", subject,
 @utc(date)@ AS date, size, in_reply_to, "references",
 @utc(received_at)@ AS received_at FROM message WHERE id = :message
 
--- export_parts: as show_parts, with their text
+-- export_parts: like show_parts, with their text
 -- takes: message
 -- gives: path type charset disposition filename size sha256 text
 SELECT path, type, charset, disposition, filename, size, lower(hex(sha256)) AS sha256, text

@@ -1,18 +1,18 @@
--- word le: the upper bound of the histogram's bucket for a time in milliseconds; 0: it is above all
+-- word le: the upper bound of the histogram bucket for a time in milliseconds; 0: it is above all
 CASE WHEN {} IS NULL THEN NULL WHEN {} <= 5 THEN 5 WHEN {} <= 10 THEN 10 WHEN {} <= 25 THEN 25 WHEN {} <= 50 THEN 50
 WHEN {} <= 100 THEN 100 WHEN {} <= 250 THEN 250 WHEN {} <= 500 THEN 500 WHEN {} <= 1000 THEN 1000 WHEN {} <= 2500 THEN 2500
 WHEN {} <= 5000 THEN 5000 WHEN {} <= 10000 THEN 10000 WHEN {} <= 30000 THEN 30000 WHEN {} <= 60000 THEN 60000
 WHEN {} <= 300000 THEN 300000 WHEN {} <= 1800000 THEN 1800000 WHEN {} <= 7200000 THEN 7200000 ELSE 0 END
 
--- word bounds: of all buckets
+-- word bounds: upper bounds of the histogram buckets, in milliseconds
 (VALUES (5), (10), (25), (50), (100), (250), (500), (1000), (2500), (5000), (10000), (30000), (60000), (300000), (1800000),
 (7200000), (0))
 
--- word counted_until: the moment that separates tries that are counted from their rows from those that were added up
+-- word counted_until: the moment that separates attempts counted from their rows from those added up before
 coalesce((SELECT @moment(value)@ FROM total WHERE name = 'counted_until'), '1970-01-01 00:00:00')
 
--- word counted_tries: tries t of deliveries d, as they are counted (outcomes.awk). If an outcome can mean both deferral and bounce,
--- it counts as a bounce in the try that finished the delivery
+-- word counted_tries: attempts t of deliveries d, as counted (outcomes.awk). If an outcome can mean both deferral and bounce, it
+-- counts as a bounce in the attempt that finished the delivery
 SELECT t.outcome, CASE WHEN t.outcome = 'claimed' THEN 'died'
 WHEN t.outcome IN (@good_outcomes@) THEN t.outcome WHEN t.outcome IN (@bounced_outcomes@)
 OR t.outcome IN (@perhaps_bounced_outcomes@) AND t.ended_at >= d.finished_at THEN 'bounced'
@@ -21,11 +21,11 @@ AND t.queued_at IS NOT NULL THEN greatest((TIMESTAMPDIFF(MICROSECOND, t.queued_a
 AS delay_ms
 FROM try t JOIN delivery d ON d.id = t.delivery
 
--- word is_over: a try that cannot change any more: its process has settled everything that it claimed, or has certainly died
+-- word is_over: whether an attempt cannot change: its process has settled all its claims, or has certainly died
 (t.outcome <> 'claimed' AND t.claim NOT IN (SELECT claim FROM copy WHERE state = 'appending')
 OR t.outcome = 'claimed' AND t.started_at < @now@ - INTERVAL 1 HOUR)
 
--- word counts: of the tries. A table WITH a name is read anew wherever the name stands, so all is counted in one go
+-- word counts: counts attempts. A table WITH a name is read again wherever the name stands, so all is counted at once
 SELECT name, coalesce(part, CASE name WHEN 'deliveries' THEN status ELSE outcome END) AS label,
 CASE WHEN name IN ('phase', 'delay') THEN @le(ms)@ ELSE 0 END AS le,
 sum(CASE WHEN name IN ('phase_ms', 'delay_ms') THEN ms ELSE 1 END) AS value
@@ -37,15 +37,15 @@ FROM tries t CROSS JOIN (SELECT 'deliveries' AS name, NULL AS part UNION ALL VAL
 WHERE CASE name WHEN 'deliveries' THEN TRUE WHEN 'deferrals' THEN status = 'deferred'
 ELSE status <> 'died' AND ms IS NOT NULL END GROUP BY name, label, le
 
--- word kinds: of events, and as what they are counted
+-- word kinds: kinds of events, and what they count as
 kinds (event, name, label) AS (VALUES ('held', 'deliveries', 'deferred'), ('held', 'deferrals', 'held'),
 ('search', 'searches', ''))
 
--- word events: of a table of them
+-- word events: counts a table of events
 UNION ALL SELECT k.name, k.label, 0, sum(e."count") FROM {} e JOIN kinds k ON k.event = e.name
 GROUP BY k.name, k.label
 
--- word zero: what is counted even if there is none
+-- word zero: counters that are present even if zero
 zero (name, label) AS (VALUES ('deliveries', 'stored'), ('deliveries', 'quarantined'),
 ('deliveries', 'duplicate'), ('deliveries', 'deferred'), ('deliveries', 'bounced'), ('deliveries', 'died'),
 ('deferrals', 'held'), ('deferrals', 'database'), ('deferrals', 'mailbox'), ('deferrals', 'overquota'),
@@ -68,11 +68,11 @@ UNION ALL SELECT name, label, le, value FROM total WHERE name <> 'counted_until'
 INSERT INTO total (name, label, le, value) VALUES ('counted_until', '', 0, 0)
 ON DUPLICATE KEY UPDATE value = total.value
 
--- lock_tally: so that counting and deleting do not overlap
+-- lock_tally: keeps counting and deleting from overlapping
 SELECT one FROM tally FOR UPDATE
 
--- count_tally: messages and copies. No transaction lasts an hour: what got a number before a row that is older is there, or
--- will never be
+-- count_tally: counts messages and copies. No transaction lasts an hour: rows with ids before that of a row an hour old
+-- exist by now, or never will
 SET @copy = (SELECT coalesce((SELECT id FROM copy WHERE id > t.last_copy AND first_at < @now@ - INTERVAL 1 HOUR
 ORDER BY id DESC LIMIT 1), t.last_copy) FROM tally t WHERE t.one = 1)
 -- then
@@ -87,10 +87,10 @@ bytes = bytes + (SELECT coalesce(sum(size), 0) FROM message WHERE id > @last_mes
 copies = copies + (SELECT count(*) FROM copy WHERE id > @last_copy AND id <= @copy),
 last_message = @message, last_copy = @copy
 
--- read_tries: nothing: count_tries keeps nobody waiting
+-- read_tries: no-op: count_tries makes no session wait
 DO 0
 
--- count_tries: adds up those that are older than an hour. If they are counted until a moment in the future, since the clock
+-- count_tries: adds up attempts older than an hour. If they are counted until a moment in the future, since the clock
 -- was ahead, counting goes on from now
 SET @since = @counted_until@
 -- then
@@ -107,6 +107,6 @@ DELETE FROM event WHERE at < @until
 -- then
 UPDATE total SET value = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', CAST(@until AS DATETIME(6))) WHERE name = 'counted_until'
 
--- total_is_due: a row if there is much to add up, and it has not been done lately
+-- total_is_due: a row if there is much to add up, and that was not done lately
 SELECT 1 FROM tally t WHERE (SELECT max(id) FROM message) > t.last_message + 20000
 AND @counted_until@ NOT BETWEEN @now@ - INTERVAL 2 HOUR AND @now@

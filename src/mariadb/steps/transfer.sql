@@ -1,4 +1,4 @@
--- A copy of the ledger (ledger_transfer.c): rows by their keys, which are the first columns, and with their numbers.
+-- A copy of the ledger (ledger_transfer.c): rows with their ids, by their keys, which are the first columns.
 
 -- dump_message: the next messages
 -- takes: id most
@@ -9,7 +9,7 @@ JSON_COMPACT("references"), @us(received_at)@
 FROM message WHERE id > :id
 ORDER BY id LIMIT :most
 
--- load_message: one of them
+-- load_message: inserts a message
 -- takes: id identity digest lock_key message_id sender from subject:content date size in_reply_to references received_at
 INSERT INTO message (id, identity, digest, lock_key, message_id, sender, "from", subject, date, size,
 in_reply_to, "references", received_at)
@@ -23,7 +23,7 @@ SELECT message, role, "position", "group", name, address
 FROM address WHERE message >= :message AND (message, role, "position") > (:message, :role, :position)
 ORDER BY message, role, "position" LIMIT :most
 
--- load_address: one of them
+-- load_address: inserts an address
 -- takes: message role position group:content name:content address
 INSERT INTO address (message, role, "position", "group", name, address)
 VALUES (:message, :role, :position, :group, :name, :address)
@@ -35,7 +35,7 @@ SELECT message, path, type, charset, disposition, filename, size, sha256, text
 FROM part WHERE message >= :message AND (message, path) > (:message, :path)
 ORDER BY message, path LIMIT :most
 
--- load_part: one of them
+-- load_part: inserts a part
 -- takes: message path type charset disposition filename:content size sha256 text:content
 INSERT INTO part (message, path, type, charset, disposition, filename, size, sha256, text)
 VALUES (:message, :path, :type, :charset, :disposition, :filename, :size, :sha256, :text)
@@ -47,7 +47,7 @@ SELECT message, chunk, data
 FROM raw WHERE message >= :message AND (message, chunk) > (:message, :chunk)
 ORDER BY message, chunk LIMIT :most
 
--- load_raw: one of them
+-- load_raw: inserts recorded bytes
 -- takes: message chunk data
 INSERT INTO raw (message, chunk, data)
 VALUES (:message, :chunk, :data)
@@ -61,7 +61,7 @@ SELECT id, message, recipient, original_recipient, account, mailbox, queue_id, h
 FROM delivery WHERE id > :id
 ORDER BY id LIMIT :most
 
--- load_delivery: one of them
+-- load_delivery: inserts a delivery
 -- takes: id message recipient original_recipient account mailbox queue_id host outcome reason tries first_at last_at
 -- takes: finished_at whole
 INSERT INTO delivery (id, message, recipient, original_recipient, account, mailbox, queue_id, host, outcome,
@@ -69,7 +69,7 @@ reason, tries, first_at, last_at, finished_at, whole)
 VALUES (:id, :message, :recipient, :original_recipient, :account, :mailbox, :queue_id, :host, :outcome, :reason,
 :tries, @moment(:first_at)@, @moment(:last_at)@, @moment(:finished_at)@, :whole)
 
--- dump_try: the next tries
+-- dump_try: the next attempts
 -- takes: delivery claim most
 -- gives: delivery:number claim:number started_at:number ended_at:number queue_id queued_at:number host pid:number
 -- gives: outcome reason read_ms:number lock_ms:number database_ms:number imap_ms:number trace_id:bytes span_id:bytes
@@ -78,7 +78,7 @@ read_ms, lock_ms, database_ms, imap_ms, trace_id, span_id
 FROM try WHERE delivery >= :delivery AND (delivery, claim) > (:delivery, :claim)
 ORDER BY delivery, claim LIMIT :most
 
--- load_try: one of them
+-- load_try: inserts an attempt
 -- takes: delivery claim started_at ended_at queue_id queued_at host pid outcome reason read_ms lock_ms database_ms
 -- takes: imap_ms trace_id span_id
 INSERT INTO try (delivery, claim, started_at, ended_at, queue_id, queued_at, host, pid, outcome, reason,
@@ -96,7 +96,7 @@ SELECT id, message, account, mailbox, role, state, doubt, attempt, @us(attempt_a
 FROM copy WHERE id > :id
 ORDER BY id LIMIT :most
 
--- load_copy: one of them
+-- load_copy: inserts a copy
 -- takes: id message account mailbox role state doubt attempt attempt_at claim claimed_by host pid first_at stored_at
 -- takes: uidvalidity uid error repeated boot boot_us host_us
 INSERT INTO copy (id, message, account, mailbox, role, state, doubt, attempt, attempt_at, claim, claimed_by,
@@ -112,7 +112,7 @@ SELECT id, @us(at)@, name, host, "count"
 FROM event WHERE id > :id
 ORDER BY id LIMIT :most
 
--- load_event: one of them
+-- load_event: inserts an event
 -- takes: id at name host count
 INSERT INTO event (id, at, name, host, "count")
 VALUES (:id, @moment(:at)@, :name, :host, :count)
@@ -124,7 +124,7 @@ SELECT name, label, le, value
 FROM total WHERE (name, label, le) > (:name, :label, :le)
 ORDER BY name, label, le LIMIT :most
 
--- load_total: one of them
+-- load_total: inserts a total
 -- takes: name label le value
 INSERT INTO total (name, label, le, value)
 VALUES (:name, :label, :le, :value)
@@ -136,29 +136,29 @@ SELECT server, honoured, @us(checked_at)@, @us(tried_at)@
 FROM server WHERE server > :server
 ORDER BY server LIMIT :most
 
--- load_server: one of them
+-- load_server: inserts a server
 -- takes: server honoured checked_at tried_at
 INSERT INTO server (server, honoured, checked_at, tried_at)
 VALUES (:server, :honoured, @moment(:checked_at)@, @moment(:tried_at)@)
 
--- dump_tally: what was counted
+-- dump_tally: the counters
 -- gives: last_message:number messages:number bytes:number last_copy:number copies:number
 SELECT last_message, messages, bytes, last_copy, copies FROM tally
 
--- load_tally: the same
+-- load_tally: sets the counters
 -- takes: last_message messages bytes last_copy copies
 UPDATE tally SET last_message = :last_message, messages = :messages, bytes = :bytes, last_copy = :last_copy,
 copies = :copies
 
--- word last: the highest number that a table gave
+-- word last: the highest id that a table has assigned
 (SELECT coalesce(AUTO_INCREMENT, 1) - 1 FROM information_schema.TABLES
 WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '{}')
 
--- dump_numbers: the highest numbers given so far, also to rows that are gone
+-- dump_numbers: the highest ids assigned so far, also to rows that were deleted
 -- gives: message:number delivery:number copy:number
 SELECT @last(message)@, @last(delivery)@, @last(copy)@
 
--- load_numbers: new rows get higher ones
+-- load_numbers: new rows get higher ids
 -- takes: message delivery copy
 EXECUTE IMMEDIATE concat('ALTER TABLE message AUTO_INCREMENT = ', :message + 1)
 -- then
@@ -166,13 +166,14 @@ EXECUTE IMMEDIATE concat('ALTER TABLE delivery AUTO_INCREMENT = ', :delivery + 1
 -- then
 EXECUTE IMMEDIATE concat('ALTER TABLE copy AUTO_INCREMENT = ', :copy + 1)
 
--- begin_hold: nothing: locked tables and transactions exclude each other
+-- begin_hold: no-op: table locks and transactions exclude each other
 DO 0
 
--- hold_patience: how long hold_writers waits, in seconds
+-- hold_patience: the timeout of hold_writers, in seconds
 SET SESSION lock_wait_timeout = 10
 
--- hold_writers: until the session ends, nobody else may write, and it sees only these tables. Other nodes of a cluster may
+-- hold_writers: until the session ends, no other session of this server may write, and this one sees only these tables.
+-- Refuses a cluster, whose other nodes may write
 SET @refuse = CASE WHEN @cluster AND (SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME
 = 'WSREP_CLUSTER_SIZE') > 1 THEN 'SIGNAL SQLSTATE ''45000'' SET MESSAGE_TEXT = ''other nodes of the Galera cluster could go'
 ' on writing meanwhile: stop them first, all but this one''' ELSE 'DO 0' END

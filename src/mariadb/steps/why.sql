@@ -1,4 +1,4 @@
--- why_copies: a message's copies; when others may try them
+-- why_copies: a message's copies, and when others may claim them
 -- takes: message hold_off_ms
 -- gives: id account mailbox state doubt:truth claim host pid attempt_at free_at is_free:truth stored_at stored_us error repeated
 SELECT c.id, c.account, c.mailbox, c.state, c.doubt, c.claim, c.host, c.pid, @utc(c.attempt_at)@,
@@ -6,7 +6,7 @@ SELECT c.id, c.account, c.mailbox, c.state, c.doubt, c.claim, c.host, c.pid, @ut
 @utc(c.stored_at)@, @us(c.stored_at)@, c.error, c.repeated
 FROM copy c WHERE c.message = :message ORDER BY c.id
 
--- why_tries: its tries, those of a delivery together, in the order of time
+-- why_tries: its attempts, those of a delivery together, in order of time
 -- takes: message
 -- gives: delivery recipient account mailbox queue_id claim at at_us has_ended:truth outcome reason queued_ms read_ms lock_ms
 -- gives: database_ms imap_ms

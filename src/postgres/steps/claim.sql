@@ -1,4 +1,4 @@
--- answer: records the recipient's delivery and this try of it, in one statement
+-- answer: records the recipient's delivery and this attempt, in one statement
 -- takes: identity digest recipient original account mailbox queue_id host outcome reason is_finished is_whole claim pid
 -- takes: queued_at trace known read_ms lock_ms database_ms imap_ms
 WITH tried AS (INSERT INTO @schema@.delivery AS d (message, recipient, original_recipient, account, mailbox,
@@ -26,7 +26,7 @@ CASE WHEN :trace::boolean THEN substring(pg_catalog.sha256(pg_catalog.int8send(:
 pg_catalog.convert_to(:recipient::text, 'UTF8')) FROM 1 FOR 8) END
 FROM tried ON CONFLICT DO NOTHING
 
--- claim_copy: claims a copy, if nobody claimed it since it was looked at
+-- claim_copy: claims a copy, unless another delivery has claimed it since its state was read
 -- takes: identity digest account mailbox role doubt claim host pid recipient attempt_before again boot running_us wall_us
 INSERT INTO @schema@.copy AS c (message, account, mailbox, role, state, doubt, claim, claimed_by, host, pid,
 boot, boot_us, host_us)
@@ -41,10 +41,9 @@ claim = EXCLUDED.claim, claimed_by = EXCLUDED.claimed_by, host = EXCLUDED.host,
 pid = EXCLUDED.pid, error = NULL, repeated = c.repeated + :again::boolean::integer
 WHERE c.attempt = :attempt_before::integer AND (c.state = 'stored') = :again::boolean
 
--- hold_copies: the states of the copies in these mailboxes of these accounts that are still the claim's. The state is not a
--- condition: for that PostgreSQL would read the index of what is not stored, which is full of rows of deliveries that have
--- ended. Settling will need a transaction number anyway; to have it from now on lets PostgreSQL see that this transaction
--- is going to commit: commit_siblings counts only those that have one
+-- hold_copies: reads the states of the claim's copies in these mailboxes of these accounts. The state is not a
+-- condition: PostgreSQL would use the index of copies that are not stored, which is full of dead rows. Assigns the
+-- transaction id that settling needs anyway: commit_siblings counts only transactions that have one
 -- takes: identity digest accounts mailboxes claim
 -- gives: state transaction
 SELECT c.state, pg_catalog.pg_current_xact_id() FROM @schema@.message m JOIN @schema@.copy c

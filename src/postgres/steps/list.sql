@@ -1,12 +1,12 @@
--- word delay: from Postfix's receipt or, where that is not known, from the first attempt, until it was stored or given up, or
--- until now. What Postfix tried in vain before there was an attempt, without the lock or a database, was late all the same
+-- word delay: from Postfix's receipt or, if that is unknown, the first attempt, until it was stored or expired, or
+-- until now. Includes Postfix's retries before an attempt got the lock and a database
 (CASE WHEN c.state IN ('pending', 'appending') THEN @now@ ELSE coalesce(c.stored_at, c.attempt_at) END - r.at)
 
--- word seconds_at: a time as struct ledger_filter has it
+-- word seconds_at: a time in the format of struct ledger_filter
 pg_catalog.to_timestamp(pg_catalog.ltrim({}::text, '@')::double precision)
 
--- list: copies, newest first. Each value is a filter, and its condition stands there only if it is asked for, so that an
--- index can be used. Postfix's time has whole seconds
+-- list: copies, newest first. Each value is a filter, whose condition is present only if it is set, so that an index
+-- can be used. Postfix's time has whole seconds
 -- takes: state unfinished since_ms since until_ms until recipient sender mailbox subject:content message_id queue_id delay_ms limit
 -- gives: at state queue_id account delay:number mailbox subject from sender message_id uid role recipients attempt error
 SELECT @utc(r.at)@ AS at, c.state, coalesce(t.queue_id, o.queue_id) AS queue_id, c.account,
@@ -36,7 +36,7 @@ SELECT d.message FROM @schema@.try t JOIN @schema@.delivery d ON d.id = t.delive
 AND @delay@ >= :delay_ms::bigint * interval '1 millisecond' -- if delay_ms
 ORDER BY c.id DESC LIMIT :limit::bigint
 
--- totals: in one row
+-- totals: counts, in one row
 -- gives: messages bytes stored pending appending failed abandoned unfinished oldest_unfinished duplicates
 WITH c AS (SELECT count(*) FILTER (WHERE state = 'pending') AS pending,
 count(*) FILTER (WHERE state = 'appending') AS appending, count(*) FILTER (WHERE state = 'failed') AS failed,
@@ -52,7 +52,7 @@ LATERAL (SELECT count(*) AS copies FROM @schema@.copy WHERE id > t.last_copy) n,
 AS oldest_unfinished FROM @schema@.delivery WHERE finished_at IS NULL) d,
 (SELECT count(*) AS duplicates FROM @schema@.delivery WHERE outcome = 'duplicate') r
 
--- hours: a row for each recent hour in which something was stored in a recipient's mailbox
+-- hours: a row for each recent hour in which a copy was stored in a recipient's mailbox
 -- takes: hours
 -- gives: hour stored bytes retried p50:number p95:number p99:number
 SELECT @utc(hour)@ AS hour, stored, bytes, retried, round(p[1]::numeric, 3) AS p50,

@@ -1,24 +1,26 @@
--- word seconds_since: a moment; 0 if it is in the future, since the clock was ahead
+-- word seconds_since: seconds since a moment; 0 if it is in the future, since the clock was ahead
 CASE WHEN {} > clock_timestamp() THEN 0 ELSE round(extract(epoch FROM clock_timestamp() - {})::numeric, 1) END
 
--- word session_columns: everybody sees the user and application_name of every session; other columns depend on the user's
--- roles. backend_start, which every session has, is NULL if they are hidden. pg_locks.waitstart was added in PostgreSQL 14
+-- word session_columns: every user sees the user and application_name of every session; other columns depend on the
+-- user's roles. backend_start, which every session has, is NULL if they are hidden. pg_locks.waitstart exists since
+-- PostgreSQL 14
 l.granted, l.pid AS backend, (pg_catalog.to_jsonb(l) ->> 'waitstart')::timestamptz AS waitstart, a.usename,
 a.application_name AS session, coalesce(a.application_name LIKE 'oncedrop %', false) AS ours,
 coalesce(a.xact_start, a.state_change) AS since, pg_catalog.host(a.client_addr) AS client,
 a.backend_start IS NULL AS hidden
 
--- word held_and_waiting: behind the locks, each under what deliveries lock (`place`)
+-- word held_and_waiting: the sessions that have the locks, and those that wait for them; `place` is what deliveries
+-- lock
 held AS (SELECT * FROM locks WHERE granted),
 waiting AS (SELECT place, bool_or(ours) AS ours, jsonb_agg(jsonb_build_object('backend', backend, 'user', usename,
 'session', session, 'seconds', @seconds_since(waitstart)@) ORDER BY waitstart) AS list
 FROM locks WHERE NOT granted GROUP BY place)
 
--- word claims: in progress, each under its place
+-- word claims: claims in progress, each under what deliveries lock (`place`)
 claims AS (SELECT m.lock_key AS key, {} AS place, m.message_id, c.account, c.mailbox, c.state, c.host, c.pid, c.attempt_at
 FROM @schema@.copy c JOIN @schema@.message m ON m.id = c.message WHERE c.state = 'appending')
 
--- word message_of_lock: that of a lock without a claim can be found if the lock is that of a key
+-- word message_of_lock: the message of a lock without a claim, if the lock is that of a key
 LEFT JOIN LATERAL (SELECT id, message_id FROM @schema@.message WHERE c.key IS NULL
 AND identity BETWEEN int8send(h.place) AND int8send(h.place) || decode(repeat('ff', 24), 'hex')
 ORDER BY id DESC LIMIT 1) m ON true
@@ -33,11 +35,11 @@ h.session, h.ours, h.backend, h.usename AS "user", h.client, @seconds_since(h.si
 coalesce(w.list, '[]') AS waiting
 FROM claims c FULL JOIN held h ON h.place = c.place LEFT JOIN waiting w ON w.place = coalesce(c.place, h.place)
 
--- word oldest_first: rows with the same key are adjacent
+-- word oldest_first: sorts the rows, those with the same key together
 SELECT * FROM all_of_them ORDER BY max(age) OVER (PARTITION BY key) DESC NULLS LAST, key, age DESC
 
--- locks_advisory: claims in progress and locks that are held. pg_locks shows a bigint key as two halves with objsubid 1. Our
--- keys are hashes, which are practically never as small as the numbers that people and programs choose
+-- locks_advisory: claims in progress and locks that are held. pg_locks shows a bigint key as two halves with objsubid
+-- 1. Our keys are hashes, practically never as small as the numbers that people and programs choose
 -- takes: claim_ms
 -- gives: key message_id account mailbox state host pid age:number lock session ours:truth backend user client held hidden:truth
 -- gives: waiting:json
@@ -50,8 +52,8 @@ AND l.database = @our_database@),
 OR m.id IS NOT NULL OR h.place NOT BETWEEN -4294967296 AND 4294967296)
 @oldest_first@
 
--- locks_row: a locked row is known by the transaction in its xmax: that one holds the lock of its own number, which others
--- wait for; behind the first of those they wait for the row itself
+-- locks_row: claims in progress and rows that are locked. A locked row's xmax is the transaction that locked it, which
+-- holds the lock of its own id. Others wait for that lock; behind the first of those, they wait for the row itself
 -- takes: claim_ms
 -- gives: key message_id account mailbox state host pid age:number lock session ours:truth backend user client held hidden:truth
 -- gives: waiting:json
@@ -67,7 +69,7 @@ LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid),
 CROSS JOIN (SELECT NULL::text AS message_id) m WHERE c.key IS NOT NULL OR h.ours OR w.ours OR true)
 @oldest_first@
 
--- locks_lease: those that have not expired
+-- locks_lease: claims in progress, and leases that have not expired
 -- takes: claim_ms
 -- gives: key message_id account mailbox state host pid age:number lock session ours:truth backend user client held hidden:truth
 -- gives: waiting:json

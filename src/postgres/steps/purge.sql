@@ -1,5 +1,5 @@
--- word expired: of messages m that are to be abandoned: no copy is in its hold-off. :older_ms: minimum milliseconds since the last
--- try; :upto: the last message
+-- word expired: messages m to expire. :older_ms: minimum milliseconds since the last attempt;
+-- no copy is in its hold-off. :upto: the last message
 m.id <= :upto::bigint AND m.id IN (SELECT message FROM @schema@.delivery WHERE finished_at IS NULL
 UNION SELECT message FROM @schema@.copy WHERE state IN ('pending', 'appending'))
 AND NOT EXISTS (SELECT FROM @schema@.delivery d WHERE d.message = m.id AND d.finished_at IS NULL
@@ -14,45 +14,45 @@ string_agg(DISTINCT o.queue_id, ', ') AS queue_id, string_agg(o.recipient, ', ' 
 m.message_id, string_agg(DISTINCT o.reason, '; ') AS reason
 FROM due m LEFT JOIN open o ON o.message = m.id GROUP BY m.id, m.message_id ORDER BY m.id
 
--- word old: of messages m that arrived long enough ago, and have nothing unfinished. last_at is checked because replayed
--- messages arrived long ago but may have been recorded today
+-- word old: messages m that arrived long enough ago, and have nothing unfinished. Checks last_at, too: replayed
+-- messages arrived long ago, but may have been recorded today
 m.received_at < @ago(:older_ms)@
 AND NOT EXISTS (SELECT FROM @schema@.delivery d WHERE d.message = m.id
 AND (d.last_at >= @ago(:older_ms)@ OR d.finished_at IS NULL))
 AND NOT EXISTS (SELECT FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending'))
 
--- word old_or_expired: what `old` will select once unfinished messages are abandoned
+-- word old_or_expired: what `old` will select once unfinished messages have expired
 m.received_at < @ago(:older_ms)@
 AND NOT EXISTS (SELECT FROM @schema@.delivery d WHERE d.message = m.id
 AND (d.last_at >= @ago(:older_ms)@ OR d.finished_at IS NULL AND d.last_at >= @ago(:abandon_ms)@))
 AND NOT EXISTS (SELECT FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')
 AND c.attempt_at >= @ago(:abandon_ms)@)
 
--- read_agreed: on which method of locking the hosts have agreed
+-- read_agreed: the hosts' lock method
 -- gives: lock_method
 SELECT lock_method FROM @schema@.agreed
 
--- find_expired: the next messages to be abandoned, not locked yet
+-- find_expired: the next messages to expire, not locked yet
 -- takes: older_ms hold_off_ms upto after most
 -- gives: id lock_key
 SELECT m.id, m.lock_key FROM @schema@.message m WHERE m.id > :after::bigint AND @expired@
 ORDER BY m.id LIMIT :most::bigint
 
--- find_old: the next messages to be deleted, not locked yet
+-- find_old: the next messages to delete, not locked yet
 -- takes: older_ms after most
 -- gives: id lock_key
 SELECT m.id, m.lock_key FROM @schema@.message m WHERE m.id > :after::bigint AND @old@
 ORDER BY m.id LIMIT :most::bigint
 
--- word of_person: whether an address is in what is recorded of a message m, or an account. Not EXISTS: for that, a plan may
--- read all of a table each time
+-- word of_person: whether an address is in what is recorded of a message m, or is an account. Not EXISTS: a plan could
+-- then read all of a table each time
 (:address::text IN (pg_catalog.lower(m.sender), pg_catalog.lower(m."from"))
 OR (SELECT true FROM @schema@.address a WHERE a.message = m.id AND pg_catalog.lower(a.address) = :address::text LIMIT 1)
 OR (SELECT true FROM @schema@.delivery d WHERE d.message = m.id
 AND :address::text IN (pg_catalog.lower(d.recipient), pg_catalog.lower(d.original_recipient), pg_catalog.lower(d.account)) LIMIT 1)
 OR (SELECT true FROM @schema@.copy c WHERE c.message = m.id AND pg_catalog.lower(c.account) = :address::text LIMIT 1))
 
--- word is_open: whether something of a message m is unfinished
+-- word is_open: whether anything of a message m is unfinished
 coalesce((SELECT true FROM @schema@.delivery d WHERE d.message = m.id AND d.finished_at IS NULL LIMIT 1),
 (SELECT true FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending') LIMIT 1), false)
 
@@ -60,8 +60,8 @@ coalesce((SELECT true FROM @schema@.delivery d WHERE d.message = m.id AND d.fini
 greatest(m.received_at, (SELECT max(last_at) FROM @schema@.delivery WHERE message = m.id))
 + :older_ms::bigint * interval '1 millisecond'
 
--- find_person: of the next messages, which have to do with an address, and which of these may be deleted. No index has all that
--- is compared here: so many messages at a time, a statement takes no longer in a larger ledger
+-- find_person: which of the next messages have to do with an address, and which of these may be deleted. No index has
+-- all columns that are compared; with a limit, a statement takes no longer in a larger ledger
 -- takes: address older_ms after most
 -- gives: id lock_key theirs:truth old:truth open:truth old_at
 SELECT m.id, m.lock_key, m.theirs, m.theirs AND NOT @is_open@ AND @old_at@ < @now@, m.theirs AND @is_open@,
@@ -69,19 +69,19 @@ CASE WHEN m.theirs THEN @utc(@old_at@)@ END
 FROM (SELECT m.id, m.lock_key, m.received_at, @of_person@ AS theirs FROM @schema@.message m
 WHERE m.id > :after::bigint ORDER BY m.id LIMIT :most::bigint) m ORDER BY m.id
 
--- lock_messages: locks the rows of these messages, but those that somebody else has locked
+-- lock_messages: locks the rows of these messages, except those that another session has locked
 -- takes: ids
 -- gives: id
 SELECT id FROM @schema@.message WHERE id = ANY (:ids::bigint[]) FOR UPDATE SKIP LOCKED
 
--- preview_expired: what abandon_expired would abandon, for people
+-- preview_expired: what abandon_expired would expire, for people
 -- takes: older_ms hold_off_ms upto after
 -- gives: last_at queue_id recipients message_id reason
 WITH due AS (SELECT m.id, m.message_id FROM @schema@.message m WHERE m.id > :after::bigint AND @expired@),
 open AS (SELECT d.* FROM @schema@.delivery d JOIN due ON due.id = d.message WHERE d.finished_at IS NULL)
 @expired_report@
 
--- abandon_expired: abandons those of these messages that are still to be abandoned, and lists them for people
+-- abandon_expired: expires those of these messages that are still due, and lists them for people
 -- takes: older_ms hold_off_ms upto ids
 -- gives: last_at queue_id recipients message_id reason
 WITH due AS (SELECT m.id, m.message_id FROM @schema@.message m WHERE m.id = ANY (:ids::bigint[]) AND @expired@),
@@ -91,22 +91,22 @@ copies AS (UPDATE @schema@.copy c SET state = 'abandoned', doubt = c.doubt OR c.
 FROM due WHERE due.id = c.message AND c.state IN ('pending', 'appending'))
 @expired_report@
 
--- message_is_open: whether a message has anything unfinished
+-- message_is_open: whether anything of a message is unfinished
 -- takes: message
 -- gives: open:truth
 SELECT EXISTS (SELECT FROM @schema@.delivery WHERE message = :message::bigint AND finished_at IS NULL)
 OR EXISTS (SELECT FROM @schema@.copy WHERE message = :message::bigint AND state IN ('pending', 'appending'))
 
--- count_old: how many messages would be deleted once unfinished ones are abandoned
+-- count_old: how many messages would be deleted once unfinished ones have expired
 -- takes: older_ms abandon_ms
 -- gives: messages
 SELECT count(*) FROM @schema@.message m WHERE @old_or_expired@
 
--- delete_leases: of deliveries that died, of messages that nobody has delivered since
+-- delete_leases: deletes leases of deliveries that died, if no other delivery of the message has followed
 DELETE FROM @schema@.lease WHERE expires_at < @now@ - interval '1 day'
 
--- delete_old: deletes those of these messages that are still to be deleted, and subtracts them from what was counted. The
--- copies are still there for this statement: they go at its end, by their foreign key
+-- delete_old: deletes those of these messages that are still due, and subtracts them from the counters. This statement
+-- still sees the copies: their foreign key deletes them at its end
 -- takes: older_ms ids
 -- gives: deleted
 WITH gone AS (DELETE FROM @schema@.message m WHERE m.id = ANY (:ids::bigint[]) AND @old@ RETURNING m.id, m.size),

@@ -1,4 +1,4 @@
--- find_messages: messages by identity, digest, or any queue id they were tried under, each of which may be none
+-- find_messages: messages by identity, digest, or a queue id of any attempt; each may be NULL
 -- takes: identity digest queue_id
 -- gives: id message_id digest lock_key sender from subject date size in_reply_to references:json received_at
 SELECT id, message_id, encode(digest, 'hex') AS digest, lock_key, sender, "from", subject,
@@ -15,8 +15,8 @@ WHERE t.queue_id = :queue_id::text) ORDER BY id
 -- gives: id
 SELECT id FROM @schema@.message WHERE digest = :digest::bytea LIMIT 1
 
--- near: ids with the longest common beginning are neighbours in sort order. Together with the newest, these are few enough
--- to compare one by one, however large the ledger is
+-- near: ids with the longest common beginning are neighbours in sort order. With the newest, these are few enough to
+-- compare one by one, however large the ledger is
 -- takes: message_id
 -- gives: message_id
 (SELECT message_id FROM @schema@.message WHERE "left"(message_id, 200) COLLATE "C" >= "left"(:message_id, 200)
@@ -31,13 +31,13 @@ WHERE message_id IS NOT NULL)
 SELECT @utc(received_at)@ AS received_at FROM @schema@.message
 ORDER BY message.received_at LIMIT 1
 
--- show_addresses: of a message
+-- show_addresses: a message's addresses
 -- takes: message
 -- gives: role position group name address
 SELECT role, position, "group", name, address FROM @schema@.address WHERE message = :message::bigint
 ORDER BY array_position(ARRAY['from', 'sender', 'reply-to', 'to', 'cc', 'bcc'], role), position
 
--- show_deliveries: of a message
+-- show_deliveries: a message's deliveries
 -- takes: message
 -- gives: recipient original_recipient account mailbox outcome reason tries queue_id host first_at last_at finished_at whole:truth
 SELECT recipient, original_recipient, account, mailbox, outcome, reason, tries, queue_id, host,
@@ -45,7 +45,7 @@ SELECT recipient, original_recipient, account, mailbox, outcome, reason, tries, 
 @utc(finished_at)@ AS finished_at, whole
 FROM @schema@.delivery WHERE message = :message::bigint ORDER BY id
 
--- show_tries: of a message
+-- show_tries: a message's attempts
 -- takes: message
 -- gives: at outcome recipient queue_id reason queued read:number lock:number database:number imap:number host pid ended_at
 SELECT @utc(t.started_at)@ AS at, t.outcome, d.recipient, t.queue_id, t.reason,
@@ -56,7 +56,7 @@ t.host, t.pid, @utc(t.ended_at)@ AS ended_at
 FROM @schema@.try t JOIN @schema@.delivery d ON d.id = t.delivery
 WHERE d.message = :message::bigint ORDER BY t.started_at, d.id, t.claim
 
--- show_spans: of a message's tries with record.trace
+-- show_spans: a message's attempts with record.trace
 -- takes: message
 -- gives: trace_id span_id start_time_unix_nano end_time_unix_nano message_id queue_id host pid recipient outcome reason
 -- gives: account mailbox uidvalidity uid read_ms lock_ms database_ms imap_ms
@@ -70,7 +70,7 @@ JOIN @schema@.message m ON m.id = d.message LEFT JOIN @schema@.copy c ON c.messa
 AND c.account = d.account AND c.mailbox = d.mailbox AND t.outcome IN (@good_outcomes@)
 WHERE d.message = :message::bigint AND t.span_id IS NOT NULL ORDER BY t.started_at, d.id, t.claim
 
--- show_copies: of a message
+-- show_copies: a message's copies
 -- takes: message
 -- gives: account mailbox role state doubt:truth uid uidvalidity attempt repeated first_at attempt_at stored_at host pid
 -- gives: claimed_by error
@@ -80,20 +80,20 @@ SELECT c.account, c.mailbox, c.role, c.state, c.doubt, c.uid, c.uidvalidity, c.a
 FROM @schema@.copy c JOIN @schema@.delivery d ON d.id = c.claimed_by
 WHERE c.message = :message::bigint ORDER BY c.id
 
--- show_parts: of a message
+-- show_parts: a message's parts
 -- takes: message
 -- gives: path type charset disposition filename size sha256
 SELECT path, type, charset, disposition, filename, size, encode(sha256, 'hex') AS sha256
 FROM @schema@.part WHERE message = :message::bigint ORDER BY string_to_array(path, '.')::int[]
 
--- export_message: what is known of a message as a whole
+-- export_message: what is known of the message itself
 -- takes: message
 -- gives: id message_id identity digest sender from subject date size in_reply_to references:json received_at
 SELECT id, message_id, encode(identity, 'hex') AS identity, encode(digest, 'hex') AS digest, sender, "from", subject,
 @utc(date)@ AS date, size, in_reply_to, to_jsonb("references") AS "references",
 @utc(received_at)@ AS received_at FROM @schema@.message WHERE id = :message::bigint
 
--- export_parts: as show_parts, with their text
+-- export_parts: like show_parts, with their text
 -- takes: message
 -- gives: path type charset disposition filename size sha256 text
 SELECT path, type, charset, disposition, filename, size, encode(sha256, 'hex') AS sha256, text

@@ -1,14 +1,14 @@
 -- word bounds: upper bounds of the histogram buckets, in milliseconds
 '{5,10,25,50,100,250,500,1000,2500,5000,10000,30000,60000,300000,1800000,7200000}'::bigint[]
 
--- word bucket: of a time in milliseconds
+-- word bucket: the bucket of a time in milliseconds
 pg_catalog.width_bucket({}::bigint - 1, @bounds@)
 
--- word counted_until: the moment that separates tries that are counted from their rows from those that were added up
+-- word counted_until: the moment that separates attempts counted from their rows from those added up before
 coalesce((SELECT pg_catalog.to_timestamp(value / 1000000.0) FROM @schema@.total WHERE name = 'counted_until'), '-infinity')
 
--- word counted_tries: tries t of deliveries d, as they are counted (outcomes.awk). If an outcome can mean both deferral and bounce,
--- it counts as a bounce in the try that finished the delivery
+-- word counted_tries: attempts t of deliveries d, as counted (outcomes.awk). If an outcome can mean both deferral and bounce, it
+-- counts as a bounce in the attempt that finished the delivery
 SELECT t.outcome, CASE WHEN t.outcome = 'claimed' THEN 'died'
 WHEN t.outcome IN (@good_outcomes@) THEN t.outcome WHEN t.outcome IN (@bounced_outcomes@)
 OR t.outcome IN (@perhaps_bounced_outcomes@) AND t.ended_at >= d.finished_at THEN 'bounced'
@@ -17,11 +17,11 @@ AND t.queued_at IS NOT NULL THEN greatest((extract(epoch FROM t.ended_at - t.que
 AS delay_ms
 FROM @schema@.try t JOIN @schema@.delivery d ON d.id = t.delivery
 
--- word is_over: a try that cannot change any more: its process has settled everything that it claimed, or has certainly died
+-- word is_over: whether an attempt cannot change: its process has settled all its claims, or has certainly died
 (t.outcome <> 'claimed' AND t.claim NOT IN (SELECT claim FROM @schema@.copy WHERE state = 'appending')
 OR t.outcome = 'claimed' AND t.started_at < pg_catalog.clock_timestamp() - interval '1 hour')
 
--- word groups: each try is read once and aggregated into a few groups
+-- word groups: reads each attempt once, and aggregates it into a few groups
 groups AS (SELECT outcome, status, @bucket(read_ms)@ AS read, @bucket(lock_ms)@ AS lock,
 @bucket(database_ms)@ AS database, @bucket(imap_ms)@ AS imap, @bucket(delay_ms)@ AS delay,
 count(*) AS count, sum(read_ms) AS read_ms, sum(lock_ms) AS lock_ms, sum(database_ms) AS database_ms,
@@ -33,17 +33,17 @@ groups g, LATERAL (VALUES ('phase', 'read', g.read, g.read_ms), ('phase', 'lock'
 ('delay', '', g.delay, g.delay_ms)) AS p(name, label, bucket, ms)
 WHERE g.status <> 'died' AND p.bucket IS NOT NULL GROUP BY 1, 2, 3
 
--- word counts: of the groups
+-- word counts: counts the groups
 SELECT 'deliveries' AS name, status AS label, 0::bigint AS le, sum(count) AS value FROM groups GROUP BY status
 UNION ALL SELECT 'deferrals', outcome, 0, sum(count) FROM groups WHERE status = 'deferred' GROUP BY outcome
 UNION ALL SELECT p.name, p.label, coalesce((@bounds@)[p.bucket + 1], 0), sum(g.count) FROM @of_phases@
 UNION ALL SELECT p.name || '_ms', p.label, 0, sum(p.ms) FROM @of_phases@
 
--- word events: of a table of them
+-- word events: counts a table of events
 UNION ALL SELECT k.name, k.label, 0, sum(e.count) FROM {} e JOIN (VALUES ('held', 'deliveries', 'deferred'),
 ('held', 'deferrals', 'held'), ('search', 'searches', '')) AS k(event, name, label) ON k.event = e.name GROUP BY 1, 2
 
--- word zeros: what is counted even if there is none
+-- word zeros: counters that are present even if zero
 UNION ALL VALUES ('deliveries', 'stored', 0, 0), ('deliveries', 'quarantined', 0, 0), ('deliveries', 'duplicate', 0, 0),
 ('deliveries', 'deferred', 0, 0),
 ('deliveries', 'bounced', 0, 0), ('deliveries', 'died', 0, 0), ('deferrals', 'held', 0, 0),
@@ -64,12 +64,12 @@ UNION ALL SELECT name, label, le, value FROM @schema@.total WHERE name <> 'count
 INSERT INTO @schema@.total AS t (name, label, le, value) VALUES ('counted_until', '', 0, 0)
 ON CONFLICT (name, label, le) DO UPDATE SET value = t.value
 
--- lock_tally: so that counting and deleting do not overlap; its trigger then trusts this transaction to subtract what it
--- deletes
+-- lock_tally: keeps counting and deleting from overlapping; its trigger then trusts this transaction to subtract what
+-- it deletes
 SELECT pg_catalog.set_config('oncedrop.subtracts', 'yes', true) FROM @schema@.tally FOR UPDATE
 
--- count_tally: messages and copies. No transaction lasts an hour: what got a number before a row that is older is there, or
--- will never be
+-- count_tally: counts messages and copies. No transaction lasts an hour: rows with ids before that of a row an hour old
+-- exist by now, or never will
 WITH old AS MATERIALIZED (SELECT t.last_message, t.last_copy, coalesce((SELECT id FROM @schema@.copy
 WHERE id > t.last_copy AND first_at < pg_catalog.clock_timestamp() - interval '1 hour'
 ORDER BY id DESC LIMIT 1), t.last_copy) AS copy FROM @schema@.tally t),
@@ -81,10 +81,10 @@ LATERAL (SELECT count(*) AS messages, coalesce(sum(size), 0) AS bytes FROM @sche
 WHERE id > s.last_message AND id <= s.message) m,
 LATERAL (SELECT count(*) AS copies FROM @schema@.copy WHERE id > s.last_copy AND id <= s.copy) c
 
--- read_tries: nothing: count_tries keeps nobody waiting
+-- read_tries: no-op: count_tries makes no session wait
 SELECT 0
 
--- count_tries: adds up those that are older than an hour. If they are counted until a moment in the future, since the clock
+-- count_tries: adds up attempts older than an hour. If they are counted until a moment in the future, since the clock
 -- was ahead, counting goes on from now
 WITH span AS MATERIALIZED (SELECT @counted_until@ AS since,
 least(greatest(date_trunc('second', pg_catalog.clock_timestamp() - interval '1 hour'), @counted_until@),
@@ -98,6 +98,6 @@ INSERT INTO @schema@.total AS t (name, label, le, value) SELECT name, label, le,
 @counts@ @events(old)@) AS counts GROUP BY name, label, le
 ON CONFLICT (name, label, le) DO UPDATE SET value = t.value + EXCLUDED.value
 
--- total_is_due: a row if there is much to add up, and it has not been done lately
+-- total_is_due: a row if there is much to add up, and that was not done lately
 SELECT 1 FROM @schema@.tally t WHERE (SELECT max(id) FROM @schema@.message) > t.last_message + 20000
 AND @counted_until@ NOT BETWEEN pg_catalog.clock_timestamp() - interval '2 hours' AND pg_catalog.clock_timestamp()

@@ -1,6 +1,6 @@
--- A copy of the ledger (ledger_transfer.c): rows by their keys, which are the first columns, and with their numbers.
+-- A copy of the ledger (ledger_transfer.c): rows with their ids, by their keys, which are the first columns.
 
--- word moment: microseconds since 1970 as a time
+-- word moment: a time from microseconds since 1970
 (timestamptz 'epoch' + {}::bigint * interval '1 microsecond')
 
 -- dump_message: the next messages
@@ -12,7 +12,7 @@ pg_catalog.to_json("references")::text, @us(received_at)@
 FROM @schema@.message WHERE id > :id::bigint
 ORDER BY id LIMIT :most::bigint
 
--- load_message: one of them
+-- load_message: inserts a message
 -- takes: id identity digest lock_key message_id sender from subject:content date size in_reply_to references received_at
 INSERT INTO @schema@.message (id, identity, digest, lock_key, message_id, sender, "from", subject, date, size,
 in_reply_to, "references", received_at)
@@ -27,7 +27,7 @@ SELECT message, role, position, "group", name, address
 FROM @schema@.address WHERE (message, role, position) > (:message::bigint, :role::text, :position::bigint)
 ORDER BY message, role, position LIMIT :most::bigint
 
--- load_address: one of them
+-- load_address: inserts an address
 -- takes: message role position group:content name:content address
 INSERT INTO @schema@.address (message, role, position, "group", name, address)
 VALUES (:message, :role, :position, :group, :name, :address)
@@ -39,7 +39,7 @@ SELECT message, path, type, charset, disposition, filename, size, sha256, text
 FROM @schema@.part WHERE (message, path COLLATE "C") > (:message::bigint, :path::text)
 ORDER BY message, path COLLATE "C" LIMIT :most::bigint
 
--- load_part: one of them
+-- load_part: inserts a part
 -- takes: message path type charset disposition filename:content size sha256 text:content
 INSERT INTO @schema@.part (message, path, type, charset, disposition, filename, size, sha256, text)
 VALUES (:message, :path, :type, :charset, :disposition, :filename, :size, :sha256, :text)
@@ -51,7 +51,7 @@ SELECT message, chunk, data
 FROM @schema@.raw WHERE (message, chunk) > (:message::bigint, :chunk::bigint)
 ORDER BY message, chunk LIMIT :most::bigint
 
--- load_raw: one of them
+-- load_raw: inserts recorded bytes
 -- takes: message chunk data
 INSERT INTO @schema@.raw (message, chunk, data)
 VALUES (:message, :chunk, :data)
@@ -65,7 +65,7 @@ SELECT id, message, recipient, original_recipient, account, mailbox, queue_id, h
 FROM @schema@.delivery WHERE id > :id::bigint
 ORDER BY id LIMIT :most::bigint
 
--- load_delivery: one of them
+-- load_delivery: inserts a delivery
 -- takes: id message recipient original_recipient account mailbox queue_id host outcome reason tries first_at last_at
 -- takes: finished_at whole
 INSERT INTO @schema@.delivery (id, message, recipient, original_recipient, account, mailbox, queue_id, host, outcome,
@@ -74,7 +74,7 @@ OVERRIDING SYSTEM VALUE
 VALUES (:id, :message, :recipient, :original_recipient, :account, :mailbox, :queue_id, :host, :outcome, :reason,
 :tries, @moment(:first_at)@, @moment(:last_at)@, @moment(:finished_at)@, :whole)
 
--- dump_try: the next tries
+-- dump_try: the next attempts
 -- takes: delivery claim most
 -- gives: delivery:number claim:number started_at:number ended_at:number queue_id queued_at:number host pid:number
 -- gives: outcome reason read_ms:number lock_ms:number database_ms:number imap_ms:number trace_id:bytes span_id:bytes
@@ -83,7 +83,7 @@ read_ms, lock_ms, database_ms, imap_ms, trace_id, span_id
 FROM @schema@.try WHERE (delivery, claim) > (:delivery::bigint, :claim::bigint)
 ORDER BY delivery, claim LIMIT :most::bigint
 
--- load_try: one of them
+-- load_try: inserts an attempt
 -- takes: delivery claim started_at ended_at queue_id queued_at host pid outcome reason read_ms lock_ms database_ms
 -- takes: imap_ms trace_id span_id
 INSERT INTO @schema@.try (delivery, claim, started_at, ended_at, queue_id, queued_at, host, pid, outcome, reason,
@@ -101,7 +101,7 @@ SELECT id, message, account, mailbox, role, state, doubt, attempt, @us(attempt_a
 FROM @schema@.copy WHERE id > :id::bigint
 ORDER BY id LIMIT :most::bigint
 
--- load_copy: one of them
+-- load_copy: inserts a copy
 -- takes: id message account mailbox role state doubt attempt attempt_at claim claimed_by host pid first_at stored_at
 -- takes: uidvalidity uid error repeated boot boot_us host_us
 INSERT INTO @schema@.copy (id, message, account, mailbox, role, state, doubt, attempt, attempt_at, claim, claimed_by,
@@ -119,7 +119,7 @@ SELECT id, @us(at)@, name, host, count
 FROM @schema@.event WHERE id > :id::bigint
 ORDER BY id LIMIT :most::bigint
 
--- load_event: one of them
+-- load_event: inserts an event
 -- takes: id at name host count
 INSERT INTO @schema@.event (id, at, name, host, count)
 OVERRIDING SYSTEM VALUE
@@ -132,7 +132,7 @@ SELECT name, label, le, value
 FROM @schema@.total WHERE (name COLLATE "C", label COLLATE "C", le) > (:name::text, :label::text, :le::bigint)
 ORDER BY name COLLATE "C", label COLLATE "C", le LIMIT :most::bigint
 
--- load_total: one of them
+-- load_total: inserts a total
 -- takes: name label le value
 INSERT INTO @schema@.total (name, label, le, value)
 VALUES (:name, :label, :le, :value)
@@ -144,42 +144,42 @@ SELECT server, honoured, @us(checked_at)@, @us(tried_at)@
 FROM @schema@.server WHERE server COLLATE "C" > :server::text
 ORDER BY server COLLATE "C" LIMIT :most::bigint
 
--- load_server: one of them
+-- load_server: inserts a server
 -- takes: server honoured checked_at tried_at
 INSERT INTO @schema@.server (server, honoured, checked_at, tried_at)
 VALUES (:server, :honoured, @moment(:checked_at)@, @moment(:tried_at)@)
 
--- dump_tally: what was counted
+-- dump_tally: the counters
 -- gives: last_message:number messages:number bytes:number last_copy:number copies:number
 SELECT last_message, messages, bytes, last_copy, copies FROM @schema@.tally
 
--- load_tally: the same
+-- load_tally: sets the counters
 -- takes: last_message messages bytes last_copy copies
 UPDATE @schema@.tally SET last_message = :last_message, messages = :messages, bytes = :bytes, last_copy = :last_copy,
 copies = :copies
 
--- word last: the highest number that a table gave, as far as this user may know it
+-- word last: the highest id that a table has assigned, as far as this user may know it
 greatest((SELECT max(id) FROM @schema@.{}), (SELECT CASE WHEN pg_catalog.has_sequence_privilege(s, 'USAGE, SELECT')
 THEN pg_catalog.pg_sequence_last_value(s::regclass) END
 FROM pg_catalog.pg_get_serial_sequence('@schema@.{}', 'id') s), 0)
 
--- dump_numbers: the highest numbers given so far, also to rows that are gone
+-- dump_numbers: the highest ids assigned so far, also to rows that were deleted
 -- gives: message:number delivery:number copy:number
 SELECT @last(message)@, @last(delivery)@, @last(copy)@
 
--- load_numbers: new rows get higher ones
+-- load_numbers: new rows get higher ids
 -- takes: message delivery copy
 SELECT pg_catalog.setval(pg_catalog.pg_get_serial_sequence('@schema@.' || t.name, 'id'), t.last) FROM (VALUES
 ('message', :message::bigint), ('delivery', :delivery::bigint), ('copy', :copy::bigint),
 ('event', (SELECT max(id) FROM @schema@.event))) t (name, last) WHERE t.last > 0
 
--- begin_hold: begins a transaction that only reads, in which nobody else may write
+-- begin_hold: begins a transaction that only reads, and in which no other session may write
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY
 
--- hold_patience: how long hold_writers waits; as it, before the transaction has its snapshot
+-- hold_patience: the timeout of hold_writers; like that, before the transaction has its snapshot
 SET LOCAL lock_timeout = '10s'
 
--- hold_writers: every delivery begins with this table
+-- hold_writers: locks the table with which every delivery begins
 LOCK TABLE @schema@.message IN ACCESS EXCLUSIVE MODE
 
 -- under_way: who is storing copies, or was until less than the hold-off ago

@@ -1,4 +1,4 @@
--- answer: records the recipient's delivery, and this try of it
+-- answer: records the recipient's delivery and this attempt
 -- takes: identity digest recipient original account mailbox queue_id host outcome reason is_finished is_whole claim pid
 -- takes: queued_at trace known read_ms lock_ms database_ms imap_ms
 INSERT INTO @schema@.delivery AS d (message, recipient, original_recipient, account, mailbox,
@@ -25,7 +25,7 @@ CASE WHEN :trace THEN substr(oncedrop_sha256(:claim, :recipient), 1, 8) END
 FROM @schema@.message m CROSS JOIN @schema@.delivery d ON d.message = m.id AND d.recipient = :recipient
 WHERE m.identity = :identity AND m.digest = :digest ON CONFLICT DO NOTHING
 
--- claim_copy: claims a copy, if nobody claimed it since it was looked at
+-- claim_copy: claims a copy, unless another delivery has claimed it since its state was read
 -- takes: identity digest account mailbox role doubt claim host pid recipient attempt_before again boot running_us wall_us
 INSERT INTO @schema@.copy AS c (message, account, mailbox, role, state, doubt, claim, claimed_by, host, pid, first_at,
 attempt_at, boot, boot_us, host_us)
@@ -40,7 +40,7 @@ claim = excluded.claim, claimed_by = excluded.claimed_by, host = excluded.host,
 pid = excluded.pid, error = NULL, repeated = c.repeated + :again
 WHERE c.attempt = :attempt_before AND (c.state = 'stored') = :again
 
--- hold_copies: the states of the copies in these mailboxes of these accounts that are still the claim's
+-- hold_copies: reads the states of the claim's copies in these mailboxes of these accounts
 -- takes: identity digest accounts mailboxes claim
 -- gives: state transaction
 SELECT c.state, 0 FROM @schema@.message m CROSS JOIN @schema@.copy c ON c.message = m.id

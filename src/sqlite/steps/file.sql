@@ -1,4 +1,4 @@
--- file_damage: what is wrong with the file, line by line
+-- file_damage: reports what is wrong with the file, line by line
 -- gives: text
 SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'
 UNION ALL SELECT 'a row of table ' || "table" || ' belongs to one of table ' || parent || ' that is missing'

@@ -1,17 +1,17 @@
--- word first_try: when the delivery of a copy c received the message, or began: from Postfix's receipt or, where that is not
--- known, from the first attempt
+-- word first_try: when the delivery of a copy c received the message (Postfix's receipt) or, if that is unknown, the
+-- first attempt began
 min(c.first_at, coalesce((SELECT min(q.queued_at) FROM @schema@.try q
 WHERE q.delivery = c.claimed_by AND q.queued_at < c.first_at - 1000000), c.first_at))
 
--- word delay: until it was stored or given up, or until now, in microseconds. What Postfix tried in vain before there was an
--- attempt, without the lock or a database, was late all the same
+-- word delay: microseconds until it was stored or expired, or until now. Includes Postfix's retries before an attempt
+-- got the lock and a database
 (CASE WHEN c.state IN ('pending', 'appending') THEN @now@ ELSE coalesce(c.stored_at, c.attempt_at) END - @first_try@)
 
--- word seconds_at: a time as struct ledger_filter has it
+-- word seconds_at: a time in the format of struct ledger_filter
 (CAST(substr({}, 2) AS REAL) * 1000000)
 
--- word before: a copy that began before a moment, as did all those before it. No index has these times: ids are given in
--- their order, so that halving finds it. A clock may have been wrong then, by up to a day
+-- word before: a copy that began before a moment, as did all earlier copies. No index has these times, but ids are
+-- assigned in their order: a binary search finds it. Allows for a clock that was wrong by up to a day
 (WITH RECURSIVE half(low, high, moment) AS (SELECT 0, (SELECT max(id) FROM @schema@.copy), {} - 86400000000
 UNION ALL SELECT iif(k.first_at < moment, k.id, low), iif(k.first_at < moment, high, (low + high) / 2), moment
 FROM half CROSS JOIN @schema@.copy k ON k.id = (SELECT min(id) FROM @schema@.copy WHERE id >= (low + high) / 2)
@@ -20,12 +20,12 @@ WHERE high - low > 1) SELECT max(low) FROM half)
 -- word not_after: a copy after which all began later than a moment
 (@before({} + 172800000000)@ + 1)
 
--- word has_part: a comparison with a pattern of ledger_list.c. In those of GLOB only brackets, * and ? have a meaning
+-- word has_part: compares with a pattern of ledger_list.c. In GLOB only brackets, * and ? are special
 GLOB ('*' || replace({}, '\^', '^') || '*')
 
--- list: copies, newest first. Each value is a filter, and its condition stands there only if it is asked for; what is shown
--- of a copy is looked up for those that are. Postfix's time has whole seconds. Copies that are not stored have an index,
--- which is used only by a condition that says so in its words
+-- list: copies, newest first. Each value is a filter, whose condition is present only if it is set. Reads columns only
+-- of copies that are shown. Postfix's time has whole seconds. The partial index of copies that are not stored is used
+-- only if a condition repeats its words
 -- takes: state unfinished since_ms since until_ms until recipient sender mailbox subject:content message_id queue_id delay_ms limit
 -- gives: at state queue_id account delay:number mailbox subject from sender message_id uid role recipients attempt error
 SELECT @utc(@first_try@)@ AS at, c.state, coalesce(t.queue_id, o.queue_id) AS queue_id, c.account,
@@ -60,7 +60,7 @@ CROSS JOIN @schema@.copy c ON c.id = f.id CROSS JOIN @schema@.message m ON m.id 
 CROSS JOIN @schema@.delivery o ON o.id = c.claimed_by
 LEFT JOIN @schema@.try t ON t.delivery = c.claimed_by AND t.claim = c.claim ORDER BY c.id DESC
 
--- totals: in one row
+-- totals: counts, in one row
 -- gives: messages bytes stored pending appending failed abandoned unfinished oldest_unfinished duplicates
 WITH c AS (SELECT count(*) FILTER (WHERE state = 'pending') AS pending,
 count(*) FILTER (WHERE state = 'appending') AS appending, count(*) FILTER (WHERE state = 'failed') AS failed,
@@ -76,12 +76,12 @@ WHERE finished_at IS NULL) AS oldest_unfinished,
 (SELECT count(*) FROM @schema@.delivery WHERE outcome = 'duplicate') AS duplicates
 FROM @schema@.tally t CROSS JOIN c
 
--- word percentile: of the seconds in an hour, between the two that are nearest to it
+-- word percentile: of the seconds in an hour, interpolated between the two nearest
 printf('%.3f', max(CASE WHEN place = CAST(1 + {} * (stored - 1) AS INTEGER) THEN seconds END) + ({} * (stored - 1) -
 CAST({} * (stored - 1) AS INTEGER)) * (coalesce(max(CASE WHEN place = CAST(1 + {} * (stored - 1) AS INTEGER) + 1
 THEN seconds END), 0) - max(CASE WHEN place = CAST(1 + {} * (stored - 1) AS INTEGER) THEN seconds END)))
 
--- hours: a row for each recent hour in which something was stored in a recipient's mailbox
+-- hours: a row for each recent hour in which a copy was stored in a recipient's mailbox
 -- takes: hours
 -- gives: hour stored bytes retried p50:number p95:number p99:number
 WITH copies AS (SELECT c.stored_at / 3600000000 AS hour, m.size, c.attempt > 1 AS retried,

@@ -1,5 +1,5 @@
--- locks_session: claims in progress, and who has their messages' locks, which a delivery keeps from before its claim to its
--- end. A lock without a claim is not listed: which message it is of, is not known to the kernel
+-- locks_session: claims in progress, and the holders of their messages' locks, which a delivery has from before its
+-- claim to its end. A lock without a claim is not listed: the kernel does not know its message
 -- takes: claim_ms
 -- gives: key message_id account mailbox state host pid age:number lock session ours:truth backend user client held hidden:truth
 -- gives: waiting:json

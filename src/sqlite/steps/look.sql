@@ -1,12 +1,13 @@
--- look_message: the agreed method of locking, and since when the message is known
+-- look_message: the hosts' lock method, and since when the message is known
 -- takes: identity digest
 -- gives: method received_at
 SELECT a.lock_method, m.received_at / 1000000 FROM @schema@.agreed a
 LEFT JOIN @schema@.message m ON m.identity = :identity AND m.digest = :digest
 
--- look_variants: a row of each kind if other content with this identity has a Sent copy in this mailbox, or one that may still be
--- stored. That includes one that was abandoned while its APPEND was in doubt. waits: its hold-off is over by the database's clock,
--- though not by every clock, so its delivery may have left it to others: perhaps no delivery is responsible for it any more
+-- look_variants: a row of each kind if a variant (other content with this identity) has a Sent copy in this mailbox, or
+-- one that may still be stored, such as one that expired while its APPEND was in doubt. waits: its hold-off is over by
+-- the database's clock, but not by every clock; its delivery may have left it to others, so perhaps no delivery is
+-- responsible for it
 -- takes: identity digest account mailbox hold_off_ms host boot running_us wall_us
 -- gives: under_way:truth ahead:truth waits:truth
 SELECT DISTINCT c.state <> 'stored', c.state <> 'stored' AND c.attempt_at > @now@,
@@ -16,9 +17,9 @@ WHERE m.identity = :identity AND m.digest <> :digest AND c.account = :account AN
 AND (c.state = 'stored' OR (c.state = 'appending' OR c.state = 'failed' AND c.doubt)
 AND @in_hold_off@)
 
--- look_copies: the message's copies in all mailboxes of these accounts. told: the record says of the owner, too, that the copy
--- is there and that the message was whole (resume needs that), and is less than a day old, so that one more try would keep it
--- from purge for no longer than that
+-- look_copies: the message's copies in all mailboxes of these accounts. told: the owner's delivery also says that the
+-- copy is there and that the message was complete (resume needs that), and is less than a day old; one more attempt
+-- would delay purge by at most that day
 -- takes: identity digest accounts host boot running_us wall_us
 -- gives: account mailbox state doubt:truth attempt attempt_age_ms first_age_ms owner owner_finished:truth uidvalidity uid role
 -- gives: told:truth
@@ -29,8 +30,8 @@ AND d.account = c.account AND d.mailbox = c.mailbox
 FROM @schema@.message m CROSS JOIN @schema@.copy c ON c.message = m.id CROSS JOIN @schema@.delivery d ON d.id = c.claimed_by
 WHERE m.identity = :identity AND m.digest = :digest AND c.account IN (SELECT value FROM json_each(:accounts))
 
--- end_ahead: gives claims whose time is in the future the present time, so that their hold-off ends one hold-off from now. With
--- identity: those of a message and its variants; without: all. By the other clocks their age stays the same
+-- end_ahead: sets claims whose time is in the future to the present, so that their hold-off ends one hold-off from now.
+-- With identity: those of a message and its variants; without: all. By the other clocks their age does not change
 -- takes: identity
 UPDATE @schema@.copy SET attempt_at = min(attempt_at, @now@), first_at = min(first_at, @now@),
 boot_us = boot_us - max(attempt_at - @now@, 0), host_us = host_us - max(attempt_at - @now@, 0)

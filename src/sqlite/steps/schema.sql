@@ -1,18 +1,18 @@
--- schema_installed: whether the schema has a table of its versions
+-- schema_installed: whether the schema has a table of versions
 -- takes: schema
 -- gives: tables
 SELECT count(*) FROM @schema@.sqlite_schema WHERE type = 'table' AND name = 'schema_version'
 
--- schema_version: the newest that was installed
+-- schema_version: the newest installed version
 -- gives: version
 SELECT max(version) FROM @schema@.schema_version
 
--- schema_unfit: says that this database cannot have the schema, and what to do; no row: it can
+-- schema_unfit: reports that this database cannot have the schema, and what to do; no row: it can
 -- gives: reason
 SELECT 'the encoding of this file is ' || encoding || ', but must be UTF-8: create another one' FROM pragma_encoding
 WHERE encoding <> 'UTF-8'
 
--- schema_agree: records the method of locking, and returns the one before
+-- schema_agree: records the lock method of all hosts, and returns the previous one
 -- takes: method
 -- gives: previous
 UPDATE @schema@.agreed SET lock_method = :method RETURNING lock_method

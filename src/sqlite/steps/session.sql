@@ -1,24 +1,24 @@
 -- begin: begins a transaction that may write; under the writer's lock (lite_lock.c), so it waits for no other
 BEGIN IMMEDIATE
 
--- begin_look: begins one that only reads
+-- begin_look: begins a transaction that only reads
 BEGIN
 
--- begin_snapshot: begins one that only reads, all of its steps in the same state
+-- begin_snapshot: begins a transaction that only reads, with one snapshot for all its steps
 BEGIN
 
--- settings: of the transaction: none
+-- settings: no-op: the transaction has no settings
 -- takes: idle_ms statement_ms lock_ms
 SELECT 0
 
--- settings_as_is: likewise
+-- settings_as_is: no-op, as settings
 -- takes: idle_ms statement_ms lock_ms
 SELECT 0
 
--- settings_idle: likewise
+-- settings_idle: no-op, as settings
 SELECT 0
 
--- path: likewise
+-- path: no-op, as settings
 SELECT 0
 
 -- commit: commits
@@ -27,13 +27,13 @@ COMMIT
 -- rollback: rolls back
 ROLLBACK
 
--- event: counts something that only the statistics count: held, search
+-- event: counts what only the statistics count: held, search
 -- takes: name host count
 INSERT INTO @schema@.event (at, name, host, count) VALUES (@now@, :name, :host, :count)
 
--- for_people: before a query for people: nothing
+-- for_people: before a query for people: no-op
 SELECT 0
 
--- server_version: SQLite 3.40.1 ...
+-- server_version: such as SQLite 3.40.1
 -- gives: version
 SELECT 'SQLite ' || sqlite_version()

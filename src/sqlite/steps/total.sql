@@ -1,17 +1,17 @@
--- word le: the upper bound of the histogram's bucket for a time in milliseconds; 0: it is above all
+-- word le: the upper bound of the histogram bucket for a time in milliseconds; 0: it is above all
 CASE WHEN {} IS NULL THEN NULL WHEN {} <= 5 THEN 5 WHEN {} <= 10 THEN 10 WHEN {} <= 25 THEN 25 WHEN {} <= 50 THEN 50
 WHEN {} <= 100 THEN 100 WHEN {} <= 250 THEN 250 WHEN {} <= 500 THEN 500 WHEN {} <= 1000 THEN 1000 WHEN {} <= 2500 THEN 2500
 WHEN {} <= 5000 THEN 5000 WHEN {} <= 10000 THEN 10000 WHEN {} <= 30000 THEN 30000 WHEN {} <= 60000 THEN 60000
 WHEN {} <= 300000 THEN 300000 WHEN {} <= 1800000 THEN 1800000 WHEN {} <= 7200000 THEN 7200000 ELSE 0 END
 
--- word bounds: of all buckets
+-- word bounds: upper bounds of the histogram buckets, in milliseconds
 '[5,10,25,50,100,250,500,1000,2500,5000,10000,30000,60000,300000,1800000,7200000,0]'
 
--- word counted_until: the moment that separates tries that are counted from their rows from those that were added up
+-- word counted_until: the moment that separates attempts counted from their rows from those added up before
 coalesce((SELECT value FROM @schema@.total WHERE name = 'counted_until'), 0)
 
--- word counted_tries: tries t of deliveries d, as they are counted (outcomes.awk). If an outcome can mean both deferral and bounce,
--- it counts as a bounce in the try that finished the delivery
+-- word counted_tries: attempts t of deliveries d, as counted (outcomes.awk). If an outcome can mean both deferral and bounce, it
+-- counts as a bounce in the attempt that finished the delivery
 SELECT t.outcome, CASE WHEN t.outcome = 'claimed' THEN 'died'
 WHEN t.outcome IN (@good_outcomes@) THEN t.outcome WHEN t.outcome IN (@bounced_outcomes@)
 OR t.outcome IN (@perhaps_bounced_outcomes@) AND t.ended_at >= d.finished_at THEN 'bounced'
@@ -20,26 +20,26 @@ AND t.queued_at IS NOT NULL THEN max(coalesce((t.ended_at - t.queued_at + 500) /
 AS delay_ms
 FROM @schema@.try t CROSS JOIN @schema@.delivery d ON d.id = t.delivery
 
--- word is_over: a try that cannot change any more: its process has settled everything that it claimed, or has certainly died
+-- word is_over: whether an attempt cannot change: its process has settled all its claims, or has certainly died
 (t.outcome <> 'claimed' AND t.claim NOT IN (SELECT claim FROM @schema@.copy WHERE state <> 'stored' AND state = 'appending')
 OR t.outcome = 'claimed' AND t.started_at < @now@ - 3600000000)
 
--- word phase: one of the times of the tries
+-- word phase: one of the attempts' times
 UNION ALL SELECT 'phase', '{}', @le({}_ms)@, count(*) FROM tries WHERE status <> 'died' GROUP BY 3
 UNION ALL SELECT 'phase_ms', '{}', 0, sum({}_ms) FROM tries WHERE status <> 'died' HAVING count(*) > 0
 
--- word counts: of the tries
+-- word counts: counts attempts
 SELECT 'deliveries' AS name, status AS label, 0 AS le, count(*) AS value FROM tries GROUP BY status
 UNION ALL SELECT 'deferrals', outcome, 0, count(*) FROM tries WHERE status = 'deferred' GROUP BY outcome
 @phase(read)@ @phase(lock)@ @phase(database)@ @phase(imap)@
 UNION ALL SELECT 'delay', '', @le(delay_ms)@, count(*) FROM tries WHERE status <> 'died' AND delay_ms IS NOT NULL GROUP BY 3
 UNION ALL SELECT 'delay_ms', '', 0, sum(delay_ms) FROM tries WHERE status <> 'died' HAVING count(delay_ms) > 0
 
--- word events: of a table of them
+-- word events: counts a table of events
 UNION ALL SELECT k.column1, k.column2, 0, sum(e.count) FROM {} CROSS JOIN (VALUES ('deliveries', 'deferred', 'held'),
 ('deferrals', 'held', 'held'), ('searches', '', 'search')) AS k ON k.column3 = e.name GROUP BY 1, 2
 
--- word zeros: what is counted even if there is none
+-- word zeros: counters that are present even if zero
 UNION ALL SELECT column1, column2, 0, 0 FROM (VALUES ('deliveries', 'stored'), ('deliveries', 'quarantined'),
 ('deliveries', 'duplicate'), ('deliveries', 'deferred'), ('deliveries', 'bounced'), ('deliveries', 'died'),
 ('deferrals', 'held'), ('deferrals', 'database'), ('deferrals', 'mailbox'), ('deferrals', 'overquota'),
@@ -48,7 +48,7 @@ UNION ALL SELECT column1, column2, 0, 0 FROM (VALUES ('deliveries', 'stored'), (
 UNION ALL SELECT k.column1, k.column2, b.value, 0 FROM (VALUES ('phase', 'read'), ('phase', 'lock'),
 ('phase', 'database'), ('phase', 'imap'), ('delay', '')) AS k CROSS JOIN json_each(@bounds@) AS b
 
--- word counting_until: until which moment count_tries adds up
+-- word counting_until: the moment until which count_tries adds up
 (SELECT value FROM temp.sum WHERE name = 'counting_until')
 
 -- totals_ever: counters that never decrease
@@ -58,15 +58,15 @@ SELECT name, label, le, sum(value) AS value FROM (@counts@ @events(@schema@.even
 UNION ALL SELECT name, label, le, value FROM @schema@.total WHERE name <> 'counted_until'
 ) AS counts GROUP BY name, label, le ORDER BY name, label, le = 0, le
 
--- lock_total: makes sure that there is a row of the moment; nobody else writes
+-- lock_total: ensures that the moment has a row; no other session writes
 INSERT INTO @schema@.total AS t (name, label, le, value) VALUES ('counted_until', '', 0, 0)
 ON CONFLICT (name, label, le) DO UPDATE SET value = t.value
 
--- lock_tally: nothing: nobody else writes
+-- lock_tally: no-op: no other session writes
 SELECT 0
 
--- count_tally: messages and copies. No transaction lasts an hour: what got a number before a row that is older is there, or
--- will never be
+-- count_tally: counts messages and copies. No transaction lasts an hour: rows with ids before that of a row an hour old
+-- exist by now, or never will
 UPDATE @schema@.tally AS t SET last_message = s.message, last_copy = s.copy,
 messages = t.messages + (SELECT count(*) FROM @schema@.message WHERE id > t.last_message AND id <= s.message),
 bytes = t.bytes + (SELECT coalesce(sum(size), 0) FROM @schema@.message WHERE id > t.last_message AND id <= s.message),
@@ -76,9 +76,9 @@ WHERE id > o.copy - 1000 AND id <= o.copy), 0)) AS message FROM (SELECT t.last_m
 WHERE id > t.last_copy AND first_at < @now@ - 3600000000 ORDER BY id DESC LIMIT 1), t.last_copy) AS copy
 FROM @schema@.tally t) AS o) AS s
 
--- read_tries: for count_tries: sums of those that are older than an hour, in a table of this connection. All tries are read
--- for that, and nobody else waits meanwhile. If they are counted until a moment in the future, since the clock was
--- ahead, counting goes on from now
+-- read_tries: adds up attempts older than an hour in a table of this connection, for count_tries. This reads all
+-- attempts, but makes no session wait. If they are counted until a moment in the future, since the clock was ahead,
+-- counting goes on from now
 CREATE TEMPORARY TABLE IF NOT EXISTS sum (name, label, le, value)
 -- then
 DELETE FROM temp.sum
@@ -90,7 +90,7 @@ INSERT INTO temp.sum
 WITH tries AS (@counted_tries@ WHERE t.started_at >= (SELECT value FROM temp.sum WHERE name = 'counted_until')
 AND t.started_at < @counting_until@) SELECT * FROM (@counts@)
 
--- count_tries: adds these up, unless somebody else has done so since: what is older than an hour has not changed
+-- count_tries: adds these sums, unless another process has done so since: what is older than an hour has not changed
 DELETE FROM temp.sum WHERE @counted_until@ <> (SELECT value FROM temp.sum WHERE name = 'counted_until')
 -- then
 INSERT INTO @schema@.total AS o (name, label, le, value)
@@ -103,6 +103,6 @@ DELETE FROM @schema@.event WHERE at < @counting_until@
 -- then
 UPDATE @schema@.total SET value = coalesce(@counting_until@, value) WHERE name = 'counted_until'
 
--- total_is_due: a row if there is much to add up, and it has not been done lately
+-- total_is_due: a row if there is much to add up, and that was not done lately
 SELECT 1 FROM @schema@.tally t WHERE (SELECT max(id) FROM @schema@.message) > t.last_message + 20000
 AND @counted_until@ NOT BETWEEN @now@ - 7200000000 AND @now@

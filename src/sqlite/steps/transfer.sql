@@ -1,4 +1,4 @@
--- A copy of the ledger (ledger_transfer.c): rows by their keys, which are the first columns, and with their numbers.
+-- A copy of the ledger (ledger_transfer.c): rows with their ids, by their keys, which are the first columns.
 
 -- dump_message: the next messages
 -- takes: id most
@@ -9,7 +9,7 @@ SELECT id, identity, digest, lock_key, message_id, sender, "from", subject, @us(
 FROM @schema@.message WHERE id > :id
 ORDER BY id LIMIT :most
 
--- load_message: one of them
+-- load_message: inserts a message
 -- takes: id identity digest lock_key message_id sender from subject:content date size in_reply_to references received_at
 INSERT INTO @schema@.message (id, identity, digest, lock_key, message_id, sender, "from", subject, date, size,
 in_reply_to, "references", received_at)
@@ -23,7 +23,7 @@ SELECT message, role, position, "group", name, address
 FROM @schema@.address WHERE (message, role, position) > (:message, :role, :position)
 ORDER BY message, role, position LIMIT :most
 
--- load_address: one of them
+-- load_address: inserts an address
 -- takes: message role position group:content name:content address
 INSERT INTO @schema@.address (message, role, position, "group", name, address)
 VALUES (:message, :role, :position, :group, :name, :address)
@@ -35,7 +35,7 @@ SELECT message, path, type, charset, disposition, filename, size, sha256, text
 FROM @schema@.part WHERE (message, path) > (:message, :path)
 ORDER BY message, path LIMIT :most
 
--- load_part: one of them
+-- load_part: inserts a part
 -- takes: message path type charset disposition filename:content size sha256 text:content
 INSERT INTO @schema@.part (message, path, type, charset, disposition, filename, size, sha256, text)
 VALUES (:message, :path, :type, :charset, :disposition, :filename, :size, :sha256, :text)
@@ -47,7 +47,7 @@ SELECT message, chunk, data
 FROM @schema@.raw WHERE (message, chunk) > (:message, :chunk)
 ORDER BY message, chunk LIMIT :most
 
--- load_raw: one of them
+-- load_raw: inserts recorded bytes
 -- takes: message chunk data
 INSERT INTO @schema@.raw (message, chunk, data)
 VALUES (:message, :chunk, :data)
@@ -61,7 +61,7 @@ SELECT id, message, recipient, original_recipient, account, mailbox, queue_id, h
 FROM @schema@.delivery WHERE id > :id
 ORDER BY id LIMIT :most
 
--- load_delivery: one of them
+-- load_delivery: inserts a delivery
 -- takes: id message recipient original_recipient account mailbox queue_id host outcome reason tries first_at last_at
 -- takes: finished_at whole
 INSERT INTO @schema@.delivery (id, message, recipient, original_recipient, account, mailbox, queue_id, host, outcome,
@@ -69,7 +69,7 @@ reason, tries, first_at, last_at, finished_at, whole)
 VALUES (:id, :message, :recipient, :original_recipient, :account, :mailbox, :queue_id, :host, :outcome, :reason,
 :tries, :first_at, :last_at, :finished_at, :whole)
 
--- dump_try: the next tries
+-- dump_try: the next attempts
 -- takes: delivery claim most
 -- gives: delivery:number claim:number started_at:number ended_at:number queue_id queued_at:number host pid:number
 -- gives: outcome reason read_ms:number lock_ms:number database_ms:number imap_ms:number trace_id:bytes span_id:bytes
@@ -78,7 +78,7 @@ read_ms, lock_ms, database_ms, imap_ms, trace_id, span_id
 FROM @schema@.try WHERE (delivery, claim) > (:delivery, :claim)
 ORDER BY delivery, claim LIMIT :most
 
--- load_try: one of them
+-- load_try: inserts an attempt
 -- takes: delivery claim started_at ended_at queue_id queued_at host pid outcome reason read_ms lock_ms database_ms
 -- takes: imap_ms trace_id span_id
 INSERT INTO @schema@.try (delivery, claim, started_at, ended_at, queue_id, queued_at, host, pid, outcome, reason,
@@ -96,7 +96,7 @@ SELECT id, message, account, mailbox, role, state, doubt, attempt, @us(attempt_a
 FROM @schema@.copy WHERE id > :id
 ORDER BY id LIMIT :most
 
--- load_copy: one of them
+-- load_copy: inserts a copy
 -- takes: id message account mailbox role state doubt attempt attempt_at claim claimed_by host pid first_at stored_at
 -- takes: uidvalidity uid error repeated boot boot_us host_us
 INSERT INTO @schema@.copy (id, message, account, mailbox, role, state, doubt, attempt, attempt_at, claim, claimed_by,
@@ -112,7 +112,7 @@ SELECT id, @us(at)@, name, host, count
 FROM @schema@.event WHERE id > :id
 ORDER BY id LIMIT :most
 
--- load_event: one of them
+-- load_event: inserts an event
 -- takes: id at name host count
 INSERT INTO @schema@.event (id, at, name, host, count)
 VALUES (:id, :at, :name, :host, :count)
@@ -124,7 +124,7 @@ SELECT name, label, le, value
 FROM @schema@.total WHERE (name, label, le) > (:name, :label, :le)
 ORDER BY name, label, le LIMIT :most
 
--- load_total: one of them
+-- load_total: inserts a total
 -- takes: name label le value
 INSERT INTO @schema@.total (name, label, le, value)
 VALUES (:name, :label, :le, :value)
@@ -136,41 +136,41 @@ SELECT server, honoured, @us(checked_at)@, @us(tried_at)@
 FROM @schema@.server WHERE server > :server
 ORDER BY server LIMIT :most
 
--- load_server: one of them
+-- load_server: inserts a server
 -- takes: server honoured checked_at tried_at
 INSERT INTO @schema@.server (server, honoured, checked_at, tried_at)
 VALUES (:server, :honoured, :checked_at, :tried_at)
 
--- dump_tally: what was counted
+-- dump_tally: the counters
 -- gives: last_message:number messages:number bytes:number last_copy:number copies:number
 SELECT last_message, messages, bytes, last_copy, copies FROM @schema@.tally
 
--- load_tally: the same
+-- load_tally: sets the counters
 -- takes: last_message messages bytes last_copy copies
 UPDATE @schema@.tally SET last_message = :last_message, messages = :messages, bytes = :bytes, last_copy = :last_copy,
 copies = :copies
 
--- word last: the highest number that a table gave
+-- word last: the highest id that a table has assigned
 max((SELECT coalesce(max(id), 0) FROM @schema@.{}),
 coalesce((SELECT seq FROM @schema@.sqlite_sequence WHERE name = '{}'), 0))
 
--- dump_numbers: the highest numbers given so far, also to rows that are gone
+-- dump_numbers: the highest ids assigned so far, also to rows that were deleted
 -- gives: message:number delivery:number copy:number
 SELECT @last(message)@, @last(delivery)@, @last(copy)@
 
--- load_numbers: new rows get higher ones
+-- load_numbers: new rows get higher ids
 -- takes: message delivery copy
 DELETE FROM @schema@.sqlite_sequence WHERE name IN ('message', 'delivery', 'copy')
 -- then
 INSERT INTO @schema@.sqlite_sequence (name, seq) VALUES ('message', :message), ('delivery', :delivery), ('copy', :copy)
 
--- begin_hold: begins a transaction in which nobody else may write
+-- begin_hold: begins a transaction in which no other session may write
 BEGIN IMMEDIATE
 
--- hold_patience: nothing: the writer's lock is waited for as ever
+-- hold_patience: no-op: the writer's lock is waited for as usual
 SELECT 0
 
--- hold_writers: nothing: it is held
+-- hold_writers: no-op: the writer's lock is held
 SELECT 0
 
 -- under_way: who is storing copies, or was until less than the hold-off ago
