@@ -120,7 +120,6 @@ CREATE TABLE @schema@.delivery (
     UNIQUE (message, recipient)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
 -- Each delivery leaves a dead row here and in copy. The default lets a fifth of the table die before a VACUUM.
-CREATE INDEX delivery_queue_id ON @schema@.delivery (queue_id);
 CREATE INDEX delivery_recipient ON @schema@.delivery (recipient, message);
 CREATE INDEX delivery_duplicate ON @schema@.delivery (id) WHERE outcome = 'duplicate';
 -- `resume` reads unfinished deliveries in the order of their messages.
