@@ -183,7 +183,7 @@ def test_the_shell_of_the_manual(site):
 def test_the_statements_of_the_manual(site, reader):
     """Each can be pasted as it is."""
     statements = statements_of_the_manual()
-    assert len(statements) == 22
+    assert len(statements) == 13
     session = site.lab.postgres.connect(site.database)
     with session.cursor() as cursor:
         for statement in statements:

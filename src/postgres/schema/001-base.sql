@@ -1,5 +1,5 @@
--- oncedrop schema, version 1. The names of the schema (setting database.schema) and of the role (that name with
--- _delivery) are filled in by `oncedrop schema install`, which runs all of this in one transaction.
+-- oncedrop schema, version 1. The names of the schema (setting database.schema) and of its two roles (that name with _delivery
+-- and _operator) are filled in by `oncedrop schema install`, which runs all of this in one transaction.
 
 CREATE SCHEMA IF NOT EXISTS @schema@;
 COMMENT ON SCHEMA @schema@ IS 'oncedrop: messages delivered, and the claims that keep each copy from being made twice';
@@ -101,6 +101,7 @@ COMMENT ON COLUMN @schema@.raw.message IS 'The message';
 COMMENT ON COLUMN @schema@.raw.chunk IS 'Place of the piece, from 0';
 COMMENT ON COLUMN @schema@.raw.data IS 'The bytes';
 
+-- Each delivery leaves a dead row here and in table copy. The default lets a fifth of a table die before a VACUUM.
 CREATE TABLE @schema@.delivery (
     id                 bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     message            bigint NOT NULL REFERENCES @schema@.message ON DELETE CASCADE,
@@ -119,7 +120,6 @@ CREATE TABLE @schema@.delivery (
     whole              boolean NOT NULL DEFAULT false,
     UNIQUE (message, recipient)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
--- Each delivery leaves a dead row here and in copy. The default lets a fifth of the table die before a VACUUM.
 CREATE INDEX delivery_recipient ON @schema@.delivery (recipient, message);
 CREATE INDEX delivery_duplicate ON @schema@.delivery (id) WHERE outcome = 'duplicate';
 -- `resume` reads unfinished deliveries in the order of their messages.
@@ -371,7 +371,8 @@ INSERT INTO @schema@.agreed VALUES ('advisory');
 COMMENT ON TABLE @schema@.agreed IS 'What all hosts must agree on; one row';
 COMMENT ON COLUMN @schema@.agreed.lock_method IS 'lock.method of all hosts; changed by: oncedrop schema method';
 
--- For applications. Whoever may read a view could see what is not in it, by a function that is called before the view's own conditions.
+-- For applications. Without security_barrier, a role that may read only the view could see what is not in it, by a function that is
+-- called before the view's own conditions.
 --
 -- With sender_bcc_maps a sender's own copy comes as mail for user+Sent, and so has the role inbox. It is in the mailbox Sent,
 -- for the address of its envelope sender, or the user of that address, extensions left out.
