@@ -127,6 +127,32 @@ $(ENGINES:%=$(BUILD)/%_schema.h): $(BUILD)/%_schema.h: src/sql/embed.sh $(wildca
 	@mkdir -p $(@D)
 	$(Q)sh src/sql/embed.sh $(sort $(wildcard src/$*/schema/*.sql)) >$@.new && mv $@.new $@
 
+# For tests of upgrades: each engine with the first version of an artificial schema, in upgrade/1, and with both (tests/upgrade).
+UPGRADE_VERSIONS := $(BUILD)/upgrade/1 $(BUILD)/upgrade/2
+UPGRADE_HEADERS := $(foreach version,$(UPGRADE_VERSIONS),$(ENGINES:%=$(version)/%_schema.h))
+UPGRADE_MODULES := $(foreach version,$(UPGRADE_VERSIONS),$(ENGINES:%=$(version)/oncedrop-%.so))
+
+upgrade-modules: $(UPGRADE_HEADERS) $(UPGRADE_MODULES)
+
+$(ENGINES:%=$(BUILD)/upgrade/1/%_schema.h): $(BUILD)/upgrade/1/%_schema.h: src/sql/embed.sh src/%/schema/001-base.sql tests/upgrade/base.sed Makefile
+	@mkdir -p $(@D)/$*
+	$(Q)sed -f tests/upgrade/base.sed src/$*/schema/001-base.sql >$(@D)/$*/001-base.sql
+	$(Q)sh src/sql/embed.sh $(@D)/$*/001-base.sql >$@.new && mv $@.new $@
+
+$(ENGINES:%=$(BUILD)/upgrade/2/%_schema.h): $(BUILD)/upgrade/2/%_schema.h: $(BUILD)/upgrade/1/%_schema.h tests/upgrade/%/002-column.sql
+	@mkdir -p $(@D)
+	$(Q)sh src/sql/embed.sh $(BUILD)/upgrade/1/$*/001-base.sql tests/upgrade/$*/002-column.sql >$@.new && mv $@.new $@
+
+$(UPGRADE_VERSIONS:%=%/oncedrop-postgres.so): %/oncedrop-postgres.so: $(POSTGRES_OBJECTS) %/postgres_schema.h
+$(UPGRADE_VERSIONS:%=%/oncedrop-postgres.so): THEIR_LIBS = $(POSTGRES_LIBS)
+$(UPGRADE_VERSIONS:%=%/oncedrop-sqlite.so): %/oncedrop-sqlite.so: $(SQLITE_OBJECTS) %/sqlite_schema.h
+$(UPGRADE_VERSIONS:%=%/oncedrop-sqlite.so): THEIR_LIBS = $(SQLITE_LIBS)
+$(UPGRADE_VERSIONS:%=%/oncedrop-mariadb.so): %/oncedrop-mariadb.so: $(MARIADB_OBJECTS) %/mariadb_schema.h
+$(UPGRADE_VERSIONS:%=%/oncedrop-mariadb.so): THEIR_LIBS = $(MARIADB_LIBS)
+$(UPGRADE_MODULES):
+	$(call say,LD,$@) $(CC) -I$(@D) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -fPIC $(filter-out -pie,$(HARDENING_LD)) -shared $(LDFLAGS) -o $@ \
+	  $(patsubst $(BUILD)/%.o,src/%.c,$(filter %_schema.o,$^)) $(filter-out %_schema.o,$(filter %.o,$^)) $(THEIR_LIBS)
+
 # So are the steps, for every file that includes sql.h. What they say of outcomes is made of the table.
 $(BUILD)/outcomes.sql: src/sql/outcomes.awk src/delivery/outcome.c Makefile
 	@mkdir -p $(@D)
@@ -435,7 +461,7 @@ clean:
 	rm -rf build build-*
 
 FORCE:
-.PHONY: all dist deb deb-check postfix walkthrough unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults hosts methods mutants soak bench replay-load servers check check-all format lint check-debian check-environments help clean \
+.PHONY: all upgrade-modules dist deb deb-check postfix walkthrough unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults hosts methods mutants soak bench replay-load servers check check-all format lint check-debian check-environments help clean \
   FORCE
 -include $(OBJECTS:.o=.d) $(FRONT_OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS)) $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%.d)
 

@@ -166,10 +166,6 @@ static void say_deliveries(const struct sql_rows *rows, GArray *sentences)
         const char *recipient = sql_text(rows, i, WHY_DELIVERIES_RECIPIENT);
         const char *outcome = sql_text(rows, i, WHY_DELIVERIES_OUTCOME);
         const char *last_at = sql_text(rows, i, WHY_DELIVERIES_LAST_AT);
-        bool has_reason = !sql_is_none(rows, i, WHY_DELIVERIES_REASON);
-        if (strcmp(outcome, "stored") != 0 && !sql_truth(rows, i, WHY_DELIVERIES_HAS_TRIES)) /* no attempt on record */
-            say(sentences, RANK_TRY, sql_number(rows, i, WHY_DELIVERIES_LAST_US), id, "%s for <%s>: %s", last_at,
-                recipient, has_reason ? sql_text(rows, i, WHY_DELIVERIES_REASON) : outcome);
         if (strcmp(outcome, "abandoned") == 0)
             say(sentences, RANK_TRY, sql_number(rows, i, WHY_DELIVERIES_FINISHED_US), id,
                 "%s for <%s>: abandoned; the last try was %s", sql_text(rows, i, WHY_DELIVERIES_FINISHED_AT), recipient,

@@ -156,12 +156,6 @@ def test_no_schema(site):
     failed(check(site, site.account()), "schema", "oncedrop schema install")
 
 
-@pytest.mark.postgres
-def test_an_older_schema(site):
-    site.sql("DELETE FROM oncedrop.schema_version WHERE version > 1")
-    failed(check(site, site.account()), "schema", "oncedrop schema upgrade")
-
-
 def test_an_address_that_leads_nowhere(site):
     """Not: name an address."""
     site.settings["route.account_query"] = "SELECT 'x' WHERE $1 = 'y'"

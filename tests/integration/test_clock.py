@@ -97,7 +97,7 @@ def test_a_jump_back_and_forwards_does_not_either(site, left):
 
 
 def test_without_another_clock_the_database_s_counts(site, left):
-    """As after a copy from a ledger of before, or from hosts whose clocks differ."""
+    """As where the machine has no boot_id, and on hosts whose clocks differ."""
     account, mail = left
     clock_was_set(site, HOUR)
     site.sql("UPDATE oncedrop.copy SET boot = NULL, boot_us = NULL, host_us = %s", (-10 * HOUR * 1_000_000,))

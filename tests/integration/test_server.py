@@ -54,7 +54,7 @@ class Server(FakeImap):
 
 
 def forget(site):
-    """The ledger's information about servers; an older program has left none."""
+    """The ledger's information about servers."""
     site.trusting = False
     site.sql("DELETE FROM oncedrop.server")
 

@@ -5,12 +5,10 @@ Seen to fail with: no views, or another order of the recipients, in a file; mail
 inbox; a column without a comment; the index of threads dropped; the listener without its look after a lost connection,
 and without its overlap; a column that is not there in the manual."""
 
-import contextlib
 import datetime
 import os
 import re
 import shutil
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -185,7 +183,7 @@ def test_the_shell_of_the_manual(site):
 def test_the_statements_of_the_manual(site, reader):
     """Each can be pasted as it is."""
     statements = statements_of_the_manual()
-    assert len(statements) == 22
+    assert len(statements) == 13
     session = site.lab.postgres.connect(site.database)
     with session.cursor() as cursor:
         for statement in statements:
@@ -378,28 +376,6 @@ def test_what_commits_late_is_told_after_a_lost_connection(news, reader):
 
 
 # A ledger in a file
-
-@pytest.mark.sqlite
-def test_a_file_that_is_upgraded_has_them(site):
-    """Deliveries wait for that."""
-    new, scuba, old = site.database, site.account(), site.lab.new_directory("old") + "/ledger.db"
-    with open(os.path.join(lab_module.REPOSITORY, "src", "sqlite", "schema", "001-base.sql"), encoding="utf-8") as file:
-        base = file.read().replace("@schema@.", "")
-    with contextlib.closing(sqlite3.connect(old, isolation_level=None)) as session:
-        session.executescript(f"PRAGMA journal_mode = wal; BEGIN; {base}; INSERT INTO schema_version (version) VALUES (1); COMMIT")
-    site.settings["database.conninfo"] = f"sqlite:{old}"
-    mail = message()
-    expect.deferred(site.deliver(mail, scuba), r"4\.3\.\d", "oncedrop schema upgrade")
-    done = site.run("schema", "version")
-    assert done.exit == 1 and done.out.endswith("run: oncedrop schema upgrade\n"), done
-    assert site.run("schema", "upgrade").exit == 0 and site.run("schema", "version").exit == 0
-    expect.stored(site.deliver(mail, scuba))
-    with contextlib.closing(sqlite3.connect(f"file:{old}?mode=ro", uri=True)) as upgraded, \
-            contextlib.closing(sqlite3.connect(f"file:{new}?mode=ro", uri=True)) as installed:
-        assert upgraded.execute("SELECT account FROM inbox").fetchall() == [(scuba,)]
-        shapes = [session.execute("SELECT type, name, sql FROM sqlite_schema ORDER BY 1, 2").fetchall() for session in (upgraded, installed)]
-    assert shapes[0] == shapes[1]
-
 
 READ = """
 import sqlite3, sys

@@ -134,6 +134,9 @@ CREATE TABLE IF NOT EXISTS copy (
     uid         BIGINT,
     error       TEXT COMMENT 'Why the last attempt did not store it',
     repeated    INTEGER NOT NULL DEFAULT 0,
+    boot        BIGINT COMMENT 'Number of that run of the machine that claimed it, from its boot_id; NULL: unknown',
+    boot_us     BIGINT COMMENT 'By how many microseconds the clock of the database was ahead of CLOCK_BOOTTIME of that machine at the claim',
+    host_us     BIGINT COMMENT 'By how many microseconds the clock of the database was ahead of the wall clock of that host at the claim',
     UNIQUE KEY copy_place (message, account, mailbox),
     KEY copy_state (state, id),
     KEY copy_account (account, message),
@@ -148,6 +151,17 @@ CREATE TABLE IF NOT EXISTS server (
     tried_at   DATETIME(6) NOT NULL
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT 'Which IMAP servers were found to honour the account that a login names';
+
+CREATE TABLE IF NOT EXISTS refusal (
+    id         CHAR(64) CHARACTER SET ascii COLLATE ascii_bin PRIMARY KEY COMMENT 'A hash of server and account',
+    server     VARCHAR(700) NOT NULL COMMENT 'Host and port, or path, the user that logs in, and when imap.password_file was written',
+    account    VARBINARY(512) NOT NULL COMMENT 'IMAP account',
+    refusals   BIGINT NOT NULL COMMENT 'How many in a row; 0: a login has succeeded since',
+    refused_at DATETIME(6) NOT NULL COMMENT 'When the last one was',
+    wait_ms    BIGINT NOT NULL COMMENT 'For how long after that the account is not tried, in milliseconds',
+    reason     VARCHAR(1000) NOT NULL COMMENT 'What the server said'
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT 'Accounts whose login an IMAP server refused, so that they are not tried with each message';
 
 CREATE TABLE IF NOT EXISTS event (
     id      BIGINT AUTO_INCREMENT PRIMARY KEY,
@@ -254,9 +268,9 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW outbox AS
                IN (REGEXP_REPLACE(lower(m.sender), '[+][^@]*', ''), REGEXP_SUBSTR(lower(m.sender), '^[^+@]*'))));
 
 -- Two roles, as far as whoever installs this may create them; an administrator can do it later. oncedrop_delivery, for
--- deliveries and replay, reads what distinguishes messages and copies, but no subject, address or text; it deletes nothing.
--- ON DUPLICATE KEY UPDATE takes the right to update every column that is inserted. oncedrop_operator, for show, list, stats, locks, resume and purge, also reads
--- everything and deletes old messages. One that is quoted is one statement to every client.
+-- deliveries and replay, reads what distinguishes messages and copies, but no subject, address or text; it deletes nothing but
+-- leases. ON DUPLICATE KEY UPDATE takes the right to update every column that is inserted. oncedrop_operator, for show, list, stats,
+-- locks, resume and purge, also reads everything and deletes old messages. One that is quoted is one statement to every client.
 EXECUTE IMMEDIATE 'BEGIN NOT ATOMIC
     DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
     CREATE ROLE IF NOT EXISTS oncedrop_delivery;
@@ -272,8 +286,9 @@ EXECUTE IMMEDIATE 'BEGIN NOT ATOMIC
         tries, first_at, last_at, finished_at, whole), INSERT, UPDATE ON delivery TO oncedrop_delivery;
     GRANT SELECT (delivery, claim, outcome), INSERT, UPDATE ON try TO oncedrop_delivery;
     GRANT SELECT (id, message, account, mailbox, role, state, doubt, attempt, attempt_at, claim, claimed_by, host,
-        pid, first_at, uidvalidity, uid, repeated), INSERT, UPDATE ON copy TO oncedrop_delivery;
+        pid, first_at, uidvalidity, uid, repeated, boot, boot_us, host_us), INSERT, UPDATE ON copy TO oncedrop_delivery;
     GRANT SELECT, INSERT, UPDATE ON server TO oncedrop_delivery;
+    GRANT SELECT, INSERT, UPDATE ON refusal TO oncedrop_delivery;
     GRANT INSERT ON event TO oncedrop_delivery;
     GRANT SELECT, UPDATE (unused) ON slot TO oncedrop_delivery;
     GRANT SELECT, INSERT, UPDATE, DELETE ON lease TO oncedrop_delivery;
@@ -305,6 +320,7 @@ EXECUTE IMMEDIATE 'BEGIN NOT ATOMIC
     GRANT INSERT, UPDATE ON total TO oncedrop_operator;
     GRANT UPDATE ON tally TO oncedrop_operator;
     GRANT SELECT, INSERT, UPDATE ON server TO oncedrop_operator;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON refusal TO oncedrop_operator;
     GRANT SELECT, UPDATE (unused) ON slot TO oncedrop_operator;
     GRANT SELECT, INSERT, UPDATE, DELETE ON lease TO oncedrop_operator;
 END';

@@ -18,9 +18,8 @@ WHERE d.message = :message ORDER BY t.delivery, t.started_at, t.claim
 
 -- why_deliveries: its deliveries
 -- takes: message
--- gives: id recipient outcome reason last_at last_us is_finished:truth finished_at finished_us is_whole:truth has_tries:truth
-SELECT d.id, d.recipient, d.outcome, d.reason, @utc(d.last_at)@, @us(d.last_at)@, d.finished_at IS NOT NULL,
-@utc(d.finished_at)@, @us(d.finished_at)@, d.whole, EXISTS (SELECT 1 FROM try t WHERE t.delivery = d.id)
+-- gives: id recipient outcome last_at is_finished:truth finished_at finished_us is_whole:truth
+SELECT d.id, d.recipient, d.outcome, @utc(d.last_at)@, d.finished_at IS NOT NULL, @utc(d.finished_at)@, @us(d.finished_at)@, d.whole
 FROM delivery d WHERE d.message = :message ORDER BY d.id
 
 -- why_others: the other messages with its identity

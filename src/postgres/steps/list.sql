@@ -31,8 +31,8 @@ AND pg_catalog.lower(:sender) IN (pg_catalog.lower(m.sender), pg_catalog.lower(m
 AND c.mailbox = :mailbox::text -- if mailbox
 AND m.subject ~ :subject::text -- if subject
 AND m.message_id ~ :message_id::text -- if message_id
-AND c.message IN (SELECT message FROM @schema@.delivery WHERE queue_id = :queue_id UNION -- if queue_id
-SELECT d.message FROM @schema@.try t JOIN @schema@.delivery d ON d.id = t.delivery WHERE t.queue_id = :queue_id) -- if queue_id
+AND c.message IN (SELECT d.message FROM @schema@.try t JOIN @schema@.delivery d ON d.id = t.delivery -- if queue_id
+WHERE t.queue_id = :queue_id) -- if queue_id
 AND @delay@ >= :delay_ms::bigint * interval '1 millisecond' -- if delay_ms
 ORDER BY c.id DESC LIMIT :limit::bigint
 

@@ -6,7 +6,6 @@ SELECT id, message_id, encode(digest, 'hex') AS digest, lock_key, sender, "from"
 @utc(received_at)@ AS received_at FROM @schema@.message WHERE id IN (
 SELECT id FROM @schema@.message WHERE identity = :identity::bytea UNION
 SELECT id FROM @schema@.message WHERE digest = :digest::bytea UNION
-SELECT message FROM @schema@.delivery WHERE queue_id = :queue_id::text UNION
 SELECT d.message FROM @schema@.try t JOIN @schema@.delivery d ON d.id = t.delivery
 WHERE t.queue_id = :queue_id::text) ORDER BY id
 

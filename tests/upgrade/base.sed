@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: ISC
+#
+# Makes of each engine's 001-base.sql the first version of an artificial schema, for tests of `schema upgrade`: it lacks a column that
+# deliveries need. ENGINE/002-column.sql adds it, so that both together make what 001-base.sql makes.
+
+/^ *host_us /d
+/copy\.host_us IS/d
+s/, host_us//g
