@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 """show, list, locks and purge: their output is right, and they are quick on a large ledger.
 
-ONCEDROP_LEDGER_ROWS says how large (a million for the figures of README; `make check-all` takes fewer).
+ONCEDROP_LEDGER_ROWS says how large (a million with `make replay-load`; `make check-all` takes fewer).
 
 Seen to fail with: `why` without the duplicates; --since taken for seconds; the delay of what is pending taken from its last
 attempt; --sender with the case as it came; purge by received_at alone; purge without the lock; options only before the
