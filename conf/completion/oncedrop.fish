@@ -45,7 +45,7 @@ complete -c oncedrop -n '__oncedrop_in ""' -a ledger -d 'create, upgrade, back u
 complete -c oncedrop -n '__oncedrop_in ""' -a check -d 'check that everything is in place'
 complete -c oncedrop -n '__oncedrop_in ""' -a route -d 'print the account and the mailboxes that an address leads to'
 complete -c oncedrop -n '__oncedrop_in ""' -a config -d 'print the settings in force'
-complete -c oncedrop -n '__oncedrop_in ""' -a show -d 'print everything known about a message, and why it was or was not stored'
+complete -c oncedrop -n '__oncedrop_in ""' -a show -d 'print what became of a message, and why'
 complete -c oncedrop -n '__oncedrop_in ""' -a list -d 'list copies of messages, newest first'
 complete -c oncedrop -n '__oncedrop_in ""' -a locks -d 'list deliveries in progress, and who holds and awaits their locks'
 complete -c oncedrop -n '__oncedrop_in ""' -a stats -d 'print totals, outcomes and delivery times'
