@@ -166,6 +166,14 @@ $(ENGINES:%=$(BUILD)/%_steps.h): $(BUILD)/%_steps.h: src/sql/steps.awk $(BUILD)/
 	@mkdir -p $(@D)
 	$(Q)LC_ALL=C awk -v folder=src/$*/steps -f src/sql/steps.awk $(BUILD)/outcomes.sql $(STEPS) >$@.new && mv $@.new $@
 
+# What `oncedrop help` prints of each command is read from its manual page.
+PAGES := $(sort $(filter-out man/oncedrop-lab.1,$(wildcard man/oncedrop-*.1)))
+$(BUILD)/command_pages.h: src/cmd/pages.awk $(PAGES) Makefile
+	@mkdir -p $(@D)
+	$(Q)LC_ALL=C awk -f src/cmd/pages.awk $(PAGES) >$@.new && mv $@.new $@
+
+$(BUILD)/cmd/command.o: | $(BUILD)/command_pages.h
+
 $(OBJECTS) $(BUILD)/main.o: | $(BUILD)/sql_steps.h
 $(POSTGRES_OBJECTS): | $(BUILD)/postgres_schema.h $(BUILD)/postgres_steps.h
 $(SQLITE_OBJECTS): | $(BUILD)/sqlite_schema.h $(BUILD)/sqlite_steps.h

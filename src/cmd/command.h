@@ -9,10 +9,11 @@
 struct command {
     const char *name;
     int (*run)(struct cmd *cmd);
-    bool delivers; /* run by Postfix: every failure defers, even a usage error */
-    const char *arguments;
-    const char *summary;
-    const char *help; /* rest of `help COMMAND` */
+    bool delivers; /* run by Postfix: every failure defers the mail, even a usage error */
+    /* From its manual page, by pages.awk: */
+    const char *arguments; /* a line for each form of the command line */
+    const char *summary;   /* one line */
+    const char *help;      /* the rest of `help COMMAND` */
 };
 
 /* Returns NULL for an unknown name. */

@@ -21,7 +21,8 @@ static int open_file(struct cmd *cmd)
     int status = cmd_open(cmd, CMD_AS_SERVICE);
     if (status != 0 || config_is_file(cmd->config))
         return status;
-    return cmd_fail(EX_USAGE, "ledger %s: is for a ledger in a file; what a database server has for that: oncedrop(1)",
+    return cmd_fail(EX_USAGE,
+                    "ledger %s: is for a ledger in a file; what a database server has for that: oncedrop-ledger(1)",
                     cmd->operands[0]);
 }
 
@@ -154,7 +155,8 @@ static int copy(struct cmd *cmd, bool running)
     if (status != 0)
         return status;
     if (!ledger_transfer_begin(cmd->ledger, running, &cmd->fault))
-        return cmd_fail(EX_TEMPFAIL, "%s; stop deliveries, or give --running (see oncedrop(1))", cmd->fault.text);
+        return cmd_fail(EX_TEMPFAIL, "%s; stop deliveries, or give --running (see oncedrop-ledger(1))",
+                        cmd->fault.text);
     return copy_tables(cmd, target);
 }
 

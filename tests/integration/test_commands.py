@@ -12,7 +12,7 @@ from lab import lab as lab_module
 from lab.ledger import MARIADB, POSTGRES, SQLITE, engine
 from lab.messages import message, new_id
 
-COMMANDS = ["deliver", "replay", "resume", "restore", "schema", "check", "route", "config", "show", "list", "locks", "stats", "purge",
+COMMANDS = ["deliver", "lmtp", "serve", "replay", "resume", "restore", "setup", "schema", "ledger", "check", "route", "config", "show", "list", "locks", "stats", "purge",
             "abandon", "export", "forget", "version", "help"]
 
 

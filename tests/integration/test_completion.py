@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 """Completion in bash, zsh and fish offers what the program accepts, command by command, according to its own help.
 
-Seen to fail with: a command, an option, a state or a word of `schema` left out in any file; an option too many; the value
+Seen to fail with: a command, an option, a state or a word of `schema` left out in any file; an option too many; a text that differs from the manual's; the value
 of an option taken for the command; "=" not joined; files not offered to `replay`."""
 
 import os
@@ -130,9 +130,13 @@ def commands():
     return re.findall(r"^  ([a-z]+) ", help_of(), re.MULTILINE)
 
 
+def forms(command):
+    """The lines with its arguments, which its help begins with."""
+    return help_of(command).partition("\n\n")[0]
+
+
 def options(command):
-    """Those in the first line of its help."""
-    return set(re.findall(r"(?<!\S)[\[|]*(--?[a-zA-Z][a-z-]*)", help_of(command).splitlines()[0]))
+    return set(re.findall(r"(?<!\S)[\[|]*(--?[a-zA-Z][a-z-]*)", forms(command)))
 
 
 def settings():
@@ -159,6 +163,17 @@ def test_options_of_a_word(complete):
     assert complete("oncedrop -c one replay --dry") == {"--dry-run"}
 
 
+def test_what_commands_do():
+    """Where a shell shows it, it is what the manual says."""
+    lines = dict(re.findall(r"^  ([a-z]+) +(.*)$", help_of().partition("\n\n  -c")[0], re.MULTILINE))
+    with open(FILES["zsh"], encoding="utf-8") as file:
+        in_zsh_file = re.findall(r"""^        (['"])([a-z]+):(.*)\1$""", file.read(), re.MULTILINE)
+    with open(FILES["fish"], encoding="utf-8") as file:
+        in_fish_file = re.findall(r"-a ([a-z]+) -d '(.*)'$", file.read(), re.MULTILINE)
+    assert {name: text for _, name, text in in_zsh_file} == lines
+    assert {name: text.replace("\\'", "'") for name, text in in_fish_file} == lines
+
+
 def test_settings(complete):
     names = settings()
     assert len(names) > 35
@@ -174,7 +189,10 @@ def test_files(complete):
 
 
 def test_values(complete):
-    assert complete("oncedrop schema ") == set(help_of("schema").split("\n")[0].split()[-1].split("|"))
+    words = set(re.findall(r"[a-z]+", forms("schema"))) - {"oncedrop", "schema"}
+    assert complete("oncedrop schema ") == words == {"install", "upgrade", "method", "print", "version"}
+    words = set(re.findall(r"(?<!\S)[a-z]+", forms("ledger"))) - {"oncedrop", "ledger"}
+    assert complete("oncedrop ledger ") - {"one", "two", "--running"} == words and len(words) == 8
     assert complete("oncedrop list --state ") == {"pending", "appending", "stored", "failed", "abandoned",
                                                          "unfinished"}
     assert complete("oncedrop list --json --state p") == {"pending"}

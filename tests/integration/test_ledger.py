@@ -347,7 +347,7 @@ def test_a_database_server_has_programs_of_its_own(site):
     place = Place(site, POSTGRES)
     for word in ("backup", "check"):
         done = place.run(*([word, "/nowhere"] if word == "backup" else [word]))
-        assert done.exit == 64 and "oncedrop(1)" in done.err, done
+        assert done.exit == 64 and "oncedrop-ledger(1)" in done.err, done
 
 
 def edit(path, statement):

@@ -235,7 +235,7 @@ OPTIONS = {
 def test_each_option_is_here(site):
     found = set()
     for name in re.findall(r"^  ([a-z]+) ", site.run("help").out, re.M):
-        usage = site.run("help", name).out.split("\n")[0]
+        usage = site.run("help", name).out.partition("\n\n")[0]
         found |= {f"{name} {option}" for option in re.findall(r"(?<![\w-])--?[A-Za-z][\w-]*", usage)}
     assert len(found) > 50 and found == set(OPTIONS)
 

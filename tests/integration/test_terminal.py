@@ -29,7 +29,7 @@ TABLES = [["show", "{id}"], ["show", "unknown@id"], ["list"], ["list", "--state"
           ["replay", "--dry-run", "-d", "{account}", "{path}"], ["replay", "-j", "2", "-d", "{account}", "{path}"],
           ["resume"], ["restore", "--dry-run"], ["route", "{account}"], ["schema", "version"], ["version"], ["help"]]
 HELP = [["help", name] for name in ("deliver", "lmtp", "replay", "resume", "restore", "show", "list", "locks", "stats", "purge", "abandon",
-                                    "schema", "check", "route", "config", "version", "help")]
+                                    "schema", "check", "route", "config", "version", "help", "serve", "setup", "ledger", "export", "forget")]
 
 
 def width(text):

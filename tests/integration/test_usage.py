@@ -15,8 +15,8 @@ import pytest
 from lab import lab as lab_module, terminal
 from lab.messages import message
 
-COMMANDS = ["deliver", "lmtp", "replay", "resume", "restore", "schema", "check", "route", "config", "show", "list", "locks", "stats",
-            "purge", "export", "forget", "version", "help"]
+COMMANDS = ["deliver", "lmtp", "serve", "replay", "resume", "restore", "setup", "schema", "ledger", "check", "route", "config", "show", "list", "locks", "stats",
+            "purge", "abandon", "export", "forget", "version", "help"]
 
 # Arguments, and words of the answer.
 WRONG = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""What oncedrop-moving(7) says: nothing is stored twice, or lost, when a database, a domain or an account moves, or the ledger is
+"""What oncedrop-migration(7) says: nothing is stored twice, or lost, when a database, a domain or an account moves, or the ledger is
 lost.
 
 Seen to fail without imap.search = always, which is the control in each test; with a group that there is taken for [imap]."""
