@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * oncedrop: parses the options before the command, and runs the command. */
+ * oncedrop: parses options before the command, and runs it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -20,7 +20,7 @@
 #include "cmd/visit.h"
 #include "delivery/outcome.h"
 
-/* The next open(2) would reuse a closed standard descriptor, and our answer would go to that file. */
+/* Otherwise open(2) would reuse a closed descriptor, and our reply would go to that file. */
 static void fill_standard_descriptors(void)
 {
     int fd;
@@ -31,7 +31,7 @@ static void fill_standard_descriptors(void)
         close(fd);
 }
 
-/* Handles SIGBUS for commands without a handler of their own. */
+/* For commands without a handler of their own. */
 static void end_by_bus(int signal)
 {
     static const char text[] = "oncedrop: " DEADLINE_BUS "\n";
@@ -40,8 +40,8 @@ static void end_by_bus(int signal)
     _exit(EX_TEMPFAIL);
 }
 
-/* What whoever started us ignores or blocks is inherited. With SIGCHLD ignored no child could be waited for. A delivery
- * unblocks what ends it when it has an answer for that (base/deadline.h). */
+/* With SIGCHLD ignored, no child could be waited for. A delivery unblocks signals when it can reply
+ * (base/deadline.h). */
 static void reset_inherited_signals(bool delivers)
 {
     sigset_t none;
@@ -51,7 +51,7 @@ static void reset_inherited_signals(bool delivers)
         sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Under Postfix a wrong command line must always defer the mail, never bounce it. */
+/* Reports a wrong command line. Postfix must defer the mail, never bounce. */
 OD_PRINTF(1, 2) static int refuse_usage(const char *format, ...)
 {
     struct report report;
@@ -67,7 +67,7 @@ OD_PRINTF(1, 2) static int refuse_usage(const char *format, ...)
     return outcome_row(report.outcome)->exit_status;
 }
 
-/* Reports an option before the command that getopt_long rejected. */
+/* Reports an option that getopt_long rejected. */
 static int refuse_word(int c, char **argv)
 {
     char letter[] = {'-', (char)optopt, '\0'};
@@ -90,8 +90,8 @@ static bool is_sent_something(void)
            (S_ISREG(input.st_mode) && input.st_size > 0);
 }
 
-/* Whether the arguments ask for the help of a command with --help. For a command that delivers, it must be the only
- * argument, and there must be no message on standard input: exit status 0 would mean that the message was delivered. */
+/* Returns true for --help. For a delivery, it must be alone, with no message on standard input: exit status 0 means
+ * delivered. */
 static bool asks_help(const struct cmd *cmd, bool delivers)
 {
     if (delivers)
@@ -102,8 +102,7 @@ static bool asks_help(const struct cmd *cmd, bool delivers)
     return false;
 }
 
-/* Reports what could not be written to standard output, which a script would take for complete; but not to one that
- * has stopped reading. Returns the exit status. */
+/* Reports lost output, which a script would take for complete, unless the peer closed. Returns the exit status. */
 static int end_output(int status)
 {
     int error = fflush(stdout) == 0 ? 0 : errno;
@@ -121,8 +120,8 @@ static int end_output(int status)
                  : status;
 }
 
-/* Reads the options before the command into cmd, whose overrides have room for all of them. Returns the name of the command,
- * which an option may stand for, or NULL with the exit status: the command line is wrong, as was reported. */
+/* Parses options before the command into cmd and overrides (argc + 1 elements). Returns the command's name. NULL: an
+ * error was reported, and *ret_status is set. */
 static const char *parse_global_options(int argc, char **argv, struct cmd *cmd, const char **overrides, int *ret_status)
 {
     static const struct option words[] = {{"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'V'}, {0}};
@@ -192,7 +191,7 @@ int main(int argc, char **argv)
         return refuse_command(name);
     char *own_name OD_CLEANUP(base_free) = base_strdup(command->name);
     char *own_argv[] = {own_name, NULL};
-    bool given = optind < argc && strcmp(argv[optind], command->name) == 0; /* false for --help and --version */
+    bool given = optind < argc && strcmp(argv[optind], command->name) == 0; /* not for --help, --version */
     cmd.argc = given ? argc - optind : 1;
     cmd.argv = given ? argv + optind : own_argv;
     return run_command(command, &cmd);

@@ -1,12 +1,10 @@
-/* SPDX-License-Identifier: ISC
- *
- * Compares names from their ends. */
+/* SPDX-License-Identifier: ISC */
 #include "base/alias.h"
 
 #include <glib.h>
 #include <string.h>
 
-/* Without what servers may ignore; all separators become one. */
+/* Normalizes what servers may ignore; all separators become '/'. */
 static char *plain(const char *name)
 {
     char *valid = g_utf8_make_valid(name, -1), *folded = g_utf8_casefold(valid, -1);

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Memory, faults, clock. */
+/* SPDX-License-Identifier: ISC */
 #include "base/base.h"
 
 #include <errno.h>
@@ -18,7 +16,7 @@
 
 void base_free(void *pointer)
 {
-    /* The variable may be a pointer of any type, so it is copied rather than dereferenced as void **. */
+    /* Copies a pointer of any type: accessing it as void * is undefined. */
     void *memory;
     memcpy(&memory, pointer, sizeof(memory));
     free(memory);
@@ -102,8 +100,7 @@ int base_poll(struct pollfd *waited, size_t count, int64_t until_ms)
     }
 }
 
-/* Returns the length without a UTF-8 sequence that the cut at `length` left incomplete. Bytes that are not UTF-8
- * stay. */
+/* Returns `length` without an incomplete UTF-8 sequence at the end. */
 static size_t whole_characters(const char *text, size_t length)
 {
     for (size_t back = 1; back <= 3 && back <= length; back++) {
@@ -118,7 +115,7 @@ static size_t whole_characters(const char *text, size_t length)
     return length;
 }
 
-/* Puts text, whose untruncated length was `wanted`, into the fault. */
+/* Stores text in the error. wanted: its length before truncation. */
 static void settle_text(struct fault *fault, char text[sizeof(fault->text)], int wanted)
 {
     size_t length = strlen(text);
@@ -135,7 +132,7 @@ static void settle_text(struct fault *fault, char text[sizeof(fault->text)], int
 
 bool fault_set(struct fault *fault, const char *format, ...)
 {
-    char text[sizeof(fault->text)] = ""; /* the arguments may point into the fault itself */
+    char text[sizeof(fault->text)] = ""; /* arguments may point into the error */
     va_list arguments;
     va_start(arguments, format);
     int wanted = vsnprintf(text, sizeof(text), format, arguments);
@@ -160,8 +157,7 @@ bool fault_prefix(struct fault *fault, const char *format, ...)
 }
 
 #ifdef __SANITIZE_ADDRESS__
-/* AddressSanitizer calls this. By default it keeps as much freed memory aside as a delivery may use (delivery.memory): after some
- * hundred messages a process could map no more ("Failed to mmap"). */
+/* AddressSanitizer's default keeps so much freed memory that some hundred messages would exceed delivery.memory. */
 const char *__asan_default_options(void);
 
 const char *__asan_default_options(void)
@@ -228,7 +224,7 @@ bool base_random(int64_t *ret, struct fault *fault)
 
 const char *base_excess_rights(void)
 {
-    /* Not AT_SECURE, which AppArmor and SELinux set for programs without any rights, too. */
+    /* Not AT_SECURE: AppArmor and SELinux set it for ordinary programs, too. */
     return getauxval(AT_UID) == getauxval(AT_EUID) && getauxval(AT_GID) == getauxval(AT_EGID)
                ? NULL
                : "the program must not be set-user-ID or set-group-ID; chmod ug-s ends that";

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * What every part of oncedrop uses: attributes, cleanup functions, and the text of a fault. */
+/* SPDX-License-Identifier: ISC */
 #ifndef ONCEDROP_BASE_H
 #define ONCEDROP_BASE_H
 
@@ -12,67 +10,65 @@
 #define OD_PRINTF(string, first) __attribute__((format(printf, string, first)))
 #define OD_CLEANUP(function) __attribute__((cleanup(function)))
 
-/* Cleanup functions for OD_CLEANUP; each resets its variable to NULL or -1. */
-void base_free(void *pointer);        /* free(3) of what *pointer points to */
-void base_free_secret(char **secret); /* the same for text, which is overwritten first */
-void base_close(int *fd);             /* close(2) when *fd >= 0; keeps errno */
+/* For OD_CLEANUP; each resets its variable to NULL or -1. */
+void base_free(void *pointer);        /* pointer: address of a pointer of any type */
+void base_free_secret(char **secret); /* overwrites the text first */
+void base_close(int *fd);             /* keeps errno */
 
-/* Memory. These never return NULL: out of memory, the process aborts, and Postfix defers the mail (it treats death by a
- * signal as EX_TEMPFAIL, pipe_command.c). */
+/* Memory; never NULL. If it runs out, the process aborts, and Postfix defers: death by a signal is EX_TEMPFAIL
+ * (pipe_command.c). */
 void *base_alloc(size_t size) OD_MUST; /* zeroed */
 void *base_realloc(void *old, size_t size) OD_MUST;
-char *base_strdup(const char *text) OD_MUST; /* NULL gives NULL */
+char *base_strdup(const char *text) OD_MUST; /* NULL for NULL */
 char *base_strndup(const char *text, size_t length) OD_MUST;
 char *base_printf(const char *format, ...) OD_PRINTF(1, 2) OD_MUST;
 
-/* Writes all the bytes, in as many calls as it takes; false with errno set. */
+/* Writes all bytes, in several calls if necessary. On false errno is set. */
 bool base_write(int fd, const void *bytes, size_t size) OD_MUST;
 
-/* poll(2) until this moment by base_now_ms(), or for INT32_MAX milliseconds; goes on after a signal. */
+/* Calls poll(2) until until_ms (base_now_ms), at most INT32_MAX ms; repeats after EINTR. */
 struct pollfd;
 int base_poll(struct pollfd *waited, size_t count, int64_t until_ms) OD_MUST;
 
-/* Size of the process's data in bytes; 0 if the kernel does not report it. Limits are relative to it: under a sanitizer
- * it is terabytes. */
+/* Returns the process's data in bytes; 0: unknown. Limits are relative to it: under a sanitizer it is terabytes. */
 size_t base_data_size(void) OD_MUST;
 
-/* Limits the process to this many bytes of data on top of its present size (RLIMIT_DATA). Sets the soft limit only, so
- * that a child may set its own. Best effort: our parent may have set a lower limit. */
+/* Limits RLIMIT_DATA to the present size plus `bytes`, or less if the parent set less. Soft limit only: a child may
+ * set its own. */
 void base_limit_memory(int64_t bytes);
 
-/* Why something failed: one line for an administrator that names the cause and, where there is one, the remedy. Set
- * where the failure is detected, and reported once by the caller that answers for the delivery. */
+/* An error for the administrator: one line, with cause and hint. A function with this parameter sets it when it
+ * fails. Only the caller that reports the delivery's outcome logs it. */
 struct fault {
     char text[512];
-    char code[16]; /* SQLSTATE, or the engine's name of it, if the database reported the fault, else "" */
+    char code[16]; /* SQLSTATE or the engine's own, or of mailbox.h; "": none */
 };
 
-#define FAULT_REMEDY "; remedy, type: " /* what follows in a fault's text, up to its end, is a command */
+#define FAULT_REMEDY "; remedy, type: " /* a command follows, up to the end of the text */
 
-/* Replaces the text and clears the code. Text that is too long is cut at a character boundary; control characters
- * become blanks. Always false: what a function that fails returns. */
+/* Replaces the text and clears the code; returns false. Control characters become blanks; long text is truncated
+ * between characters. */
 bool fault_set(struct fault *fault, const char *format, ...) OD_PRINTF(2, 3);
 
-/* Puts "prefix: " before the text. Always false. */
+/* Puts "prefix: " before the text; returns false. */
 bool fault_prefix(struct fault *fault, const char *format, ...) OD_PRINTF(2, 3);
 
-/* Monotonic clock in milliseconds, which keeps counting while the machine is suspended (CLOCK_BOOTTIME). */
+/* Returns CLOCK_BOOTTIME in milliseconds: monotonic, including suspended time. */
 int64_t base_now_ms(void) OD_MUST;
 
-/* The wall clock of this host, in microseconds since 1970. */
+/* Returns the wall clock: microseconds since 1970. */
 int64_t base_wall_us(void) OD_MUST;
 
-/* Identifies this boot of this machine: half of its boot_id (random(4)). 0: unknown, since /proc cannot be read. */
+/* Identifies this boot: half of boot_id (random(4)). 0: unknown. */
 int64_t base_boot(void) OD_MUST;
 
-/* A random number from the kernel; false with the fault set if it gives none. */
 bool base_random(int64_t *ret, struct fault *fault) OD_MUST;
 
-/* What to say if this program was started set-user-ID or set-group-ID: it must end, as its caller decides what it does.
- * Else NULL. */
+/* Returns an error text if the program runs set-user-ID or set-group-ID, else NULL. The program must end then: its
+ * caller controls what it does. */
 const char *base_excess_rights(void) OD_MUST;
 
-/* Writes n bytes in hexadecimal, and a NUL, to text[2 * n + 1]. */
+/* Writes n bytes in hexadecimal, and NUL, to text[2 * n + 1]. */
 void base_hex(const unsigned char *bytes, size_t n, char *text);
 
 #endif

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Checks that the settings are consistent. */
+/* SPDX-License-Identifier: ISC */
 #include "base/config_table.h"
 
 #include <arpa/inet.h>
@@ -10,8 +8,7 @@
 
 #include "base/network.h"
 
-/* Reports a setting (given by its address in the configuration), where it was set, and why it is wrong. Always
- * false. */
+/* Refuses the setting at this address. Returns false. */
 OD_PRINTF(3, 4)
 static bool refuse_value(const struct config_loading *it, const void *field, const char *format, ...)
 {
@@ -52,7 +49,6 @@ static bool valid_path(const struct config_loading *it)
                         config_table_find("database", "conninfo")->text);
 }
 
-/* What is another engine's. Always false. */
 static bool refuse_foreign(const struct config_loading *it, const void *field, const char *owner)
 {
     const char *conninfo = it->config->database.conninfo;
@@ -65,7 +61,6 @@ static bool refuse_foreign(const struct config_loading *it, const void *field, c
                         config_engine(it->config) == CONFIG_ENGINE_MARIADB ? "MariaDB" : "PostgreSQL");
 }
 
-/* None of those that belong to other engines is set. */
 static bool valid_owners(const struct config_loading *it)
 {
     for (size_t row = 0; row < config_table_size; row++) {
@@ -123,7 +118,7 @@ static bool is_loopback(const char *host)
     return inet_pton(AF_INET6, host, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
 }
 
-/* The working directory is Postfix's queue directory, or that of any caller. */
+/* Relative paths would depend on the caller's working directory. */
 static bool valid_paths(const struct config_loading *it)
 {
     char *const *paths[] = {&it->config->imap.ca_file, &it->config->imap.password_file,
@@ -179,7 +174,7 @@ static bool valid_names(const struct config_loading *it)
         return refuse_value(it, &config->route.inbox, "must be the name of a mailbox");
     if (*config->route.sent == '\\' && strcasecmp(config->route.sent, "\\Sent") != 0)
         return refuse_value(it, &config->route.sent, "must be the name of a mailbox, or \\Sent");
-    /* Otherwise pg_notify() would fail after the message is in the mailbox. */
+    /* Otherwise pg_notify() fails after the message is stored. */
     if (strlen(config->record.notify) > 63)
         return refuse_value(it, &config->record.notify, "longer than the 63 bytes that PostgreSQL allows");
     return true;

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * A configuration: its beginning, its end, and its servers. */
+/* SPDX-License-Identifier: ISC */
 #include "base/config.h"
 
 #include <stdlib.h>

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The configuration: file, overrides, secrets. */
+/* SPDX-License-Identifier: ISC */
 #include "base/config_table.h"
 
 #include <glib.h>
@@ -13,7 +11,6 @@
 
 enum { FILE_LIMIT = 1048576 };
 
-/* Reports a group, or a setting in it, that there is not. Always false. */
 static bool refuse_unknown(const char *origin, const char *group, const char *name, struct fault *fault)
 {
     g_autoptr(GString) known = g_string_new(NULL);
@@ -28,7 +25,6 @@ static bool refuse_unknown(const char *origin, const char *group, const char *na
     return fault_set(fault, "%s: [%s]: no such group (known are %s)", origin, group, known->str);
 }
 
-/* Sets one value from a file or an override. */
 static bool set_one(const struct config_loading *it, const char *origin, const char *group, const char *name,
                     const char *value)
 {
@@ -48,8 +44,8 @@ static bool set_one(const struct config_loading *it, const char *origin, const c
     return true;
 }
 
-/* Takes one line, without the blanks around it. group: the present one, which lives as long as its line; NULL: none yet.
- * The fault never shows the line, which may contain part of a password. */
+/* Parses a line, without surrounding blanks. group: the current one; NULL: none. Never shows the line in the error:
+ * it may contain part of a password. */
 static bool set_from_line(const struct config_loading *it, unsigned number, char *line, const char **group)
 {
     char *end = strchr(line, '\0'), *equals = strchr(line, '=');
@@ -115,7 +111,6 @@ int64_t config_safe_hold_off(const struct config *config)
     return config->delivery.deadline + CONFIG_STORE_MS;
 }
 
-/* If the deadline was raised and the hold-off was not set, the hold-off is raised with it. */
 static void derive_hold_off(const struct config_loading *it)
 {
     int64_t safe = config_safe_hold_off(it->config);
@@ -123,7 +118,7 @@ static void derive_hold_off(const struct config_loading *it)
         it->config->delivery.hold_off = safe;
 }
 
-/* Each kind of ledger has a method of its own, which need not be set. */
+/* The default in the table is not PostgreSQL's. */
 static void derive_method(const struct config_loading *it)
 {
     if (config_engine(it->config) == CONFIG_ENGINE_POSTGRES && origin_of(it, "lock", "method") == NULL)

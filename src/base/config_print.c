@@ -1,7 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Settings as text, a connection string without its password, and a digest. When in doubt, more is hidden rather than
- * less. */
+/* SPDX-License-Identifier: ISC */
 #include "base/config_table.h"
 
 #include <glib.h>
@@ -10,8 +7,8 @@
 
 #define QUOTED "'(?:[^'\\\\]|\\\\.)*+'"
 
-/* Hides the password of a URI, which ends at its last @, and the value of every name with "password" or "secret" in it, or
- * with an escape, which may be any name. A text of another form may be a password as a whole; not the path of a file. */
+/* Hides a URI's password, up to the last @, and values whose name has "password", "secret" or an escape, which may
+ * encode any name. Other text becomes "***", except a file's path. */
 static char *hide_secrets(const char *conninfo)
 {
     static const char uri[] = "^(?:postgres(?:ql)?|mariadb|mysql)://";
@@ -26,7 +23,7 @@ static char *hide_secrets(const char *conninfo)
     g_autoptr(GRegex) login = g_regex_new(user, flags, 0, NULL), names = g_regex_new(secret, flags, 0, NULL);
     g_autofree char *shown = g_regex_replace(login, conninfo, -1, 0, "\\1***@", 0, NULL);
     char *all = shown != NULL ? g_regex_replace(names, shown, -1, 0, "\\1***", 0, NULL) : NULL;
-    return all != NULL ? all : base_strdup("***"); /* its matching has a limit */
+    return all != NULL ? all : base_strdup("***"); /* NULL: the regex match limit */
 }
 
 char *config_conninfo_shown(const struct config *config)
@@ -34,7 +31,7 @@ char *config_conninfo_shown(const struct config *config)
     return hide_secrets(config->database.conninfo);
 }
 
-/* What a server has of its own. */
+/* Passes settings that differ from [imap]. */
 static void tell_server(const struct config *config, const struct config *server,
                         void (*take)(void *context, const char *name, const char *value), void *context)
 {
@@ -52,7 +49,7 @@ void config_tell(const struct config *config, enum config_print which,
 {
     for (const struct setting *setting = config_table; setting->group != NULL; setting++) {
         if (which != CONFIG_PRINT_DEFAULTS && !config_in_force(config, setting))
-            continue; /* it is not in force */
+            continue;
         char *value OD_CLEANUP(base_free) = which == CONFIG_PRINT_DEFAULTS ? base_strdup(setting->text)
                                                                            : config_value_text(config, setting);
         if (which == CONFIG_PRINT_NON_DEFAULT && strcmp(value, setting->text) == 0)

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * imap.password_file, which may be systemd's copy. */
+/* SPDX-License-Identifier: ISC */
 #include "base/config_secret.h"
 
 #include <glib.h>
@@ -11,8 +9,7 @@
 
 #include "base/private.h"
 
-/* Records that this credential replaces this file. False with the fault set if it replaces another file already: then a server
- * would be sent another server's password. */
+/* Returns false if a credential would replace two files: a server would get another server's password. */
 static bool note_credential(const struct config_loading *it, const char *credential, const char *file)
 {
     const char *other = g_hash_table_lookup(it->credentials, credential);
@@ -24,9 +21,8 @@ static bool note_credential(const struct config_loading *it, const char *credent
     return true;
 }
 
-/* Under systemd, replaces password_file by the unit's copy of it, if there is one (LoadCredential=): a file with the same name in
- * this directory, which the service can read even if it cannot read the original. A named server may have inherited the copy
- * from [imap]. */
+/* Prefers systemd's copy (LoadCredential=) of password_file, which may be unreadable. A named server may have
+ * inherited the copy. */
 static bool prefer_credential(const struct config_loading *it)
 {
     char **file = &it->config->imap.password_file;
@@ -49,7 +45,7 @@ bool config_renew_password(const struct config *config, struct fault *fault)
     const char *file = config->imap.password_file;
     if (*config->imap.command || !*file)
         return true;
-    struct stat status; /* of before: a file that is written meanwhile is read again */
+    struct stat status; /* from before: a file written meanwhile is read again */
     int64_t written_ns = stat(file, &status) == 0 ? (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec
                                                   : 0;
     char *line = private_line(file, fault);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Several IMAP servers: groups [imap NAME] beside [imap]. Each becomes a configuration of its own, in which [imap] is that
- * server and all else is as in the first; so whoever deals with one server need not know that there are others. */
+ * Servers [imap NAME]. Each has a configuration, in which [imap] is that server: other code sees one server only. */
 #include "base/config_table.h"
 
 #include <glib.h>
@@ -10,7 +9,7 @@
 #include "base/config_secret.h"
 
 struct config_named {
-    struct config_named *next; /* in the order in which they were set */
+    struct config_named *next;
     char *server;
     const struct setting *setting;
     const char *origin;
@@ -33,7 +32,6 @@ const char *config_server_of_group(const char *group)
     return g_str_has_prefix(group, "imap ") ? group + strlen("imap ") : NULL;
 }
 
-/* Letters, digits, '.', '-' and '_': as a domain, but not more than a word. */
 static bool is_name(const char *name)
 {
     static const char all[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_";
@@ -74,7 +72,7 @@ static bool assign_value(const struct config_loading *it, const struct setting *
     return true;
 }
 
-/* What is set here is in place of another setting of [imap]. */
+/* Clears the alternative, inherited from [imap]. */
 static bool replace_other(const struct config_loading *it, const struct config_named *named)
 {
     static const char *const instead[][2] = {
@@ -110,7 +108,6 @@ static bool set_named(const struct config_loading *it, const char *name)
     return config_check(it) && config_secret_read(it);
 }
 
-/* Adds the configuration of this server. False with the fault set. */
 static bool add_server(const struct config_loading *it, const char *name)
 {
     struct config *config OD_CLEANUP(config_free) = config_defaults();

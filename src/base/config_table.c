@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The table of settings. */
+/* SPDX-License-Identifier: ISC */
 #include "base/config_table.h"
 
 #include <string.h>
@@ -10,7 +8,7 @@
     {#g, #n, SETTING_##kind, offsetof(struct config, g.n), .text = (preset), __VA_ARGS__}
 /* clang-format on */
 #define STRING(g, n, preset, flag, words) ROW(g, n, STRING, preset, .flags = (flag), .help = (words))
-/* with the names of its values, in the order of the enum in config.h */
+/* the choices, in the order of the enum in config.h */
 #define CHOICE(g, n, preset, words, ...) \
     ROW(g, n, CHOICE, preset, .help = (words), .choices = (const char *const[]){__VA_ARGS__, NULL})
 #define RANGE(g, n, kind, preset, from, to, words) ROW(g, n, kind, preset, .min = (from), .max = (to), .help = (words))
@@ -21,9 +19,9 @@
 #define DAY (24 * 60 * MINUTE)
 #define MIB INT64_C(1048576)
 
-/* The reasons for some limits: with a deadline near Postfix's command_time_limit (1000 s) Postfix would bounce mail
- * instead of deferring it; with sent_retry or reject_after near maximal_queue_lifetime (5 days) Postfix would send the
- * bounce; a size_limit of a few bytes is probably a missing unit, and would bounce all mail. */
+/* Limits: Postfix would bounce instead of defer with a deadline near command_time_limit (1000 s), or sent_retry or
+ * reject_after near maximal_queue_lifetime (5 days). A size_limit of a few bytes probably lacks its unit, and would
+ * bounce all mail. */
 const struct setting config_table[] = {
     STRING(database, conninfo, CONFIG_SQLITE "/var/lib/oncedrop/ledger.db",
            SETTING_REQUIRED | SETTING_HASH | SETTING_SECRET, "where the ledger is"),

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * One value: parsing and printing. */
+/* SPDX-License-Identifier: ISC */
 #include "base/config_table.h"
 
 #include <errno.h>
@@ -13,7 +11,7 @@ struct unit {
     int64_t factor;
 };
 
-/* Ascending. A value is printed in the last unit that divides it. */
+/* Ascending; a value is printed in the last that divides it. */
 static const struct unit number_units[] = {{"", 1}, {NULL, 0}};
 static const struct unit size_units[] = {{"", 1}, {"K", 1024}, {"M", 1048576}, {"G", 1073741824}, {NULL, 0}};
 static const struct unit duration_units[] = {
@@ -150,8 +148,7 @@ static bool set_string(char **field, const struct setting *setting, const char *
     return true;
 }
 
-/* A field name (RFC 5322, 3.6.8), possibly with a * at the end. A lone * would make all messages with the same body
- * equal. */
+/* A field name (RFC 5322, 3.6.8), possibly with *, but not * alone: messages with one body would be equal. */
 static bool is_field_pattern(const char *item, size_t length)
 {
     if (length > 0 && item[length - 1] == '*')
@@ -180,7 +177,6 @@ static bool set_fields(char ***field, const char *text, struct fault *fault)
     return true;
 }
 
-/* Rules for every value. */
 static bool check_text(const struct setting *setting, const char *text, struct fault *fault)
 {
     if (!g_utf8_validate(text, -1, NULL))

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The file has one line: the number, in as many digits each time, so that after the first time a full disk does no harm, and
- * a process that dies leaves either the old number or the new one. */
+ * One line of fixed length: rewriting needs no disk space, and a crash leaves the old number or the new one. */
 #include "base/counter.h"
 
 #include <errno.h>
@@ -15,9 +14,9 @@
 
 #define DIGITS 18
 #define LINE (DIGITS + 1)
-#define TRIES 5 /* at the lock, a millisecond apart */
+#define TRIES 5 /* to lock, 1 ms apart */
 
-/* An empty file is one that was just made. */
+/* An empty file is new. */
 static bool read_line(int fd, int64_t *ret)
 {
     char line[LINE + 2] = "";
@@ -28,7 +27,7 @@ static bool read_line(int fd, int64_t *ret)
     return true;
 }
 
-/* Until the descriptor is closed. */
+/* Locks until close(2). */
 static bool lock(int fd)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -50,7 +49,7 @@ void counter_add(const char *path, size_t count)
     int fd OD_CLEANUP(base_close) = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK | make, 0640);
     if (fd < 0 || !lock(fd) || !read_line(fd, &number))
         return;
-    if (number == 0) /* whatever the umask: its group reads the figures */
+    if (number == 0) /* despite umask: the group reads it */
         (void)fchmod(fd, 0640);
     int length = snprintf(line, sizeof(line), "%0*lld\n", DIGITS, (long long)number + (long long)count);
     if (length == LINE)

@@ -1,17 +1,14 @@
-/* SPDX-License-Identifier: ISC
- *
- * A number in a file that several processes increase. */
+/* SPDX-License-Identifier: ISC */
 #ifndef ONCEDROP_COUNTER_H
 #define ONCEDROP_COUNTER_H
 
 #include "base/base.h"
 
-/* Adds to the number, as well as it can: at worst it stays as it was, which nobody is told. Waits a few milliseconds at most.
- * Makes the file if there is none, except as root, whose file others could not change; leaves one alone that is not such a
- * counter. */
+/* Adds to a counter in a file shared by processes. Best effort: waits some milliseconds, reports no failure. Creates
+ * the file, except as root, whose file others could not write. Never changes a file that is no counter. */
 void counter_add(const char *path, size_t count);
 
-/* Reads the number; 0 if there is no file. False: it cannot be read, or is not such a counter. */
+/* Reads the counter; 0 without a file. Returns false if it is unreadable, or no counter. */
 bool counter_read(const char *path, int64_t *ret) OD_MUST;
 
 #endif

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * A POSIX timer whose signal ends the process. */
+/* SPDX-License-Identifier: ISC */
 #include "base/deadline.h"
 
 #include <errno.h>
@@ -13,11 +11,10 @@ static const int ending[] = {SIGALRM, SIGTERM, SIGINT, SIGHUP, SIGXCPU, SIGBUS};
 
 static timer_t timer;
 static pid_t timer_owner;           /* a timer does not survive fork(2) */
-static int64_t ends_at = INT64_MAX; /* INT64_MAX: not armed */
+static int64_t ends_at = INT64_MAX; /* not armed */
 static void (*end_process)(int signal);
 static volatile pid_t group; /* 0: none */
 
-/* SIGHUP and SIGINT stay ignored if the parent ignores them (nohup(1)). */
 static void catch_unless_ignored(int signal, const struct sigaction *action)
 {
     struct sigaction inherited;
@@ -53,7 +50,7 @@ void deadline_install(void (*end)(int signal))
         catch_unless_ignored(ending[i], &action);
     if (sigaction(SIGPIPE, &ignore, NULL) < 0)
         abort();
-    /* The signal mask is inherited: if our parent blocked SIGALRM, there would be no deadline. */
+    /* With SIGALRM blocked by the parent there would be no deadline. */
     if (sigprocmask(SIG_UNBLOCK, &ours, NULL) < 0)
         abort();
 }
@@ -72,7 +69,7 @@ static bool have_timer(void)
 bool deadline_arm(int64_t ms, struct fault *fault)
 {
     if (ms < 1)
-        ms = 1; /* zero would disarm the timer */
+        ms = 1; /* zero disarms */
     struct itimerspec when = {.it_value = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}};
     int64_t end = base_now_ms() + ms;
     if (!have_timer() || timer_settime(timer, 0, &when, NULL) < 0)

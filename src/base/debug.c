@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The names in log.debug_accounts are compared without regard to case. */
+/* SPDX-License-Identifier: ISC */
 #include "base/debug.h"
 
 #include <glib.h>
@@ -10,13 +8,13 @@
 
 #include "base/log.h"
 
-#define LINE_MAX_SIZE 2048 /* a longer line is cut by the log */
+#define LINE_MAX_SIZE 2048 /* the log truncates longer lines */
 
 bool debug_imap_on, debug_sql_on;
 
 static bool everything;
-static char **chosen;         /* log.debug_accounts */
-static GPtrArray *concerned;  /* the accounts of this delivery that an address in `chosen` leads to */
+static char **chosen;         /* log.debug_accounts; case is ignored */
+static GPtrArray *concerned;  /* this delivery's accounts, found by addresses in `chosen` */
 static char delivery_id[128]; /* "QUEUEID: ", or "" */
 
 void debug_open(const char *accounts)

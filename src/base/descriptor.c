@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Opens descriptors to see whether it can: a new one has the lowest number that is free. */
+ * Opens descriptors: each has the lowest free number. */
 #include "base/descriptor.h"
 
 #include <errno.h>

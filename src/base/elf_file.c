@@ -10,8 +10,8 @@
 
 #include "base/base.h"
 
-#define SEGMENTS_MOST 32 /* programs have about a dozen */
-#define DYNAMIC_MOST 128 /* entries; libraries have about 30 */
+#define SEGMENTS_MOST 32 /* programs have about 12 */
+#define DYNAMIC_MOST 128 /* libraries have about 30 entries */
 
 struct segments {
     size_t count;
@@ -38,7 +38,7 @@ static bool holds_segments(int fd, size_t size, struct segments *ret)
     return true;
 }
 
-/* The descriptor of a complete file, with *ret set; -1 with errno set. */
+/* Returns the descriptor of a complete file; -1 with errno set. */
 static int open_complete(const char *path, struct segments *ret)
 {
     int fd OD_CLEANUP(base_close) = open(path, O_RDONLY | O_CLOEXEC);
@@ -73,7 +73,7 @@ bool elf_names_add(struct elf_names *names, const char *name)
     return true;
 }
 
-/* Where in the file the byte with this address is; 0: nowhere. */
+/* Returns the file offset of this address; 0: none. */
 static size_t offset_of(const struct segments *segments, ElfW(Addr) address)
 {
     for (size_t i = 0; i < segments->count; i++) {
@@ -84,7 +84,7 @@ static size_t offset_of(const struct segments *segments, ElfW(Addr) address)
     return 0;
 }
 
-/* The dynamic section's entries: their number, at most DYNAMIC_MOST; 0: none can be read. */
+/* Returns the number of dynamic entries; 0: unreadable. */
 static size_t read_dynamic(int fd, const struct segments *segments, ElfW(Dyn) entries[DYNAMIC_MOST])
 {
     for (size_t i = 0; i < segments->count; i++) {
@@ -97,7 +97,6 @@ static size_t read_dynamic(int fd, const struct segments *segments, ElfW(Dyn) en
     return 0;
 }
 
-/* The name at this offset in the file. */
 static bool add_name_at(int fd, size_t offset, struct elf_names *names)
 {
     char name[sizeof(names->name[0])];

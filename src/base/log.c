@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * One line per event, to syslog, and to a descriptor if stderr is the log, or with -v. */
+/* SPDX-License-Identifier: ISC */
 #include "base/log.h"
 
 #include <errno.h>
@@ -22,7 +20,7 @@ enum { LINE_LIMIT = 2000 };
 
 static const struct {
     const char *name;
-    const char *prefix; /* in syslog, as Postfix writes it */
+    const char *prefix; /* in syslog, like Postfix */
     int priority;
 } levels[] = {
     [LOG_LEVEL_ERROR] = {"error", "error: ", LOG_ERR},
@@ -53,20 +51,18 @@ static void write_syslog(enum log_level level, const char *line)
     syslog(LOG_MAIL | levels[level].priority, "%s%s", levels[level].prefix, line);
 }
 
-/* line: as text, with all that log_line_json gets as members and message. */
+/* line: for text; members and message: for JSON. */
 static void write_copy(enum log_level level, const char *line, const char *members, const char *message)
 {
     char text[LOG_JSON_MAX];
     size_t length = copy_format == LOG_FORMAT_JSON ? log_line_json(levels[level].name, members, message, text)
                                                    : (size_t)snprintf(text, sizeof(text), "oncedrop[%ld]: %s: %s\n",
                                                                       (long)getpid(), levels[level].name, line);
-    /* A single write, so that lines of several processes do not mix. Mail must not stop because the log cannot be
-     * written. */
+    /* One write: lines of processes do not mix. Mail goes on without a log. */
     if (write(copy_fd, text, length) < 0)
         return;
 }
 
-/* Without control characters, and cut to the limit. */
 static void make_line(const char *raw, char line[LINE_LIMIT + 1])
 {
     if (raw[log_escape_as(LOG_ESCAPE_LINE, raw, line, LINE_LIMIT + 1)] == '\0')
@@ -130,10 +126,10 @@ void log_fields(const struct log_line *line, const char *text)
 /* A line for log_last, up to its text. */
 struct kept_line {
     char *text;
-    char *object; /* from behind the time on */
+    char *object; /* starts after the time */
 };
 
-/* Published as a whole, since a signal may arrive at any time. */
+/* Replaced as one pointer: a signal may arrive at any time. */
 static struct kept {
     char syslog_head[64], copy_head[64];
     size_t count;
@@ -154,7 +150,6 @@ static void make_heads(struct kept *it)
     char when[32];
     time_t now = time(NULL);
     struct tm tm;
-    /* as syslog(3) sends it; daemons use their own clock */
     strftime(when, sizeof(when), "%b %e %T", localtime_r(&now, &tm));
     snprintf(it->syslog_head, sizeof(it->syslog_head), "<%d>%s oncedrop[%ld]: ", LOG_MAIL | LOG_INFO, when,
              (long)getpid());
@@ -186,8 +181,8 @@ void log_keep(const struct log_line *lines, size_t count)
 
 #define PARTS 5
 
-/* Writes all the parts in one call. In a signal handler that has to end the process: a line that nobody reads is dropped.
- * It fits into PIPE_BUF, so it does not block once there is room (pipe(7)). */
+/* Writes the parts in one call; drops an unread line, since the process must end. A line within PIPE_BUF does not
+ * block once there is room (pipe(7)). */
 static void write_last(int fd, const char *const parts[PARTS])
 {
     struct pollfd ready = {.fd = fd, .events = POLLOUT};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The log: syslog(3), facility mail, or stderr, there as text or as objects of JSON. What must not be shown is escaped
- * (log_escape.h), so that no message can forge a line. Every function preserves errno. */
+ * The log: syslog(3), facility mail, or stderr. Lines are escaped (log_escape.h): no message can forge one. Every
+ * function preserves errno. */
 #ifndef ONCEDROP_LOG_H
 #define ONCEDROP_LOG_H
 
@@ -9,33 +9,30 @@
 #include "base/log_escape.h"
 #include "base/log_line.h"
 
-/* Before log_open, warnings and errors go to syslog.
+/* Opens the log; before, warnings and errors go to syslog.
  *
- * to, format, level  from the configuration; syslog is text whatever `format` says
- * verbose            -v: one level more, and a copy to stderr_fd
- * stderr_fd          descriptor to use as stderr, or -1 if nothing may be written there (our caller would take it for our
- *                    answer); syslog is then used whatever `to` says */
+ * format     of stderr; syslog is text
+ * verbose    -v: one level more, and a copy to stderr_fd
+ * stderr_fd  -1: none, since the caller would read it as our reply; syslog is used */
 void log_open(enum log_to to, enum log_format format, enum log_level level, bool verbose, int stderr_fd);
 
 void log_error(const char *format, ...) OD_PRINTF(1, 2);
 void log_warning(const char *format, ...) OD_PRINTF(1, 2);
 void log_info(const char *format, ...) OD_PRINTF(1, 2);
 
-/* Logs at any level: base/debug.h decides what is logged. */
+/* Ignores the level: base/debug.h decides. */
 void log_debug(const char *format, ...) OD_PRINTF(1, 2);
 
-/* Whether the level is debug. */
 bool log_shows_debug(void) OD_MUST;
 
-/* At level info. In the text of the line `text` is in parentheses, escaped as by log_escape_text; in JSON it is the
- * message. */
+/* Logs at level info. text: in parentheses, escaped by log_escape_text; in JSON, the message. */
 void log_fields(const struct log_line *line, const char *text);
 
-/* Keeps these lines for log_last, replacing any kept before. count 0 drops them. */
+/* Keeps these lines for log_last, replacing any; count 0: none. */
 void log_keep(const struct log_line *lines, size_t count);
 
-/* For signal handlers that end the process: log_fields for each of the kept lines. Async-signal-safe; does not wait for a
- * syslog daemon that does not read. text: needs no escape. */
+/* Logs the kept lines, like log_fields, in a signal handler that ends the process. Async-signal-safe; never waits.
+ * text needs no escape. */
 void log_last(const char *text);
 
 #endif

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * What is shown of a text, and how the rest of it is written. */
+/* SPDX-License-Identifier: ISC */
 #include "base/log_escape.h"
 
 #include <glib.h>
@@ -9,10 +7,8 @@
 
 #include "base/log_field.h"
 
-#define REPLACEMENT 0xfffd /* U+FFFD REPLACEMENT CHARACTER */
+#define REPLACEMENT 0xfffd
 
-/* Whether a character is safe to show: not a control character, not one that changes text direction or joins invisibly
- * (bidi controls, tags, zero-width characters), and not private use. */
 static bool is_plain(gunichar c)
 {
     switch (g_unichar_type(c)) {
@@ -27,12 +23,11 @@ static bool is_plain(gunichar c)
     default:
         break;
     }
-    /* letters and marks by type, but invisible: fillers, the grapheme joiner, variation selectors */
+    /* invisible letters and marks: fillers, grapheme joiner, variation selectors */
     return c != 0x034f && c != 0x115f && c != 0x1160 && c != 0x3164 && c != 0xffa0 && (c < 0xe0100 || c > 0xe01ef);
 }
 
-/* Length of the UTF-8 character at text, whose length is -1 if it ends with NUL; 0 if it is not valid, else *ret is that
- * character. */
+/* Returns the UTF-8 character's length, and sets *ret; 0: invalid. length: of text, or -1. */
 static size_t read_character(const char *text, gssize length, gunichar *ret)
 {
     gunichar c = g_utf8_get_char_validated(text, length);
@@ -42,7 +37,7 @@ static size_t read_character(const char *text, gssize length, gunichar *ret)
     return g_utf8_skip[(unsigned char)*text];
 }
 
-/* Length of the UTF-8 character at text; 0 if it is not valid or must be escaped. */
+/* Returns the UTF-8 character's length; 0: invalid, or to be escaped. */
 static size_t plain_length(const char *text)
 {
     gunichar c = 0;
@@ -50,7 +45,7 @@ static size_t plain_length(const char *text)
     return length > 0 && is_plain(c) ? length : 0;
 }
 
-/* Whether the '=' at `at` completes what looks like the name of a log field, and must be escaped. */
+/* Returns true if '=' at `at` follows a log field's name. */
 static bool ends_name(const char *text, const char *at, enum log_escape how)
 {
     const char *name = at;
@@ -97,7 +92,7 @@ size_t log_escape_as(enum log_escape how, const char *text, char *out, size_t si
     return (size_t)(at - text);
 }
 
-/* A character that is not shown, in JSON; beyond U+FFFF as two surrogates. */
+/* Writes \uhhhh; beyond U+FFFF, two surrogates. */
 static size_t write_hidden(gunichar c, char *piece, size_t size)
 {
     if (c <= 0xffff)

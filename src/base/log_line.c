@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Both forms of a line are made of the same fields. */
+/* SPDX-License-Identifier: ISC */
 #include "base/log_line.h"
 
 #include <glib.h>
@@ -11,9 +9,9 @@
 #include "base/log_escape.h"
 #include "base/log_time.h"
 
-#define QUEUE_ID_MAX 128 /* of a value in the text, with its NUL */
+#define QUEUE_ID_MAX 128 /* of a value in the text, with NUL */
 #define VALUE_MAX 384
-#define MEMBERS_MAX 3800 /* leaves room for the rest of an object */
+#define MEMBERS_MAX 3800 /* room for the rest */
 
 char *log_line_text(const struct log_line *line)
 {
@@ -31,7 +29,7 @@ char *log_line_text(const struct log_line *line)
     return g_string_free(text, FALSE);
 }
 
-/* Nothing becomes more than twice as long in JSON as in the text. */
+/* JSON is at most twice as long as text. */
 static void add_member(GString *members, const char *name, enum log_shape shape, const char *text, size_t size)
 {
     char shown[VALUE_MAX], value[2 * VALUE_MAX];

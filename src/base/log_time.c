@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  *
- * The Gregorian calendar: a year that begins in March ends with its leap day, so that the months before it have fixed lengths. */
+ * Years begin in March: the leap day is last, earlier months have fixed lengths. */
 #include "base/log_time.h"
 
 #include <stdint.h>
 
 #define DAY 86400
-#define FROM_YEAR_0 719468 /* days from 1 March 0 to 1 January 1970 */
+#define FROM_YEAR_0 719468 /* from 0000-03-01 to 1970-01-01 */
 #define ERA 146097         /* days of 400 years */
 
 struct date {
@@ -16,7 +16,7 @@ struct date {
 static struct date date_of(int64_t days)
 {
     int64_t era = (days + FROM_YEAR_0) / ERA, rest = (days + FROM_YEAR_0) % ERA;
-    int64_t year = (rest - rest / 1460 + rest / 36524 - rest / (ERA - 1)) / 365; /* of the era; without its leap days */
+    int64_t year = (rest - rest / 1460 + rest / 36524 - rest / (ERA - 1)) / 365; /* of the era; without leap days */
     int64_t day = rest - (365 * year + year / 4 - year / 100);
     int64_t month = (5 * day + 2) / 153; /* 0: March; five months have 153 days */
     return (struct date){

@@ -14,12 +14,12 @@
 #define INSTALLED LIBEXECDIR "/oncedrop"
 #define AGAIN "; install it again, by `make install' or Debian's package %s"
 
-/* The directory of the program, with the slash at its end: a new string, or NULL. */
+/* Returns the program's directory with its slash; NULL: unknown. */
 static char *own_directory(void)
 {
     char path[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
-    if (length == (ssize_t)sizeof(path)) /* not all of it */
+    if (length == (ssize_t)sizeof(path)) /* truncated */
         return NULL;
     while (length > 0 && path[length - 1] != '/')
         length--;
@@ -30,14 +30,14 @@ char *module_path(const char *file)
 {
     char *directory OD_CLEANUP(base_free) = own_directory();
     char *beside = directory != NULL ? base_printf("%s%s", directory, file) : NULL;
-    /* if this process may not see it, that is an error: no other one replaces it */
+    /* EACCES is an error to report: no other file replaces it */
     if (beside != NULL && (access(beside, F_OK) == 0 || errno == EACCES))
         return beside;
     base_free(&beside);
     return base_printf("%s/%s", INSTALLED, file);
 }
 
-/* Sets the fault: which file cannot be loaded, why (errno), and what to do. Returns NULL. */
+/* Sets the error from errno; returns NULL. */
 static const void *refuse(const struct module *module, const char *path, struct fault *fault)
 {
     int error = errno;
@@ -73,7 +73,7 @@ const void *module_load(const struct module *module, struct fault *fault)
     char *name OD_CLEANUP(base_free) = base_printf("%s_build", module->table);
     const char *build = dlsym(loaded, name);
     const void *table = build != NULL && strcmp(build, MODULE_BUILD) == 0 ? dlsym(loaded, module->table) : NULL;
-    if (table == NULL) /* not closed: this process is about to end, or to say so */
+    if (table == NULL) /* not closed: the process ends, or reports it */
         fault_set(fault, "cannot load %s: %s belongs to another build of oncedrop" AGAIN, module->what, path,
                   module->package);
     return table;

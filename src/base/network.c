@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Addresses as 16 bytes, compared bit by bit. */
+/* SPDX-License-Identifier: ISC */
 #include "base/network.h"
 
 #include <arpa/inet.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Networks in CIDR notation (RFC 4632, RFC 4291), IPv4 and IPv6. An address of IPv4 that is mapped to IPv6 (::ffff:192.0.2.1),
- * as a socket for both shows it, counts as the address that it is. */
+ * CIDR networks (RFC 4632, RFC 4291). IPv4-mapped addresses (::ffff:192.0.2.1), as from dual-stack sockets, count as
+ * IPv4. */
 #ifndef ONCEDROP_NETWORK_H
 #define ONCEDROP_NETWORK_H
 
@@ -11,21 +11,21 @@
 
 struct network {
     unsigned char address[16]; /* IPv4 is mapped */
-    unsigned bits;             /* how many of them count */
+    unsigned bits;             /* prefix length */
 };
 
-/* Parses ADDRESS/BITS, or ADDRESS for that one alone. False if it is neither, or has bits set that do not count, as in
- * 192.0.2.1/24: then *ret is untouched. */
+/* Parses ADDRESS/BITS or ADDRESS. Returns false, with *ret untouched, also if bits after the prefix are set
+ * (192.0.2.1/24). */
 bool network_parse(const char *text, struct network *ret) OD_MUST;
 
-/* Whether the address (AF_INET or AF_INET6; none of any other family) is in one of the networks of a list, which are separated
- * by blanks or commas. Those that network_parse refuses have no addresses. */
+/* Returns true if a network of the list, with blanks or commas between, contains the address (AF_INET, AF_INET6).
+ * Skips what network_parse refuses. */
 bool network_list_contains(const char *list, const struct sockaddr *address) OD_MUST;
 
-/* Whether only this host is at that address: of the loopback interface, or AF_UNIX. */
+/* Returns true for loopback and AF_UNIX. */
 bool network_is_loopback(const struct sockaddr *address) OD_MUST;
 
-/* The first of the list that network_parse refuses, as a new string; NULL if there is none. */
+/* Returns the first entry that network_parse refuses, as a new string, or NULL. */
 char *network_list_wrong(const char *list) OD_MUST;
 
 #endif

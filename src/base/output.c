@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The descriptor for the answer, which is written only once even if a signal arrives. */
+/* SPDX-License-Identifier: ISC */
 #include "base/output.h"
 
 #include <errno.h>
@@ -13,7 +11,7 @@
 #include <unistd.h>
 
 static volatile sig_atomic_t given;
-static volatile sig_atomic_t status = EX_TEMPFAIL; /* the exit status that belongs to the answer */
+static volatile sig_atomic_t status = EX_TEMPFAIL; /* of the reply */
 static int output_fd = STDOUT_FILENO;
 
 static bool same_pipe(int a, int b)
@@ -49,7 +47,7 @@ void output_give(const char *line, size_t length, int exit_status)
     given = 1;
     int saved = errno;
     bool written = base_write(output_fd, line, length);
-    (void)written; /* if the reader is gone, or the pipe full, the exit status suffices */
+    (void)written; /* if not, the exit status suffices */
     errno = saved;
 }
 
@@ -76,5 +74,5 @@ bool output_reader_gone(void)
     if (output.fd < 0)
         return false;
     int ready = poll(&output, 1, 0);
-    return ready < 0 || (ready == 1 && (output.revents & POLLERR) != 0); /* an error counts as gone */
+    return ready < 0 || (ready == 1 && (output.revents & POLLERR) != 0); /* an error counts as closed */
 }

@@ -1,36 +1,33 @@
 /* SPDX-License-Identifier: ISC
  *
- * The descriptor for our answer to Postfix: one line, written once, before anything else can write to the pipe that
- * Postfix reads. With pipe(8) and local(8), stdout and stderr are that same pipe, and the text at its start decides what
- * happens to the mail. */
+ * Our reply to Postfix: one line, written once, before all else. With pipe(8) and local(8), stdout and stderr are
+ * one pipe, whose first text decides what happens to the mail. */
 #ifndef ONCEDROP_OUTPUT_H
 #define ONCEDROP_OUTPUT_H
 
 #include "base/base.h"
 
-/* Keeps stdout for the answer and points descriptors 1 and 2 to /dev/null, so that no library can write to it. Returns
- * a descriptor that the log can use as stderr, or -1 if stderr is the same pipe or socket as stdout. Without this call
- * the answer goes to descriptor 1. */
+/* Keeps stdout for the reply; points descriptors 1 and 2 to /dev/null against output of libraries. Returns a
+ * descriptor for the log; -1: stderr is the same pipe or socket. Without this call replies go to descriptor 1. */
 int output_open(void) OD_MUST;
 
-/* Writes this line (including its line end), which has this exit status, unless an answer was given already. */
+/* Writes the reply, with its line end, unless one was written. */
 void output_give(const char *line, size_t length, int exit_status);
 
-/* For signal handlers: unless an answer was given already, writes this line (including its line end), which defers;
- * then ends the process with the exit status that belongs to the answer given. Async-signal-safe. */
+/* Defers with this line, unless a reply was written; ends the process with that reply's exit status.
+ * Async-signal-safe. */
 _Noreturn void output_exit(const char *line, size_t length);
 
-/* True if stdout is a pipe whose reader is gone: Postfix was stopped, so our input may be incomplete. */
+/* Returns true if stdout is a pipe that the peer closed: Postfix stopped, and our input may be incomplete. */
 bool output_reader_gone(void) OD_MUST;
 
-/* The answer in that case. */
+/* The reply then. */
 #define OUTPUT_CUT "the reader of our answer is gone: the message may be cut short"
 
-/* Whether a person typed the command line: a standard descriptor is a terminal, which is never so for a delivery agent. */
+/* Returns true if a standard descriptor is a terminal: never for a delivery agent. */
 bool output_is_typed(void) OD_MUST;
 
-/* What poll(2) needs to notice that: the descriptor, or -1 if stdout is not a pipe. No events need to be requested:
- * POLLERR is always reported. */
+/* Returns a descriptor on which poll(2) reports POLLERR when the peer closes; -1: stdout is no pipe. */
 int output_pipe(void) OD_MUST;
 
 #endif

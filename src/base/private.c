@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Checks the descriptor: by the time of a second look the name may lead elsewhere. */
+/* Checks the descriptor: the path may lead elsewhere by now. */
 static bool check_private(const char *path, int fd, struct fault *fault)
 {
     struct stat status;
@@ -24,7 +24,7 @@ static bool check_private(const char *path, int fd, struct fault *fault)
     return true;
 }
 
-/* Who we are, and who may read it: often one is not in a group, or forgot to become root. */
+/* Adds to the error who we are and who may read. */
 static void name_readers(const char *path, struct fault *fault)
 {
     struct stat status;
@@ -40,7 +40,7 @@ static void name_readers(const char *path, struct fault *fault)
 
 char *private_read(const char *path, size_t limit, size_t *ret_size, struct fault *fault)
 {
-    /* O_NONBLOCK: opening a FIFO must not block before we can refuse it. */
+    /* O_NONBLOCK: a FIFO must not block before it is refused. */
     int fd OD_CLEANUP(base_close) = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     ssize_t got;
     if (fd < 0) {

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The user and the environment. */
+/* SPDX-License-Identifier: ISC */
 #include "base/privilege.h"
 
 #include <errno.h>
@@ -16,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Of root's capabilities keeps only the one that reads any file. Two of them do; a container may lack the first. */
+/* Keeps only the capability to read any file. Two allow it; a container may lack the first. */
 static bool keep_reading(void)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -37,7 +35,7 @@ static bool become(const struct passwd *user, bool reads_all)
            setresuid(user->pw_uid, user->pw_uid, user->pw_uid) == 0 && (!reads_all || keep_reading());
 }
 
-/* The user that root becomes; NULL: none. */
+/* Returns the user that root becomes, or NULL. */
 static const struct passwd *other_user(const char *user)
 {
     const struct passwd *found = geteuid() == 0 && user[0] != '\0' ? getpwnam(user) : NULL;
@@ -54,14 +52,14 @@ bool privilege_become(const char *user, bool reads_all, struct fault *fault)
     const struct passwd *found = other_user(user);
     if (found == NULL)
         return true;
-    int ends = 0; /* the parent-death signal, which a change of user clears */
+    int ends = 0; /* cleared by a change of user */
     pid_t parent = getppid();
     bool asked = prctl(PR_GET_PDEATHSIG, &ends) == 0 && ends != 0;
     if (!become(found, reads_all) || (asked && prctl(PR_SET_PDEATHSIG, ends) != 0))
         return fault_set(fault, "root cannot become user %s (service.user): %m", user);
-    if (asked && getppid() != parent) /* it died meanwhile */
+    if (asked && getppid() != parent) /* the parent died meanwhile */
         (void)raise(ends);
-    setenv("HOME", found->pw_dir, 1); /* where libpq looks for passwords */
+    setenv("HOME", found->pw_dir, 1); /* libpq reads passwords there */
     return true;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * SHA-256 of as many bytes as a message may have: by nettle, which uses what the processor has for it, where GLib's takes
- * five times as long. */
+ * SHA-256 by nettle: five times as fast as GLib. */
 #ifndef ONCEDROP_SHA256_H
 #define ONCEDROP_SHA256_H
 
@@ -12,10 +11,10 @@
 struct sha256;
 
 struct sha256 *sha256_new(void) OD_MUST;
-struct sha256 *sha256_copy(const struct sha256 *sha256) OD_MUST; /* with the bytes that it was fed */
+struct sha256 *sha256_copy(const struct sha256 *sha256) OD_MUST;
 void sha256_feed(struct sha256 *sha256, const void *bytes, size_t size);
 
-/* To be called once; nothing can be fed afterwards. */
+/* Nothing can be fed afterwards. */
 void sha256_end(struct sha256 *sha256, unsigned char ret[SHA256_SIZE]);
 void sha256_free(struct sha256 **sha256);
 

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The directory, the file, and why there is none. */
+/* SPDX-License-Identifier: ISC */
 #include "base/temporary.h"
 
 #include <errno.h>
@@ -19,7 +17,7 @@ static const char *temporary_directory(void)
 
 int temporary_memory(void)
 {
-    signal(SIGXFSZ, SIG_IGN); /* it would kill the process without a reason */
+    signal(SIGXFSZ, SIG_IGN); /* it would kill without a message */
     return memfd_create("message", MFD_CLOEXEC);
 }
 
@@ -29,7 +27,7 @@ int temporary_open(void)
     signal(SIGXFSZ, SIG_IGN);
     int fd = open(directory, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0) {
-        /* not every file system supports O_TMPFILE, and their errors differ */
+        /* not every file system has O_TMPFILE */
         char *name OD_CLEANUP(base_free) = base_printf("%s/oncedrop.XXXXXX", directory);
         fd = mkostemp(name, O_CLOEXEC);
         if (fd >= 0 && unlink(name) < 0)

@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Columns as a terminal counts them: two for a wide character, none for a colour. */
+/* SPDX-License-Identifier: ISC */
 #include "base/terminal.h"
 
 #include <glib.h>
@@ -10,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define NARROWEST 20 /* minimum columns to the right of an indent */
+#define NARROWEST 20 /* columns after the indent, at least */
 
 int terminal_width(int fd)
 {
@@ -26,7 +24,7 @@ bool terminal_coloured(int fd)
     return isatty(fd) && (no_color == NULL || no_color[0] == '\0');
 }
 
-/* Length of a character, or of a whole colour sequence. */
+/* Returns the length of a character or colour sequence. */
 static size_t char_length(const char *at)
 {
     size_t colour = at[0] == '\033' ? strcspn(at, "m") : 0;
@@ -66,8 +64,7 @@ static bool is_wide_around(const char *text, size_t at)
     return char_width(text + at) == 2 || (before != NULL && char_width(before) == 2);
 }
 
-/* The last blank of the first `fits` bytes, preferably none inside of [ ], as in a usage line; 0: there is none behind the
- * beginning. */
+/* Returns the last blank in `fits` bytes, preferably outside [ ]; 0: none after the indent. */
 static size_t last_blank(const char *text, size_t fits)
 {
     size_t start = strspn(text, " "), any = 0, outside = 0;
@@ -82,7 +79,7 @@ static size_t last_blank(const char *text, size_t fits)
     return outside > 0 ? outside : any;
 }
 
-/* The end of the word that begins behind these blanks. */
+/* Returns the end of the word after these blanks. */
 static size_t word_end(const char *text, size_t at)
 {
     at += strspn(text + at, " ");
@@ -91,8 +88,8 @@ static size_t word_end(const char *text, size_t at)
     return at;
 }
 
-/* Where a line that does not fit ends: at a blank, or between wide characters. A word that is too long for a line of its own
- * (next_room) is left to the terminal, which wraps it so that it can be copied. */
+/* Returns where to break a line: at a blank, or between wide characters. A word longer than next_room stays
+ * complete: the terminal wraps it. */
 static size_t break_at(const char *text, int room, int next_room)
 {
     size_t fits = terminal_fit(text, room), blank = last_blank(text, fits), end = word_end(text, blank);
@@ -125,7 +122,7 @@ void terminal_print(FILE *out, int indent, const char *format, ...)
     fprintf(out, "%s\n", text);
 }
 
-/* Where the right column of a table row begins; 0 for prose. */
+/* Returns a table row's right column; 0: prose. */
 static int right_column(const char *line)
 {
     size_t at = strspn(line, " ");

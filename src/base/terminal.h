@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Text on a terminal: its width, the columns that a text occupies, and line breaking. */
+/* SPDX-License-Identifier: ISC */
 #ifndef ONCEDROP_TERMINAL_H
 #define ONCEDROP_TERMINAL_H
 
@@ -8,24 +6,23 @@
 
 #include "base/base.h"
 
-/* Columns of the terminal; 0 if it is not one. */
+/* Returns 0 if it is not a terminal. */
 int terminal_width(int fd) OD_MUST;
 
-/* Whether to use colours: it is a terminal, and NO_COLOR is not set (no-color.org). */
+/* Returns true for a terminal, unless NO_COLOR is set (no-color.org). */
 bool terminal_coloured(int fd) OD_MUST;
 
-/* Columns that a UTF-8 text occupies: none for combining characters and colours, two for wide characters. */
+/* Returns the columns of UTF-8: 0 for combining characters and colours, 2 for wide ones. */
 int terminal_columns(const char *text) OD_MUST;
 
-/* How many bytes of the text fit into this many columns, in whole characters. */
+/* Returns how many bytes, in complete characters, fit. */
 size_t terminal_fit(const char *text, int columns) OD_MUST;
 
-/* Prints a line; the newline is added. On a terminal that is too narrow, it is broken at blanks or between wide characters,
- * and continuation lines are indented. A word that is too long, such as an id, is not broken, so that it can be copied. */
+/* Prints a line. On a narrow terminal, breaks it at blanks or between wide characters, and indents the rest. Does
+ * not break long words, so that they can be copied. */
 void terminal_print(FILE *out, int indent, const char *format, ...) OD_PRINTF(3, 4);
 
-/* Prints lines of prose and tables. On a terminal that is too narrow, prose is refilled, and the right column of a
- * table is continued below itself. */
+/* Prints prose and tables. On a narrow terminal, refills prose and right columns. */
 void terminal_print_prose(FILE *out, const char *text);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The program that users call. A `deliver` is handed over to the service, if there is one; everything else, and every
- * delivery that the service does not take, is done by the full program, which replaces this one. Needs no library but
- * libc: most of the time of a delivery is the start of the full program. */
+ * The program that users call. Hands a `deliver` over to the service. The full program replaces it for all else, and
+ * for what the service does not take. Uses only libc: most of a delivery's time is the full program's start. */
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -23,13 +22,12 @@
 
 #define NAME "oncedrop-main"
 #define INSTALLED LIBEXECDIR "/oncedrop/" NAME
-#define READ_MS 60000 /* for reading the message */
+#define READ_MS 60000 /* to read the message */
 
 _Static_assert(READ_MS + FRONT_TURN_MS + FRONT_HAND_OVER_MS + FRONT_REPLY_MS <= CONFIG_FRONT_MS,
                "Postfix's limit is checked for this");
 _Static_assert(FRONT_LIBRARIES_MS <= FRONT_REPLY_MS, "nothing is executed after a wait for a reply");
 
-/* On the deadline, or a signal that asks us to end. */
 static void defer_by_signal(int signal)
 {
     static const char over[] = "4.3.0 the deadline is over\n";
@@ -41,7 +39,7 @@ static void defer_by_signal(int signal)
 
 static int give_answer(const char *code, const char *text, int status)
 {
-    char line[FRONT_REPLY_MAX + 8]; /* without malloc(3), which costs system calls */
+    char line[FRONT_REPLY_MAX + 8]; /* malloc(3) costs system calls */
     snprintf(line, sizeof(line), "%s%s\n", code, text);
     output_give(line, strlen(line), status);
     return status;
@@ -52,7 +50,7 @@ static int defer(const char *text)
     return give_answer("4.3.0 ", text, EX_TEMPFAIL);
 }
 
-/* Writes this program's path to `path`. Returns the length of its directory, with the slash; 0: unknown. */
+/* Writes this program's path; returns the length of its directory, with the slash; 0: unknown. */
 static size_t find_own_directory(char path[PATH_MAX])
 {
     ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
@@ -60,8 +58,8 @@ static size_t find_own_directory(char path[PATH_MAX])
     return slash != NULL ? (size_t)(slash + 1 - path) : 0;
 }
 
-/* Finds the full program: beside this one, in ../libexec/oncedrop from there, else in the directory of `make install`. If one
- * is there but cannot be used, no other is tried. */
+/* Finds the full program: next to this one, in ../libexec/oncedrop, else where `make install` puts it. If one is
+ * unusable, tries no other. */
 static void find_program(char path[PATH_MAX])
 {
     static const char *const below[] = {NAME, "../libexec/oncedrop/" NAME};
@@ -76,7 +74,7 @@ static void find_program(char path[PATH_MAX])
     strcpy(path, INSTALLED);
 }
 
-/* The command, "" if there is none. Options may precede it: -v, and -c and -o with their values. */
+/* Skips -v, and -c and -o with their values. */
 static const char *command_of(char **argv)
 {
     size_t at = argv[0] != NULL ? 1 : 0;
@@ -88,8 +86,7 @@ static const char *command_of(char **argv)
     return argv[at] != NULL ? argv[at] : "";
 }
 
-/* Says that the full program cannot be executed, in a way that defers mail unless a person typed the command. Returns the exit
- * status. */
+/* Reports a failed execve(2), which defers mail unless the command was typed. Returns the exit status. */
 static int cannot_execute(const char *command, const char *path, const char *why)
 {
     char *line OD_CLEANUP(base_free) = base_printf("cannot execute %s: %s", path, why);
@@ -97,16 +94,15 @@ static int cannot_execute(const char *command, const char *path, const char *why
         fprintf(stderr, "oncedrop: %s\n", line);
         return EX_UNAVAILABLE;
     }
-    /* the LMTP client reads a greeting; Postfix a status, and a line that begins with a code */
+    /* LMTP clients read a greeting; Postfix a status and a code */
     bool lmtp = strcmp(command, "lmtp") == 0;
     char *answer OD_CLEANUP(base_free) = base_printf(lmtp ? "421 4.3.5 %s\r\n" : "4.3.5 %s\n", line);
     output_give(answer, strlen(answer), EX_TEMPFAIL);
     return EX_TEMPFAIL;
 }
 
-/* Replaces this process with the full program, which gets the same arguments, environment and descriptors. Returns the exit status
- * if the program cannot be executed. Does not execute a program that was cut short or lacks a library: it would die without a
- * message, or with a status at which Postfix bounces the mail. If the program may not be read, execve(2) decides. */
+/* Executes the full program; returns the exit status on failure. One that is truncated or lacks a library would die
+ * silently, or Postfix would bounce. If it is unreadable, execve(2) decides. */
 static int execute_program(char **argv)
 {
     char path[PATH_MAX];
@@ -123,14 +119,13 @@ static int execute_program(char **argv)
     return cannot_execute(command, path, fault.text);
 }
 
-/* Gives the message to the full program. */
 static int deliver_otherwise(struct front_message *message, char **argv)
 {
     struct fault fault;
     return front_message_restore(message, &fault) ? execute_program(argv) : defer(fault.text);
 }
 
-/* With a socket that is not connected yet. */
+/* fd: a socket, not connected. */
 static int hand_over(const struct front_request *request, int fd, char **argv)
 {
     static struct front_answer reply;
@@ -162,14 +157,14 @@ static int hand_over(const struct front_request *request, int fd, char **argv)
 int main(int argc, char **argv)
 {
     static struct front_request request;
-    if (base_excess_rights() != NULL) /* what it would execute may be the caller's */
+    if (base_excess_rights() != NULL) /* the caller may control what it executes */
         return defer(base_excess_rights());
     if (!front_request_parse(argc, argv, &request))
         return execute_program(argv);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd > STDERR_FILENO)
         return hand_over(&request, fd, argv);
-    if (fd >= 0) /* in place of a closed standard descriptor, where nothing may be */
+    if (fd >= 0) /* instead of a closed standard descriptor */
         close(fd);
     return execute_program(argv);
 }

@@ -16,13 +16,13 @@
 
 #include "base/elf_file.h"
 
-#define NAME "oncedrop" /* ld.so(8) says it first */
+#define NAME "oncedrop" /* as ld.so(8) begins its messages */
 
 struct place {
-    int length; /* of the directory's name, with the slash; 0: unknown */
+    int length; /* of the directory, with the slash; 0: unknown */
     char path[PATH_MAX];
-    int error;              /* why the library there cannot be used; 0: not known */
-    struct elf_names names; /* first those that this process has loaded itself */
+    int error;              /* errno for `path`; 0: none */
+    struct elf_names names; /* first those of this process */
 };
 
 static int add_loaded(struct dl_phdr_info *object, size_t size, void *data)
@@ -39,7 +39,7 @@ static int add_loaded(struct dl_phdr_info *object, size_t size, void *data)
     return elf_names_add(&place->names, slash + 1) ? 0 : 1;
 }
 
-/* Whether all are where they are expected. If not, place->path is that of the first that is not, or of the program. */
+/* Returns false, with place->path the first that is not where expected, or the program. */
 static bool are_in_place(const char *program, struct place *place)
 {
     (void)dl_iterate_phdr(add_loaded, place);
@@ -60,7 +60,7 @@ static bool are_in_place(const char *program, struct place *place)
     return true;
 }
 
-/* Starts the program's command `version`, which says nothing but what is wrong, to `error`. 0 or an error number. */
+/* Runs `version`, with stderr to `error`. Returns 0 or an errno. */
 static int start(const char *program, int error, pid_t *ret_child)
 {
     char name[] = NAME, command[] = "version", *words[] = {name, command, NULL};
@@ -75,7 +75,7 @@ static int start(const char *program, int error, pid_t *ret_child)
     return failed;
 }
 
-/* Reads the beginning of what is said, a string, until its end; false if that takes too long. */
+/* Reads until end of file, and keeps the beginning; false: timeout. */
 static bool read_said(int fd, char *said, size_t size)
 {
     int64_t until = base_now_ms() + FRONT_LIBRARIES_MS;
@@ -94,7 +94,7 @@ static bool read_said(int fd, char *said, size_t size)
     }
 }
 
-/* Whether the program starts, or that cannot be tried. If not, `said` is what it said, perhaps nothing. */
+/* Returns true if the program starts, or no trial is possible. said: its error message. */
 static bool starts(const char *program, char *said, size_t size)
 {
     int ends[2], status = 0;
@@ -103,7 +103,7 @@ static bool starts(const char *program, char *said, size_t size)
         return true;
     int ours OD_CLEANUP(base_close) = ends[0];
     int theirs OD_CLEANUP(base_close) = ends[1];
-    (void)signal(SIGCHLD, SIG_DFL); /* if it is ignored, there is no status */
+    (void)signal(SIGCHLD, SIG_DFL); /* if ignored, there is no status */
     if (start(program, theirs, &child) != 0)
         return true;
     base_close(&theirs);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Most messages are small, and need no file: that saves a third of the system calls. */
+ * Small messages need no file, which saves a third of the system calls. */
 #include "front/front_message.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 static unsigned char buffer[FRONT_MESSAGE_SMALL];
 
-/* Like read(2), but waits if another process made the shared descriptor non-blocking. */
+/* Like read(2), but waits if the shared descriptor is non-blocking. */
 static ssize_t read_input(void *bytes, size_t size)
 {
     for (;;) {
@@ -21,7 +21,7 @@ static ssize_t read_input(void *bytes, size_t size)
             return n;
         struct pollfd readable = {.fd = STDIN_FILENO, .events = POLLIN};
         if (errno == EAGAIN)
-            (void)poll(&readable, 1, -1); /* whatever it reports, the next read will show */
+            (void)poll(&readable, 1, -1); /* the next read reports errors */
     }
 }
 
@@ -46,7 +46,7 @@ static bool use_file(struct front_message *message, struct fault *fault)
     return true;
 }
 
-/* Adds what is in the buffer beyond a small message. */
+/* Appends the buffer, beyond a small message. */
 static bool keep_more(struct front_message *message, size_t n, struct fault *fault)
 {
     bool in_file = message->size >= FRONT_MESSAGE_FILE;
@@ -60,7 +60,7 @@ static bool keep_more(struct front_message *message, size_t n, struct fault *fau
     return true;
 }
 
-/* The part that fits into the buffer; returns the last result of read(2), 0 at the end of input. */
+/* Fills the buffer; returns the last result of read(2). */
 static ssize_t read_small(struct front_message *message)
 {
     ssize_t n = 1;

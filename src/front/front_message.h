@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: ISC
  *
- * The message as it arrives on standard input. It is kept until the service has it, so that the full program can still
- * get it. */
+ * The message on standard input, kept until the service has it: the full program may need it. */
 #ifndef ONCEDROP_FRONT_MESSAGE_H
 #define ONCEDROP_FRONT_MESSAGE_H
 
 #include "base/base.h"
 
-#define FRONT_MESSAGE_SMALL ((size_t)64 << 10) /* up to this size it is kept in the process */
-#define FRONT_MESSAGE_FILE ((size_t)16 << 20)  /* from this size on in a temporary file, between in a memfd */
+#define FRONT_MESSAGE_SMALL ((size_t)64 << 10) /* in the process up to this size */
+#define FRONT_MESSAGE_FILE ((size_t)16 << 20)  /* from this size on in a temp file, else a memfd */
 
 struct front_message {
     size_t size;
-    int fd; /* of the memfd or file; -1: it is in `bytes` */
+    int fd; /* memfd or file; -1: `bytes` */
     unsigned char *bytes;
 };
 
 enum front_read {
     FRONT_READ_OK,
-    FRONT_READ_NOTHING, /* nothing could be read: standard input is as it was */
-    FRONT_READ_TROUBLE, /* the fault says why; what was read is lost */
+    FRONT_READ_NOTHING, /* standard input is unchanged */
+    FRONT_READ_TROUBLE, /* what was read is lost */
 };
 
-/* Reads standard input to its end. On FRONT_READ_OK *ret is set; it is not to be freed. */
+/* Reads standard input to its end. On FRONT_READ_OK sets *ret, which is not freed. */
 enum front_read front_message_read(struct front_message *ret, struct fault *fault) OD_MUST;
 
-/* Makes the message standard input, from its beginning; false with the fault set if that fails. */
+/* Makes the message standard input, from its beginning. */
 bool front_message_restore(struct front_message *message, struct fault *fault) OD_MUST;
 
 #endif

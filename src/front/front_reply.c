@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * Reading and understanding the lines of the service. */
+/* SPDX-License-Identifier: ISC */
 #include "front/front_reply.h"
 
 #include <ctype.h>
@@ -11,7 +9,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#define LONGEST_MS 86400000 /* a delivery that may take longer than a day is a mistake */
+#define LONGEST_MS 86400000 /* more than a day is a mistake */
 
 static enum front_line await_bytes(const struct front_replies *replies, int64_t until_ms, int output)
 {
@@ -23,7 +21,7 @@ static enum front_line await_bytes(const struct front_replies *replies, int64_t 
         int ready = poll(waited, 2, (int)left);
         if (ready < 0 && errno != EINTR)
             return FRONT_LINE_END;
-        if (ready > 0 && waited[0].revents != 0) /* an answer that is there counts even if nobody reads ours */
+        if (ready > 0 && waited[0].revents != 0) /* a reply counts, even if the peer closed */
             return FRONT_LINE_OK;
         if (ready > 0 && (waited[1].revents & POLLERR) != 0)
             return FRONT_LINE_GONE;
@@ -32,7 +30,7 @@ static enum front_line await_bytes(const struct front_replies *replies, int64_t 
     }
 }
 
-/* Takes a line out of the buffer; NULL if there is no complete one. */
+/* Cuts off a line; NULL: none is complete. */
 static char *cut_line(struct front_replies *replies)
 {
     char *line = replies->buffer + replies->used;
@@ -79,14 +77,14 @@ bool front_reply_accepts(const char *line, int64_t *ret_ms)
     return true;
 }
 
-/* The class of the codes that belong to an exit status; 0: it is none of ours. */
+/* Returns the codes' class; 0: not our status. */
 static char status_class(int status)
 {
     bool bounces = status == EX_DATAERR || status == EX_NOUSER || status == EX_UNAVAILABLE;
     return status == EX_OK ? '2' : status == EX_TEMPFAIL ? '4' : bounces ? '5' : 0;
 }
 
-/* RFC 3463, 2: class "." 1 to 3 digits "." 1 to 3 digits, here followed by a blank. */
+/* RFC 3463, 2: class "." 1*3digit "." 1*3digit; a blank follows. */
 static bool begins_with_code(const char *text)
 {
     size_t subject = strspn(text + 2, "0123456789");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  *
- * What the service says: lines "CODE text", read with a limit on the wait. */
+ * The service's replies: lines "CODE text", read with a timeout. */
 #ifndef ONCEDROP_FRONT_REPLY_H
 #define ONCEDROP_FRONT_REPLY_H
 
 #include "base/base.h"
 
-/* The text of the answer about a delivery; it stays within the line that Postfix reads. */
+/* Fits into the line that Postfix reads. */
 #define FRONT_REPLY_MAX 1100
 
 struct front_replies {
@@ -17,22 +17,22 @@ struct front_replies {
 
 enum front_line {
     FRONT_LINE_OK,
-    FRONT_LINE_NONE, /* not within the time */
-    FRONT_LINE_END,  /* the connection has ended, or what was sent is no line */
-    FRONT_LINE_GONE, /* the reader of our output is gone */
+    FRONT_LINE_NONE, /* timeout */
+    FRONT_LINE_END,  /* closed, or not a line */
+    FRONT_LINE_GONE, /* our output's peer closed */
 };
 
-/* Reads one line without its line end; *ret points into the buffer until the next call.
+/* Reads a line, without line end, valid until the next call.
  *
  * until_ms  by base_now_ms()
- * output    see output_pipe(): the wait ends if its reader goes; -1: not watched */
+ * output    of output_pipe(): its closed peer ends the wait; -1: none */
 enum front_line front_reply_read(struct front_replies *replies, int64_t until_ms, int output, char **ret) OD_MUST;
 
-/* "354 MILLISECONDS": the service takes the delivery, and may take so long from the final mark on. */
+/* Parses "354 MILLISECONDS": the delivery is accepted, and may take that long after the final mark. */
 bool front_reply_accepts(const char *line, int64_t *ret_ms) OD_MUST;
 
-/* "250 STATUS D.S.N text": *ret points to "D.S.N text", what Postfix is to get with this exit status. False if the two
- * do not fit together, or Postfix would understand something else by them. */
+/* Parses "250 STATUS D.S.N text"; *ret: "D.S.N text", for Postfix. Returns false if STATUS and code disagree, or
+ * Postfix would misunderstand. */
 bool front_reply_answers(const char *line, int *ret_status, const char **ret) OD_MUST;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The options and variables of `deliver`; their meaning is that of cmd/deliver.c. */
+ * cmd/deliver.c says what options and variables mean. */
 #include "front/front_request.h"
 
 #include <stdio.h>
@@ -11,12 +11,12 @@
 
 #include "base/config.h"
 
-/* Options and, for each, the parameter of XDELIVER. If the option is not given, the variable counts. */
+/* Options with XDELIVER's parameters. Without the option, the variable counts. */
 static const struct field {
     char option;
     const char *parameter;
     const char *variable;
-    bool empty_counts; /* even if the variable is empty */
+    bool empty_counts;
 } fields[] = {
     {'f', "SENDER", "SENDER", true},
     {'d', "RECIPIENT", "RECIPIENT", false},
@@ -27,7 +27,7 @@ static const struct field {
 
 enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };
 
-/* What does not fit is only counted. */
+/* Appends, or only counts what does not fit. */
 static void add(struct front_request *request, const char *text)
 {
     size_t length = strlen(text);
@@ -36,7 +36,7 @@ static void add(struct front_request *request, const char *text)
     request->length += length;
 }
 
-/* The value as xtext (RFC 3461, 4). */
+/* Appends the value as xtext (RFC 3461, 4). */
 static void add_parameter(struct front_request *request, const char *name, const char *value)
 {
     add(request, " ");
@@ -52,7 +52,7 @@ static void add_parameter(struct front_request *request, const char *name, const
     }
 }
 
-/* The size is left to the full program unless it is a plain number. */
+/* Other sizes are for the full program. */
 static bool is_number(const char *text)
 {
     size_t length = strspn(text, "0123456789");

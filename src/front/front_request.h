@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: ISC
  *
- * What is known of a delivery before its message is read, as the command XDELIVER (see lmtp_deliver.h). */
+ * The command XDELIVER (lmtp_deliver.h), known before the message. */
 #ifndef ONCEDROP_FRONT_REQUEST_H
 #define ONCEDROP_FRONT_REQUEST_H
 
 #include "base/base.h"
 
 struct front_request {
-    const char *socket; /* of the service; points into the command line */
+    const char *socket; /* the service's, in argv */
     size_t length;
-    char command[4000]; /* without a line end; the service accepts 4096 bytes */
+    char command[4000]; /* without line end; the service accepts 4096 bytes */
 };
 
-/* Reads the command line and the environment.
- *
- * False if the full program must be executed: the command is not a correct `deliver`, there are options before it, the
- * service's socket does not exist, or the values are too long. */
+/* Parses command line and environment. Returns false, for the full program, if it is not a correct `deliver`,
+ * options precede it, the service has no socket, or values are too long. */
 bool front_request_parse(int argc, char **argv, struct front_request *ret) OD_MUST;
 
 #endif

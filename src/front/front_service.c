@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ISC
- *
- * The steps of the dialogue. */
+/* SPDX-License-Identifier: ISC */
 #include "front/front_service.h"
 
 #include <errno.h>
@@ -16,14 +14,14 @@
 #include "base/deadline.h"
 #include "base/output.h"
 
-#define FIRST_PAUSE_MS 40 /* before a busy service is tried again; then longer and longer */
+#define FIRST_PAUSE_MS 40 /* before a retry; increases */
 #define LAST_PAUSE_MS 300
 
 static const char final_mark[] = "BDAT 0 LAST\r\n";
 
-/* The steps below return FRONT_SERVICE_OK if the dialogue goes on. */
+/* These steps return FRONT_SERVICE_OK to continue. */
 
-/* A full queue of connections (EAGAIN) means that the service is busy. */
+/* Connects. EAGAIN: the backlog is full, so the service is busy. */
 static enum front_service connect_to(int fd, const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -35,7 +33,6 @@ static enum front_service connect_to(int fd, const char *path)
     return errno == EAGAIN ? FRONT_SERVICE_BUSY : FRONT_SERVICE_NOT_TAKEN;
 }
 
-/* Waits for our turn. */
 static enum front_service await_greeting(struct front_replies *replies, int64_t until_ms)
 {
     char *line;
@@ -54,8 +51,7 @@ static enum front_service await_greeting(struct front_replies *replies, int64_t 
     return FRONT_SERVICE_NOT_TAKEN;
 }
 
-/* Waits until more can be sent; false if that takes too long, or the service has ended or said something: it can only
- * be a refusal. */
+/* Waits for room. False: timeout, or the service closed or sent something, which is a refusal. */
 static bool wait_for_room(int fd, int64_t until_ms)
 {
     struct pollfd room = {.fd = fd, .events = POLLOUT};
@@ -64,7 +60,7 @@ static bool wait_for_room(int fd, int64_t until_ms)
     return (ready < 0 && errno == EINTR) || (ready > 0 && (room.revents & POLLOUT) != 0);
 }
 
-/* Whether sending may go on after this result of send(2) or sendfile(2). */
+/* Returns true if sending may go on after this result. */
 static bool goes_on(int fd, ssize_t sent, int64_t until_ms)
 {
     if (sent > 0 || (sent < 0 && errno == EINTR))
@@ -112,7 +108,7 @@ static bool send_message(int fd, const struct front_request *request, const stru
     return send_pieces(fd, pieces, 3, until_ms) && (message->fd < 0 || send_file(fd, message, until_ms));
 }
 
-/* Up to the greeting. early: sends the message before it. */
+/* Connects and waits for the greeting. early: sends the message first. */
 static enum front_service await_turn(struct front_replies *replies, const struct front_request *request,
                                      const struct front_message *message, bool early, int64_t until_ms)
 {
@@ -120,11 +116,11 @@ static enum front_service await_turn(struct front_replies *replies, const struct
     if (step != FRONT_SERVICE_OK)
         return step;
     bool sent = !early || send_message(replies->fd, request, message, base_now_ms() + FRONT_HAND_OVER_MS);
-    step = await_greeting(replies, until_ms); /* also says why nothing could be sent */
+    step = await_greeting(replies, until_ms); /* also explains a failed send */
     return step == FRONT_SERVICE_OK && !sent ? FRONT_SERVICE_NOT_TAKEN : step;
 }
 
-/* Puts a socket that is not connected in place of this one. */
+/* Replaces the socket. */
 static bool renew(struct front_replies *replies)
 {
     int fd OD_CLEANUP(base_close) = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -132,8 +128,8 @@ static bool renew(struct front_replies *replies)
     return fd >= 0 && dup3(fd, replies->fd, O_CLOEXEC) >= 0;
 }
 
-/* As await_turn, again and again while the service is busy. *ret_sent: the message was sent, which is done early if
- * it fits into the socket, but only once: a busy service would not read it. */
+/* Retries await_turn while the service is busy. Sends a small message early, but once: a busy service would not read
+ * it. *ret_sent: sent. */
 static enum front_service take_turn(struct front_replies *replies, const struct front_request *request,
                                     const struct front_message *message, bool *ret_sent)
 {
@@ -152,14 +148,14 @@ static enum front_service take_turn(struct front_replies *replies, const struct 
     }
 }
 
-/* Learns that the service takes the message, and how long that may take. */
+/* Reads that the service accepts, and how long it may take. */
 static bool is_taken(struct front_replies *replies, int64_t until_ms, int64_t *ret_ms)
 {
     char *line;
     return front_reply_read(replies, until_ms, -1, &line) == FRONT_LINE_OK && front_reply_accepts(line, ret_ms);
 }
 
-/* The last chance to see that the message may be cut short. */
+/* Last check that the message is complete. */
 static enum front_service send_final_mark(int fd, int64_t until_ms)
 {
     ssize_t sent;
