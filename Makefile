@@ -50,11 +50,11 @@ SOURCES := $(sort $(filter-out src/front/%,$(wildcard src/*/*.c)))
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/%.o)
 # The small program that users call, without any library but libc.
 FRONT_OBJECTS := $(patsubst src/%.c,$(BUILD)/%.o,$(sort $(wildcard src/front/*.c)))
-FRONT_BASE := $(addprefix $(BUILD)/base/,base.o deadline.o elf_file.o output.o temporary.o)
+FRONT_BASE := $(addprefix $(BUILD)/base/,base.o deadline.o elf_file.o output.o tempfile.o)
 ENGINES := postgres sqlite mariadb
 # Their words first.
-STEPS := $(foreach engine,$(ENGINES),$(wildcard src/$(engine)/steps/words.sql) \
-  $(sort $(filter-out %/words.sql,$(wildcard src/$(engine)/steps/*.sql))))
+STEPS := $(foreach engine,$(ENGINES),$(wildcard src/$(engine)/steps/macros.sql) \
+  $(sort $(filter-out %/macros.sql,$(wildcard src/$(engine)/steps/*.sql))))
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(filter-out %/fuzz_driver.c,$(sort $(wildcard tests/fuzz/fuzz_*.c))))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 
@@ -67,7 +67,7 @@ $(BUILD)/oncedrop: $(FRONT_OBJECTS) $(FRONT_BASE)
 	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(HARDENING_LD) $(LDFLAGS) -o $@ $^
 
 # What module.h says about modules.
-DECODE_OBJECTS := $(addprefix $(BUILD)/decode/,decode_address.o decode_confine.o decode_entity.o decode_mailbox.o decode_message.o decode_parameters.o decode_part.o decode_words.o)
+DECODE_OBJECTS := $(addprefix $(BUILD)/decode/,decode_address.o decode_sandbox.o decode_entity.o decode_mailbox.o decode_message.o decode_parameters.o decode_part.o decode_words.o)
 TLS_OBJECTS := $(addprefix $(BUILD)/imap/,imap_tls.o imap_trust.o)
 POSTGRES_OBJECTS := $(filter $(BUILD)/postgres/%,$(OBJECTS))
 SQLITE_OBJECTS := $(filter $(BUILD)/sqlite/%,$(OBJECTS))
@@ -181,7 +181,7 @@ $(MARIADB_OBJECTS): | $(BUILD)/mariadb_schema.h $(BUILD)/mariadb_steps.h
 
 # What a unit test includes itself, to reach behind its header.
 UNIT_HAS_test_decoding := $(BUILD)/decode/decoding.o
-UNIT_HAS_test_refusals := $(BUILD)/delivery/refusals.o
+UNIT_HAS_test_refusals := $(BUILD)/delivery/login_backoff.o
 UNIT_HAS_test_sql_session := $(BUILD)/sql/sql_load.o
 
 $(BUILD)/unit/%: tests/unit/%.c $(OBJECTS) Makefile $(BUILD)/flags
@@ -212,9 +212,9 @@ $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz_driver.c tests/fuzz/fuzz.h 
 # The simulator contains the real src/delivery, unchanged, and simulates everything it calls. The files that read headers
 # are left out.
 SIMULATION_OBJECTS := $(filter-out $(addprefix $(BUILD)/delivery/,envelope.o received.o),$(filter $(BUILD)/delivery/%,$(OBJECTS))) \
-  $(BUILD)/base/alias.o $(BUILD)/base/base.o
+  $(BUILD)/base/same_mailbox.o $(BUILD)/base/base.o
 SIMULATION_SOURCES := $(sort $(wildcard tests/simulation/*.c))
-SIMULATION_WRAP := base_now_ms time g_random_int_range plan_make copy_make append_now append_collect search_copy fallback_append fallback_search quarantine_append answers_sent answers_unrecorded outcome_row
+SIMULATION_WRAP := base_now_ms time g_random_int_range plan_make copy_make append_now append_collect search_copy fallback_append fallback_search quarantine_append reply_sent reply_unrecorded outcome_row
 
 $(BUILD)/simulation: $(SIMULATION_SOURCES) $(wildcard tests/simulation/*.h) $(SIMULATION_OBJECTS) Makefile $(BUILD)/flags
 	$(call say,CC,$@) $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(LDFLAGS) $(addprefix -Wl$(comma)--wrap=,$(SIMULATION_WRAP)) \

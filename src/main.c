@@ -17,7 +17,7 @@
 #include "base/deadline.h"
 #include "base/output.h"
 #include "cmd/command.h"
-#include "cmd/visit.h"
+#include "cmd/verify_session.h"
 #include "delivery/outcome.h"
 
 /* Otherwise open(2) would reuse a closed descriptor, and our reply would go to that file. */
@@ -63,7 +63,7 @@ OD_PRINTF(1, 2) static int refuse_usage(const char *format, ...)
     if (output_is_typed())
         return cmd_fail(EX_USAGE, "%s; see oncedrop help", text);
     report_set(&report, OUTCOME_CONFIG, "%s; see oncedrop help", text);
-    report_give(&report);
+    report_write(&report);
     return outcome_row(report.outcome)->exit_status;
 }
 
@@ -78,7 +78,7 @@ static int refuse_word(int c, char **argv)
 
 static int refuse_command(const char *name)
 {
-    const char *nearest = command_nearest(name);
+    const char *nearest = command_suggest(name);
     return refuse_usage("no such command: %.80s%s%s", name, nearest != NULL ? "; nearest: " : "",
                         nearest != NULL ? nearest : "");
 }
@@ -107,7 +107,7 @@ static int end_output(int status)
 {
     int error = fflush(stdout) == 0 ? 0 : errno;
     bool written = error == 0 && ferror(stdout) == 0;
-    bool reads = written || !output_reader_gone();
+    bool reads = written || !output_peer_closed();
     if (fclose(stdout) != 0) {
         error = errno;
         written = false;
@@ -165,7 +165,7 @@ static int run_command(const struct command *command, struct cmd *cmd)
     }
     optind = 0; /* glibc: restarts getopt(3) */
     int status = command->run(cmd);
-    visits_end(&cmd->visits);
+    verify_sessions_end(&cmd->verify_sessions);
     ledger_close(&cmd->ledger);
     config_free(&cmd->config);
     if (status == CMD_USAGE)

@@ -13,17 +13,17 @@ _oncedrop_options() {
         deliver) echo '-f -d -a -q -s -u -S' ;;
         replay) echo '-d -f -j --dry-run --verify --force --json' ;;
         resume) echo '-j --json' ;;
-        restore) echo '--account --since -j --deleted --dry-run --json' ;;
+        restore) echo '--account --since -j --include-deleted --dry-run --json' ;;
         ledger) echo '--running' ;;
-        setup) echo '--domain --way --accounts --sent-copies --conninfo --postmaster --root --dry-run --undo' ;;
+        setup) echo '--domain --transport --accounts --sent-copies --conninfo --postmaster --root --dry-run --undo' ;;
         check) echo '--send --quick --json' ;;
         locks | route | version) echo '--json' ;;
         config) echo '-n -d --test --json' ;;
-        show) echo '--digest --look --utc --json' ;;
-        list) echo '--state --since --until --recipient --sender --mailbox --subject --message-id --queue-id --delay --missing --limit --utc --json' ;;
+        show) echo '--digest --verify --utc --json' ;;
+        list) echo '--state --since --until --recipient --sender --mailbox --subject --message-id --queue-id --min-delay --missing --limit --utc --json' ;;
         stats) echo '--utc --prometheus --json' ;;
         purge) echo '--older-than --dry-run --json' ;;
-        abandon) echo '--dry-run --json' ;;
+        expire) echo '--dry-run --json' ;;
         export) echo '--raw' ;;
         forget) echo '--dry-run --yes' ;;
     esac
@@ -34,16 +34,16 @@ _oncedrop_takes_value() {
     case "$1 $2" in
         ' -c' | ' -o') ;;
         'deliver '-[fdaqsuS] | 'replay '-[dfj] | 'resume -j' | 'restore --account' | 'restore --since' | 'restore -j') ;;
-        'setup --domain' | 'setup --way' | 'setup --accounts' | 'setup --conninfo' | 'setup --postmaster' | 'setup --root') ;;
+        'setup --domain' | 'setup --transport' | 'setup --accounts' | 'setup --conninfo' | 'setup --postmaster' | 'setup --root') ;;
         'list --state' | 'list --since' | 'list --recipient' | 'list --sender') ;;
         'list --until' | 'list --mailbox' | 'list --subject' | 'list --message-id') ;;
-        'list --queue-id' | 'list --delay' | 'list --limit' | 'purge --older-than' | 'export --raw') ;;
+        'list --queue-id' | 'list --min-delay' | 'list --limit' | 'purge --older-than' | 'export --raw') ;;
         *) return 1 ;;
     esac
 }
 
 _oncedrop() {
-    local commands='deliver lmtp serve replay resume restore setup schema ledger check route config show list locks stats purge abandon export forget version help'
+    local commands='deliver lmtp serve replay resume restore setup schema ledger check route config show list locks stats purge expire export forget version help'
     local command='' previous='' current words word i
     local -a line=()
     COMPREPLY=()
@@ -69,10 +69,10 @@ _oncedrop() {
     case "$command $previous" in
         ' -c') compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$current")); return 0 ;;
         ' -o') compopt -o nospace 2>/dev/null; words=$(_oncedrop_settings "${COMP_WORDS[0]}") ;;
-        'setup --way') words='lmtp pipe mailbox_command' ;;
+        'setup --transport') words='lmtp pipe mailbox_command' ;;
         'setup --accounts') words='system virtual' ;;
         'export --raw') compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -d -- "$current")); return 0 ;;
-        'list --state') words='pending appending stored failed abandoned unfinished' ;;
+        'list --state') words='pending appending stored failed expired unfinished' ;;
         *' '?*) return 0 ;;
         ' ') words="-c -o -v $commands" ;;
         'replay '*) words=$(_oncedrop_options replay) ;;

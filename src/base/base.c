@@ -101,7 +101,7 @@ int base_poll(struct pollfd *waited, size_t count, int64_t until_ms)
 }
 
 /* Returns `length` without an incomplete UTF-8 sequence at the end. */
-static size_t whole_characters(const char *text, size_t length)
+static size_t complete_characters(const char *text, size_t length)
 {
     for (size_t back = 1; back <= 3 && back <= length; back++) {
         unsigned char byte = (unsigned char)text[length - back];
@@ -116,43 +116,43 @@ static size_t whole_characters(const char *text, size_t length)
 }
 
 /* Stores text in the error. wanted: its length before truncation. */
-static void settle_text(struct fault *fault, char text[sizeof(fault->text)], int wanted)
+static void settle_text(struct error *error, char text[sizeof(error->text)], int wanted)
 {
     size_t length = strlen(text);
     if (wanted >= 0 && (size_t)wanted > length)
-        length = whole_characters(text, length);
+        length = complete_characters(text, length);
     for (size_t i = 0; i < length; i++)
         if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
             text[i] = ' ';
     while (length > 0 && text[length - 1] == ' ')
         length--;
     text[length] = '\0';
-    memcpy(fault->text, text, length + 1);
+    memcpy(error->text, text, length + 1);
 }
 
-bool fault_set(struct fault *fault, const char *format, ...)
+bool error_set(struct error *error, const char *format, ...)
 {
-    char text[sizeof(fault->text)] = ""; /* arguments may point into the error */
+    char text[sizeof(error->text)] = ""; /* arguments may point into the error */
     va_list arguments;
     va_start(arguments, format);
     int wanted = vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    settle_text(fault, text, wanted);
-    fault->code[0] = '\0';
+    settle_text(error, text, wanted);
+    error->code[0] = '\0';
     return false;
 }
 
-bool fault_prefix(struct fault *fault, const char *format, ...)
+bool error_prefix(struct error *error, const char *format, ...)
 {
-    char prefix[sizeof(fault->text)] = "";
+    char prefix[sizeof(error->text)] = "";
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(prefix, sizeof(prefix), format, arguments);
     va_end(arguments);
-    char code[sizeof(fault->code)];
-    memcpy(code, fault->code, sizeof(code));
-    fault_set(fault, "%s: %s", prefix, fault->text);
-    memcpy(fault->code, code, sizeof(code));
+    char code[sizeof(error->code)];
+    memcpy(code, error->code, sizeof(code));
+    error_set(error, "%s: %s", prefix, error->text);
+    memcpy(error->code, code, sizeof(code));
     return false;
 }
 
@@ -178,11 +178,11 @@ size_t base_data_size(void)
 
 void base_limit_memory(int64_t bytes)
 {
-    rlim_t most = (rlim_t)base_data_size() + (rlim_t)bytes;
+    rlim_t max = (rlim_t)base_data_size() + (rlim_t)bytes;
     struct rlimit now;
-    if (getrlimit(RLIMIT_DATA, &now) < 0 || now.rlim_cur <= most)
+    if (getrlimit(RLIMIT_DATA, &now) < 0 || now.rlim_cur <= max)
         return;
-    now.rlim_cur = most;
+    now.rlim_cur = max;
     (void)setrlimit(RLIMIT_DATA, &now);
 }
 
@@ -215,11 +215,11 @@ int64_t base_boot(void)
     return boot;
 }
 
-bool base_random(int64_t *ret, struct fault *fault)
+bool base_random(int64_t *ret, struct error *error)
 {
     if (getrandom(ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret))
         return true;
-    return fault_set(fault, "cannot get a random number from the kernel");
+    return error_set(error, "cannot get a random number from the kernel");
 }
 
 const char *base_excess_rights(void)

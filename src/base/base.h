@@ -39,19 +39,19 @@ void base_limit_memory(int64_t bytes);
 
 /* An error for the administrator: one line, with cause and hint. A function with this parameter sets it when it
  * fails. Only the caller that reports the delivery's outcome logs it. */
-struct fault {
+struct error {
     char text[512];
     char code[16]; /* SQLSTATE or the engine's own, or of mailbox.h; "": none */
 };
 
-#define FAULT_REMEDY "; remedy, type: " /* a command follows, up to the end of the text */
+#define ERROR_HINT "; remedy, type: " /* a command follows, up to the end of the text */
 
 /* Replaces the text and clears the code; returns false. Control characters become blanks; long text is truncated
  * between characters. */
-bool fault_set(struct fault *fault, const char *format, ...) OD_PRINTF(2, 3);
+bool error_set(struct error *error, const char *format, ...) OD_PRINTF(2, 3);
 
 /* Puts "prefix: " before the text; returns false. */
-bool fault_prefix(struct fault *fault, const char *format, ...) OD_PRINTF(2, 3);
+bool error_prefix(struct error *error, const char *format, ...) OD_PRINTF(2, 3);
 
 /* Returns CLOCK_BOOTTIME in milliseconds: monotonic, including suspended time. */
 int64_t base_now_ms(void) OD_MUST;
@@ -62,7 +62,7 @@ int64_t base_wall_us(void) OD_MUST;
 /* Identifies this boot: half of boot_id (random(4)). 0: unknown. */
 int64_t base_boot(void) OD_MUST;
 
-bool base_random(int64_t *ret, struct fault *fault) OD_MUST;
+bool base_random(int64_t *ret, struct error *error) OD_MUST;
 
 /* Returns an error text if the program runs set-user-ID or set-group-ID, else NULL. The program must end then: its
  * caller controls what it does. */

@@ -71,7 +71,7 @@ struct config {
         struct config_password *password; /* of password_file; not a setting */
         int64_t timeout;
         int64_t sessions;
-        int64_t idle;
+        int64_t idle_timeout;
         enum imap_search search;
         enum imap_match match;
         bool create;
@@ -86,7 +86,7 @@ struct config {
         char *sent;         /* or \Sent: by SPECIAL-USE (RFC 6154) */
         enum route_sent_copy sent_copy;
         enum route_detail detail;
-        enum route_unknown unknown;
+        enum route_unknown unknown_account;
     } route;
     struct {
         int64_t deadline;
@@ -94,32 +94,32 @@ struct config {
         int64_t size_limit;
         int64_t memory; /* RLIMIT_DATA, on top of the initial size; 0: none */
         enum delivery_overquota overquota;
-        int64_t sent_retry;
-        enum delivery_rejected rejected;
-        int64_t reject_after;
+        int64_t sent_expire_after;
+        enum delivery_rejected refused;
+        int64_t refuse_after;
     } delivery;
     struct {
-        char **ignore; /* NULL-terminated; a trailing * is a wildcard */
+        char **ignore_headers; /* NULL-terminated; a trailing * is a wildcard */
     } identity;
     struct {
         enum record_level level;
         char *notify;
-        int64_t abandon_after;
+        int64_t expire_after;
         bool trace;
     } record;
     struct {
         char *user;
         int64_t workers;
         char *socket;
-        char *clients;
-        char *networks;
+        char *trusted_users;
+        char *allowed_networks;
     } service;
     struct {
         enum log_to to;
         enum log_format format;
         enum log_level level;
         char *debug_accounts;
-        char *unrecorded; /* a counter (counter.h) */
+        char *unrecorded_file; /* a counter (counter.h) */
     } log;
     /* Not settings: */
     char *server;            /* NAME of [imap NAME]; "": of [imap] */
@@ -135,7 +135,7 @@ struct config {
  *
  * Returns a new configuration, or NULL: file unreadable or accessible to others, group or setting unknown, value out
  * of range, secret unreadable. */
-struct config *config_load(const char *file, const char *const *overrides, struct fault *fault) OD_MUST;
+struct config *config_load(const char *file, const char *const *overrides, struct error *error) OD_MUST;
 
 /* Returns the smallest safe delivery.hold_off in milliseconds: the deadline, plus the time in which a server may still store
  * the APPEND of a delivery that died. */
@@ -143,7 +143,7 @@ int64_t config_safe_hold_off(const struct config *config) OD_MUST;
 
 /* Reads config->imap.password again, as config_load does, if there is a password_file. On false the password is
  * unchanged. */
-bool config_renew_password(const struct config *config, struct fault *fault) OD_MUST;
+bool config_renew_password(const struct config *config, struct error *error) OD_MUST;
 
 /* Returns the configuration whose [imap] is this server; "": config; NULL: unknown. */
 const struct config *config_server(const struct config *config, const char *name) OD_MUST;

@@ -14,7 +14,7 @@ static bool refuse_value(const struct config_loading *it, const void *field, con
 {
     size_t offset = (size_t)((const char *)field - (const char *)it->config);
     size_t row = 0;
-    char why[sizeof(it->fault->text)] = "";
+    char why[sizeof(it->error->text)] = "";
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(why, sizeof(why), format, arguments);
@@ -23,7 +23,7 @@ static bool refuse_value(const struct config_loading *it, const void *field, con
         row++;
     const struct setting *setting = &config_table[row];
     char *value OD_CLEANUP(base_free) = config_value_text(it->config, setting);
-    return fault_set(it->fault, "%s: [%s] %s%s%s: %s", it->set_by[row] != NULL ? it->set_by[row] : it->file,
+    return error_set(it->error, "%s: [%s] %s%s%s: %s", it->set_by[row] != NULL ? it->set_by[row] : it->file,
                      setting->group, setting->name, *value ? " = " : "", value, why);
 }
 
@@ -182,8 +182,8 @@ static bool valid_names(const struct config_loading *it)
 
 static bool valid_networks(const struct config_loading *it)
 {
-    char *wrong OD_CLEANUP(base_free) = network_list_wrong(it->config->service.networks);
-    return wrong == NULL || refuse_value(it, &it->config->service.networks,
+    char *wrong OD_CLEANUP(base_free) = network_list_wrong(it->config->service.allowed_networks);
+    return wrong == NULL || refuse_value(it, &it->config->service.allowed_networks,
                                          "%s is no network: ADDRESS/BITS, such as 192.0.2.0/24 or 2001:db8::/32, with"
                                          " nothing but zeros behind these bits",
                                          wrong);

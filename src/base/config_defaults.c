@@ -32,9 +32,9 @@ bool config_is_shared(const struct config *config)
 struct config *config_defaults(void)
 {
     struct config *config = base_alloc(sizeof(*config));
-    struct fault fault;
+    struct error error;
     for (const struct setting *setting = config_table; setting->group != NULL; setting++)
-        if (!config_value_set(config, setting, setting->text, &fault))
+        if (!config_value_set(config, setting, setting->text, &error))
             abort();
     config->imap.password = base_alloc(sizeof(*config->imap.password));
     config->imap.password->text = base_strdup("");

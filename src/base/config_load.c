@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "base/config_secret.h"
-#include "base/private.h"
+#include "base/secret_file.h"
 
 enum { FILE_LIMIT = 1048576 };
 
-static bool refuse_unknown(const char *origin, const char *group, const char *name, struct fault *fault)
+static bool refuse_unknown(const char *origin, const char *group, const char *name, struct error *error)
 {
     g_autoptr(GString) known = g_string_new(NULL);
     bool is_group = config_table_find(group, NULL) != NULL;
@@ -21,8 +21,8 @@ static bool refuse_unknown(const char *origin, const char *group, const char *na
             g_string_append_printf(known, "%s%s", known->len > 0 ? ", " : "",
                                    is_group ? setting->name : setting->group);
     if (is_group)
-        return fault_set(fault, "%s: [%s] %s: no such setting (known are %s)", origin, group, name, known->str);
-    return fault_set(fault, "%s: [%s]: no such group (known are %s)", origin, group, known->str);
+        return error_set(error, "%s: [%s] %s: no such setting (known are %s)", origin, group, name, known->str);
+    return error_set(error, "%s: [%s]: no such group (known are %s)", origin, group, known->str);
 }
 
 static bool set_one(const struct config_loading *it, const char *origin, const char *group, const char *name,
@@ -31,14 +31,14 @@ static bool set_one(const struct config_loading *it, const char *origin, const c
     const char *server = config_server_of_group(group);
     const struct setting *setting = config_table_find(server != NULL ? "imap" : group, name);
     if (setting == NULL)
-        return refuse_unknown(origin, server != NULL ? "imap" : group, name, it->fault);
+        return refuse_unknown(origin, server != NULL ? "imap" : group, name, it->error);
     g_autofree char *stripped = g_strstrip(g_strdup(value));
     if (server != NULL)
-        return config_server_check(server, it->fault) && config_named_add(it, origin, server, setting, stripped);
-    if (!config_value_set(it->config, setting, stripped, it->fault)) {
+        return config_server_check(server, it->error) && config_named_add(it, origin, server, setting, stripped);
+    if (!config_value_set(it->config, setting, stripped, it->error)) {
         bool show = !(setting->flags & SETTING_SECRET) && strlen(stripped) <= 80;
-        fault_prefix(it->fault, "%s: [%s] %s%s%s", origin, group, name, show ? " = " : "", show ? stripped : "");
-        return fault_set(it->fault, "%s; it sets %s", it->fault->text, setting->help);
+        error_prefix(it->error, "%s: [%s] %s%s%s", origin, group, name, show ? " = " : "", show ? stripped : "");
+        return error_set(it->error, "%s; it sets %s", it->error->text, setting->help);
     }
     it->set_by[setting - config_table] = origin;
     return true;
@@ -55,17 +55,17 @@ static bool set_from_line(const struct config_loading *it, unsigned number, char
         end[-1] = '\0';
         *group = line + 1;
         if (config_server_of_group(*group) != NULL)
-            return config_server_check(config_server_of_group(*group), it->fault);
-        return config_table_find(*group, NULL) != NULL || refuse_unknown(it->file, *group, "", it->fault);
+            return config_server_check(config_server_of_group(*group), it->error);
+        return config_table_find(*group, NULL) != NULL || refuse_unknown(it->file, *group, "", it->error);
     }
     if (*line == '[' || equals == NULL || equals == line)
-        return fault_set(it->fault, "%s: line %u: neither [group] nor name = value nor # comment", it->file, number);
+        return error_set(it->error, "%s: line %u: neither [group] nor name = value nor # comment", it->file, number);
     if (*group == NULL)
-        return fault_set(it->fault, "%s: line %u: a setting before the first [group]", it->file, number);
+        return error_set(it->error, "%s: line %u: a setting before the first [group]", it->file, number);
     *equals = '\0';
     const struct setting *setting = config_table_find(*group, g_strchomp(line));
     if (setting != NULL && it->set_by[setting - config_table] != NULL)
-        return fault_set(it->fault, "%s: [%s] %s: set twice", it->file, *group, line);
+        return error_set(it->error, "%s: [%s] %s: set twice", it->file, *group, line);
     return set_one(it, it->file, *group, line, equals + 1);
 }
 
@@ -73,11 +73,11 @@ static bool set_from_file(const struct config_loading *it)
 {
     const char *group = NULL;
     size_t size;
-    char *content OD_CLEANUP(base_free) = private_read(it->file, FILE_LIMIT, &size, it->fault);
+    char *content OD_CLEANUP(base_free) = secret_file_read(it->file, FILE_LIMIT, &size, it->error);
     if (content == NULL)
         return false;
     if (strlen(content) != size)
-        return fault_set(it->fault, "%s: contains a NUL byte", it->file);
+        return error_set(it->error, "%s: contains a NUL byte", it->file);
     g_auto(GStrv) lines = g_strsplit(content, "\n", -1);
     for (unsigned i = 0; lines[i] != NULL; i++)
         if (!set_from_line(it, i + 1, g_strstrip(lines[i]), &group))
@@ -92,7 +92,7 @@ static bool set_from_overrides(const struct config_loading *it, const char *cons
         char *value = strchr(group, '=');
         char *name = value != NULL ? memrchr(group, '.', (size_t)(value - group)) : NULL;
         if (name == NULL)
-            return fault_set(it->fault, "-o %.*s: not of the form GROUP.NAME=VALUE", (int)strcspn(group, "="), group);
+            return error_set(it->error, "-o %.*s: not of the form GROUP.NAME=VALUE", (int)strcspn(group, "="), group);
         *value++ = '\0';
         *name++ = '\0';
         if (!set_one(it, "-o", g_strstrip(group), g_strstrip(name), value))
@@ -125,13 +125,13 @@ static void derive_method(const struct config_loading *it)
         it->config->lock.method = LOCK_METHOD_ADVISORY;
 }
 
-struct config *config_load(const char *file, const char *const *overrides, struct fault *fault)
+struct config *config_load(const char *file, const char *const *overrides, struct error *error)
 {
     struct config *config OD_CLEANUP(config_free) = config_defaults();
     const char **set_by OD_CLEANUP(base_free) = base_alloc(config_table_size * sizeof(*set_by));
     struct config_named *named OD_CLEANUP(config_named_free) = NULL;
     g_autoptr(GHashTable) credentials = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    const struct config_loading loading = {config, file, set_by, &named, credentials, fault};
+    const struct config_loading loading = {config, file, set_by, &named, credentials, error};
     if (!set_from_file(&loading) || !set_from_overrides(&loading, overrides))
         return NULL;
     derive_hold_off(&loading);

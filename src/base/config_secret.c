@@ -7,15 +7,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/private.h"
+#include "base/secret_file.h"
 
 /* Returns false if a credential would replace two files: a server would get another server's password. */
-static bool note_credential(const struct config_loading *it, const char *credential, const char *file)
+static bool record_credential(const struct config_loading *it, const char *credential, const char *file)
 {
     const char *other = g_hash_table_lookup(it->credentials, credential);
     if (other != NULL && strcmp(other, file) != 0)
-        return fault_set(
-            it->fault, "%s and %s have the same name, so systemd's credential %s cannot be a copy of both; rename one",
+        return error_set(
+            it->error, "%s and %s have the same name, so systemd's credential %s cannot be a copy of both; rename one",
             other, file, credential);
     g_hash_table_insert(it->credentials, g_strdup(credential), g_strdup(file));
     return true;
@@ -33,14 +33,14 @@ static bool prefer_credential(const struct config_loading *it)
     char *path OD_CLEANUP(base_free) = base_printf("%s/%s", directory, name);
     if (strcmp(path, *file) == 0 || access(path, F_OK) != 0)
         return true;
-    if (!note_credential(it, path, *file))
+    if (!record_credential(it, path, *file))
         return false;
     base_free(file);
     *file = g_steal_pointer(&path);
     return true;
 }
 
-bool config_renew_password(const struct config *config, struct fault *fault)
+bool config_renew_password(const struct config *config, struct error *error)
 {
     const char *file = config->imap.password_file;
     if (*config->imap.command || !*file)
@@ -48,7 +48,7 @@ bool config_renew_password(const struct config *config, struct fault *fault)
     struct stat status; /* from before: a file written meanwhile is read again */
     int64_t written_ns = stat(file, &status) == 0 ? (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec
                                                   : 0;
-    char *line = private_line(file, fault);
+    char *line = secret_file_line(file, error);
     if (line == NULL)
         return false;
     base_free_secret(&config->imap.password->text);
@@ -60,7 +60,7 @@ bool config_renew_password(const struct config *config, struct fault *fault)
 bool config_secret_read(const struct config_loading *it)
 {
     const struct setting *setting = config_table_find("imap", "password_file");
-    if (prefer_credential(it) && config_renew_password(it->config, it->fault))
+    if (prefer_credential(it) && config_renew_password(it->config, it->error))
         return true;
-    return fault_prefix(it->fault, "%s: [imap] password_file", it->set_by[setting - config_table]);
+    return error_prefix(it->error, "%s: [imap] password_file", it->set_by[setting - config_table]);
 }

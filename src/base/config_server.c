@@ -38,10 +38,10 @@ static bool is_name(const char *name)
     return *name != '\0' && strlen(name) <= 255 && name[strspn(name, all)] == '\0';
 }
 
-bool config_server_check(const char *name, struct fault *fault)
+bool config_server_check(const char *name, struct error *error)
 {
     return is_name(name) ||
-           fault_set(fault, "[imap %s]: the name of a server consists of letters, digits, '.', '-' and '_'", name);
+           error_set(error, "[imap %s]: the name of a server consists of letters, digits, '.', '-' and '_'", name);
 }
 
 bool config_named_add(const struct config_loading *it, const char *origin, const char *server,
@@ -49,12 +49,12 @@ bool config_named_add(const struct config_loading *it, const char *origin, const
 {
     struct config_named **last = it->named;
     if (setting->offset == offsetof(struct config, imap.sessions))
-        return fault_set(it->fault, "%s: [imap %s] sessions: there is one number for all servers: set it in [imap]",
+        return error_set(it->error, "%s: [imap %s] sessions: there is one number for all servers: set it in [imap]",
                          origin, server);
     for (; *last != NULL; last = &(*last)->next)
         if (strcmp((*last)->server, server) == 0 && (*last)->setting == setting && origin == it->file &&
             (*last)->origin == it->file)
-            return fault_set(it->fault, "%s: [imap %s] %s: set twice", origin, server, setting->name);
+            return error_set(it->error, "%s: [imap %s] %s: set twice", origin, server, setting->name);
     *last = base_alloc(sizeof(**last));
     **last = (struct config_named){.server = base_strdup(server),
                                    .setting = setting,
@@ -66,8 +66,8 @@ bool config_named_add(const struct config_loading *it, const char *origin, const
 static bool assign_value(const struct config_loading *it, const struct setting *setting, const char *origin,
                          const char *value)
 {
-    if (!config_value_set(it->config, setting, value, it->fault))
-        return fault_prefix(it->fault, "%s: [imap] %s = %s", origin, setting->name, value);
+    if (!config_value_set(it->config, setting, value, it->error))
+        return error_prefix(it->error, "%s: [imap] %s = %s", origin, setting->name, value);
     it->set_by[setting - config_table] = origin;
     return true;
 }
@@ -92,7 +92,7 @@ static bool copy_values(const struct config *from, const struct config_loading *
     bool good = true;
     for (const struct setting *setting = config_table; good && setting->group != NULL; setting++) {
         char *value OD_CLEANUP(base_free) = config_value_text(from, setting);
-        good = config_value_set(to->config, setting, value, to->fault);
+        good = config_value_set(to->config, setting, value, to->error);
     }
     return good;
 }
@@ -119,7 +119,7 @@ static bool add_server(const struct config_loading *it, const char *name)
     base_free(&config->server);
     config->server = base_strdup(name);
     if (!copy_values(it->config, &server) || !set_named(&server, name))
-        return fault_prefix(it->fault, "IMAP server %s", name);
+        return error_prefix(it->error, "IMAP server %s", name);
     size_t count = config_server_count(it->config);
     it->config->servers = base_realloc(it->config->servers, (count + 2) * sizeof(*it->config->servers));
     it->config->servers[count] = g_steal_pointer(&config);

@@ -19,8 +19,8 @@
 #define DAY (24 * 60 * MINUTE)
 #define MIB INT64_C(1048576)
 
-/* Limits: Postfix would bounce instead of defer with a deadline near command_time_limit (1000 s), or sent_retry or
- * reject_after near maximal_queue_lifetime (5 days). A size_limit of a few bytes probably lacks its unit, and would
+/* Limits: Postfix would bounce instead of defer with a deadline near command_time_limit (1000 s), or sent_expire_after or
+ * refuse_after near maximal_queue_lifetime (5 days). A size_limit of a few bytes probably lacks its unit, and would
  * bounce all mail. */
 const struct setting config_table[] = {
     STRING(database, conninfo, CONFIG_SQLITE "/var/lib/oncedrop/ledger.db",
@@ -52,7 +52,7 @@ const struct setting config_table[] = {
     STRING(imap, password_command, "", SETTING_HASH, "the command that prints the password"),
     RANGE(imap, timeout, DURATION, "30s", 100, 15 * MINUTE, "how long to wait for each answer of the IMAP server"),
     RANGE(imap, sessions, NUMBER, "100", 1, 10000, "how many IMAP sessions a process keeps"),
-    RANGE(imap, idle, DURATION, "30s", 0, 15 * MINUTE, "how long an unused IMAP session is kept"),
+    RANGE(imap, idle_timeout, DURATION, "30s", 0, 15 * MINUTE, "how long an unused IMAP session is kept"),
     CHOICE(imap, search, "doubt", "when to search for a message before it is appended", "doubt", "always"),
     CHOICE(imap, match, "content", "how a message in a mailbox is recognised", "content", "message-id"),
     YES_NO(imap, create, "yes", "whether to create missing mailboxes"),
@@ -66,7 +66,7 @@ const struct setting config_table[] = {
     STRING(route, sent, "Sent", SETTING_REQUIRED, "the mailbox for copies of sent mail"),
     CHOICE(route, sent_copy, "authenticated", "which senders get a copy of their mail", "authenticated", "from", "off"),
     CHOICE(route, detail, "off", "what an address extension means", "off", "folder"),
-    CHOICE(route, unknown, "bounce", "what to do with mail for unknown accounts", "bounce", "defer"),
+    CHOICE(route, unknown_account, "bounce", "what to do with mail for unknown accounts", "bounce", "defer"),
 
     RANGE(delivery, deadline, DURATION, "120s", 100, 15 * MINUTE, "how long one delivery may take"),
     RANGE(delivery, hold_off, DURATION, "320s", 100, DAY, "how long others wait after a delivery that broke off"),
@@ -75,29 +75,29 @@ const struct setting config_table[] = {
     ROW(delivery, memory, SIZE, "256M", .min = 64 * MIB, .max = 65536 * MIB, .flags = SETTING_OR_ZERO,
         .help = "how much memory a delivery may use"),
     CHOICE(delivery, overquota, "defer", "what to do with mail for a full mailbox", "defer", "bounce"),
-    RANGE(delivery, sent_retry, DURATION, "1h", 0, 4 * DAY, "how long to retry a failing Sent copy"),
-    CHOICE(delivery, rejected, "bounce", "what to do with mail that the IMAP server refuses", "bounce", "quarantine"),
-    RANGE(delivery, reject_after, DURATION, "1h", 0, 4 * DAY, "how long to retry refused mail"),
+    RANGE(delivery, sent_expire_after, DURATION, "1h", 0, 4 * DAY, "how long to retry a failing Sent copy"),
+    CHOICE(delivery, refused, "bounce", "what to do with mail that the IMAP server refuses", "bounce", "quarantine"),
+    RANGE(delivery, refuse_after, DURATION, "1h", 0, 4 * DAY, "how long to retry refused mail"),
 
-    ROW(identity, ignore, FIELDS, "", .help = "header fields that do not count as content"),
+    ROW(identity, ignore_headers, FIELDS, "", .help = "header fields that do not count as content"),
 
     CHOICE(record, level, "text", "how much of each message to record", "envelope", "headers", "text", "raw"),
     STRING(record, notify, "", SETTING_POSTGRES, "the channel to notify of new mail"),
-    RANGE(record, abandon_after, DURATION, "10d", 7 * DAY, 3650 * DAY,
+    RANGE(record, expire_after, DURATION, "10d", 7 * DAY, 3650 * DAY,
           "how long after its last try to abandon an unfinished message"),
     YES_NO(record, trace, "no", "whether to record each try as a span of a trace"),
 
     STRING(service, user, "oncedrop", SETTING_WORD, "the user that deliveries run as"),
     RANGE(service, workers, NUMBER, "4", 1, 300, "how many connections the service serves at a time"),
     STRING(service, socket, CONFIG_SERVICE_SOCKET, SETTING_REQUIRED | SETTING_WORD, "where the service listens"),
-    STRING(service, clients, "postfix", 0, "the users who may deliver to everybody through the service"),
-    STRING(service, networks, "", 0, "the networks from which the service takes connections"),
+    STRING(service, trusted_users, "postfix", 0, "the users who may deliver to everybody through the service"),
+    STRING(service, allowed_networks, "", 0, "the networks from which the service takes connections"),
 
     CHOICE(log, to, "syslog", "where the log goes", "syslog", "stderr"),
     CHOICE(log, format, "text", "the form of what goes to stderr", "text", "json"),
     CHOICE(log, level, "info", "how much to log", "error", "warning", "info", "debug"),
     STRING(log, debug_accounts, "", 0, "the accounts whose deliveries are logged in full"),
-    STRING(log, unrecorded, "/var/lib/oncedrop/unrecorded", 0, "the file that counts what no ledger could record"),
+    STRING(log, unrecorded_file, "/var/lib/oncedrop/unrecorded", 0, "the file that counts what no ledger could record"),
     {.group = NULL},
 };
 

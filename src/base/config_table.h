@@ -49,7 +49,7 @@ const struct setting *config_table_find(const char *group, const char *name) OD_
 
 /* Parses text, without surrounding blanks, into config. The error says what is wrong and what is allowed. */
 bool config_value_set(struct config *config, const struct setting *setting, const char *text,
-                      struct fault *fault) OD_MUST;
+                      struct error *error) OD_MUST;
 
 /* Returns false for another engine's setting. */
 bool config_in_force(const struct config *config, const struct setting *setting) OD_MUST;
@@ -66,13 +66,13 @@ struct config_loading {
     const char **set_by;         /* [row]: file, "-o", or NULL (default) */
     struct config_named **named; /* settings of [imap NAME] */
     GHashTable *credentials;     /* from credential to replaced password_file */
-    struct fault *fault;
+    struct error *error;
 };
 
 /* Returns NAME of "imap NAME", else NULL. */
 const char *config_server_of_group(const char *group) OD_MUST;
 
-bool config_server_check(const char *name, struct fault *fault) OD_MUST;
+bool config_server_check(const char *name, struct error *error) OD_MUST;
 
 /* Stores a setting of [imap SERVER] for config_named_build. Returns false if it is not allowed, or set twice. */
 bool config_named_add(const struct config_loading *it, const char *origin, const char *server,

@@ -94,7 +94,7 @@ static char *number_text(int64_t value, enum setting_type type)
     return base_printf("%lld%s", (long long)(value / best->factor), best->name);
 }
 
-static bool set_number(int64_t *field, const struct setting *setting, const char *text, struct fault *fault)
+static bool set_number(int64_t *field, const struct setting *setting, const char *text, struct error *error)
 {
     static const char *const wrong[] = {
         [SETTING_NUMBER] = "not a number",
@@ -103,19 +103,19 @@ static bool set_number(int64_t *field, const struct setting *setting, const char
     };
     int64_t value;
     if (!parse_number(text, setting->type, &value))
-        return fault_set(fault, "%s", wrong[setting->type]);
+        return error_set(error, "%s", wrong[setting->type]);
     bool zero = value == 0 && (setting->flags & SETTING_OR_ZERO);
     if (!zero && (value < setting->min || value > setting->max)) {
         char *min OD_CLEANUP(base_free) = number_text(setting->min, setting->type);
         char *max OD_CLEANUP(base_free) = number_text(setting->max, setting->type);
-        return fault_set(fault, "out of range; allowed is %s%s to %s", setting->flags & SETTING_OR_ZERO ? "0, or " : "",
+        return error_set(error, "out of range; allowed is %s%s to %s", setting->flags & SETTING_OR_ZERO ? "0, or " : "",
                          min, max);
     }
     *field = value;
     return true;
 }
 
-static bool set_choice(int *field, const struct setting *setting, const char *text, struct fault *fault)
+static bool set_choice(int *field, const struct setting *setting, const char *text, struct error *error)
 {
     const char *const *names = setting->choices;
     g_autoptr(GString) allowed = g_string_new(names[0]);
@@ -126,23 +126,23 @@ static bool set_choice(int *field, const struct setting *setting, const char *te
         }
     for (int i = 1; names[i] != NULL; i++)
         g_string_append_printf(allowed, "%s%s", names[i + 1] != NULL ? ", " : " or ", names[i]);
-    return fault_set(fault, "must be %s", allowed->str);
+    return error_set(error, "must be %s", allowed->str);
 }
 
-static bool set_yes_no(bool *field, const char *text, struct fault *fault)
+static bool set_yes_no(bool *field, const char *text, struct error *error)
 {
     if (strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
-        return fault_set(fault, "must be yes or no");
+        return error_set(error, "must be yes or no");
     *field = *text == 'y';
     return true;
 }
 
-static bool set_string(char **field, const struct setting *setting, const char *text, struct fault *fault)
+static bool set_string(char **field, const struct setting *setting, const char *text, struct error *error)
 {
     if (!*text && (setting->flags & SETTING_REQUIRED))
-        return fault_set(fault, "must not be empty");
+        return error_set(error, "must not be empty");
     if ((setting->flags & SETTING_WORD) && strpbrk(text, " \t") != NULL)
-        return fault_set(fault, "must not contain blanks");
+        return error_set(error, "must not contain blanks");
     free(*field);
     *field = base_strdup(text);
     return true;
@@ -159,7 +159,7 @@ static bool is_field_pattern(const char *item, size_t length)
     return length > 0;
 }
 
-static bool set_fields(char ***field, const char *text, struct fault *fault)
+static bool set_fields(char ***field, const char *text, struct error *error)
 {
     static const char between[] = ";, \t";
     g_auto(GStrv) list = base_alloc(sizeof(*list) * (strlen(text) / 2 + 2));
@@ -167,7 +167,7 @@ static bool set_fields(char ***field, const char *text, struct fault *fault)
     for (text += strspn(text, between); *text; text += strspn(text, between)) {
         size_t length = strcspn(text, between);
         if (!is_field_pattern(text, length))
-            return fault_set(fault, "%.*s is not a header field name (examples: X-Scanned-By, X-Filter-*)",
+            return error_set(error, "%.*s is not a header field name (examples: X-Scanned-By, X-Filter-*)",
                              (int)MIN(length, 80), text);
         list[count++] = base_strndup(text, length);
         text += length;
@@ -177,37 +177,37 @@ static bool set_fields(char ***field, const char *text, struct fault *fault)
     return true;
 }
 
-static bool check_text(const struct setting *setting, const char *text, struct fault *fault)
+static bool check_text(const struct setting *setting, const char *text, struct error *error)
 {
     if (!g_utf8_validate(text, -1, NULL))
-        return fault_set(fault, "not valid UTF-8");
+        return error_set(error, "not valid UTF-8");
     for (const char *at = text; *at; at++) {
         if ((*at > 0 && *at < ' ' && *at != '\t') || *at == 0x7f)
-            return fault_set(fault, "contains a control character");
+            return error_set(error, "contains a control character");
         if (*at == '#' && (at == text || at[-1] == ' ' || at[-1] == '\t') && !(setting->flags & SETTING_HASH))
-            return fault_set(fault, "a comment must be on a line of its own");
+            return error_set(error, "a comment must be on a line of its own");
     }
     return true;
 }
 
-bool config_value_set(struct config *config, const struct setting *setting, const char *text, struct fault *fault)
+bool config_value_set(struct config *config, const struct setting *setting, const char *text, struct error *error)
 {
     void *field = (char *)config + setting->offset;
-    if (!check_text(setting, text, fault))
+    if (!check_text(setting, text, error))
         return false;
     switch (setting->type) {
     case SETTING_STRING:
-        return set_string(field, setting, text, fault);
+        return set_string(field, setting, text, error);
     case SETTING_CHOICE:
-        return set_choice(field, setting, text, fault);
+        return set_choice(field, setting, text, error);
     case SETTING_YES_NO:
-        return set_yes_no(field, text, fault);
+        return set_yes_no(field, text, error);
     case SETTING_FIELDS:
-        return set_fields(field, text, fault);
+        return set_fields(field, text, error);
     case SETTING_NUMBER:
     case SETTING_DURATION:
     case SETTING_SIZE:
-        return set_number(field, setting, text, fault);
+        return set_number(field, setting, text, error);
     }
     abort();
 }

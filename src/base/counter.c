@@ -30,9 +30,9 @@ static bool read_line(int fd, int64_t *ret)
 /* Locks until close(2). */
 static bool lock(int fd)
 {
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    struct flock complete = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     for (int i = 0; i < TRIES; i++) {
-        if (fcntl(fd, F_OFD_SETLK, &whole) == 0)
+        if (fcntl(fd, F_OFD_SETLK, &complete) == 0)
             return true;
         if (errno != EAGAIN && errno != EACCES)
             return false;

@@ -66,14 +66,14 @@ static bool have_timer(void)
     return true;
 }
 
-bool deadline_arm(int64_t ms, struct fault *fault)
+bool deadline_arm(int64_t ms, struct error *error)
 {
     if (ms < 1)
         ms = 1; /* zero disarms */
     struct itimerspec when = {.it_value = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}};
     int64_t end = base_now_ms() + ms;
     if (!have_timer() || timer_settime(timer, 0, &when, NULL) < 0)
-        return fault_set(fault, "cannot set a timer for the deadline: %m");
+        return error_set(error, "cannot set a timer for the deadline: %m");
     ends_at = end;
     return true;
 }

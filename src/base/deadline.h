@@ -22,7 +22,7 @@ void deadline_set_group(pid_t processes);
 
 /* Restarts the timer: the process ends in `ms` milliseconds (CLOCK_BOOTTIME). On false the caller must not go on. A
  * child of fork(2) must arm its own. */
-bool deadline_arm(int64_t ms, struct fault *fault) OD_MUST;
+bool deadline_arm(int64_t ms, struct error *error) OD_MUST;
 
 /* Returns milliseconds, at least 0; INT64_MAX: not armed. */
 int64_t deadline_left_ms(void) OD_MUST;

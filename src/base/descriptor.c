@@ -8,29 +8,29 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static bool fault_too_many(int error, struct fault *fault)
+static bool error_too_many(int errnum, struct error *error)
 {
     struct rlimit limit = {0};
     (void)getrlimit(RLIMIT_NOFILE, &limit);
-    if (error == ENFILE)
-        return fault_set(fault, "the system has too many open files (fs.file-max)");
-    return fault_set(fault, "too many open files: a process may have %llu (systemd's LimitNOFILE, ulimit -n)",
+    if (errnum == ENFILE)
+        return error_set(error, "the system has too many open files (fs.file-max)");
+    return error_set(error, "too many open files: a process may have %llu (systemd's LimitNOFILE, ulimit -n)",
                      (unsigned long long)limit.rlim_cur);
 }
 
-bool descriptors_available(struct descriptors wanted, struct fault *fault)
+bool descriptors_available(struct descriptors wanted, struct error *error)
 {
-    int opened[DESCRIPTORS_MOST], last = -1, error = 0;
+    int opened[DESCRIPTORS_MAX], last = -1, errnum = 0;
     size_t count = 0;
-    while (count < wanted.count && error == 0) {
+    while (count < wanted.count && errnum == 0) {
         last = eventfd(0, EFD_CLOEXEC);
-        error = last < 0 ? errno : 0;
+        errnum = last < 0 ? errno : 0;
         if (last >= 0)
             opened[count++] = last;
     }
     for (size_t i = 0; i < count; i++)
         close(opened[i]);
-    if (error == EMFILE || error == ENFILE)
-        return fault_too_many(error, fault);
-    return last < wanted.below || fault_set(fault, "too many open files: no descriptor below %d is left", wanted.below);
+    if (errnum == EMFILE || errnum == ENFILE)
+        return error_too_many(errnum, error);
+    return last < wanted.below || error_set(error, "too many open files: no descriptor below %d is left", wanted.below);
 }

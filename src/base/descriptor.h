@@ -6,14 +6,14 @@
 
 /* Needed at the same time. */
 struct descriptors {
-    size_t count; /* at most DESCRIPTORS_MOST */
+    size_t count; /* at most DESCRIPTORS_MAX */
     int below;    /* limit of their numbers, exclusive */
 };
 
-#define DESCRIPTORS_MOST 16
+#define DESCRIPTORS_MAX 16
 
 /* Returns true if these can be opened now. Call it before libraries that do not report EMFILE, or cannot use high
  * numbers. */
-bool descriptors_available(struct descriptors wanted, struct fault *fault) OD_MUST;
+bool descriptors_available(struct descriptors wanted, struct error *error) OD_MUST;
 
 #endif

@@ -10,12 +10,12 @@
 
 #include "base/base.h"
 
-#define SEGMENTS_MOST 32 /* programs have about 12 */
-#define DYNAMIC_MOST 128 /* libraries have about 30 entries */
+#define SEGMENTS_MAX 32 /* programs have about 12 */
+#define DYNAMIC_MAX 128 /* libraries have about 30 entries */
 
 struct segments {
     size_t count;
-    ElfW(Phdr) all[SEGMENTS_MOST];
+    ElfW(Phdr) all[SEGMENTS_MAX];
 };
 
 static bool read_at(int fd, void *to, size_t size, size_t offset)
@@ -27,7 +27,7 @@ static bool holds_segments(int fd, size_t size, struct segments *ret)
 {
     ElfW(Ehdr) header;
     if (!read_at(fd, &header, sizeof(header), 0) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-        header.e_phentsize != sizeof(*ret->all) || header.e_phnum == 0 || header.e_phnum > SEGMENTS_MOST ||
+        header.e_phentsize != sizeof(*ret->all) || header.e_phnum == 0 || header.e_phnum > SEGMENTS_MAX ||
         !read_at(fd, ret->all, header.e_phnum * sizeof(*ret->all), header.e_phoff))
         return false;
     ret->count = header.e_phnum;
@@ -67,7 +67,7 @@ bool elf_names_add(struct elf_names *names, const char *name)
     for (size_t i = 0; i < names->count; i++)
         if (strcmp(names->name[i], name) == 0)
             return true;
-    if (names->count == ELF_NAMES_MOST || length >= sizeof(names->name[0]))
+    if (names->count == ELF_NAMES_MAX || length >= sizeof(names->name[0]))
         return false;
     memcpy(names->name[names->count++], name, length + 1);
     return true;
@@ -85,12 +85,12 @@ static size_t offset_of(const struct segments *segments, ElfW(Addr) address)
 }
 
 /* Returns the number of dynamic entries; 0: unreadable. */
-static size_t read_dynamic(int fd, const struct segments *segments, ElfW(Dyn) entries[DYNAMIC_MOST])
+static size_t read_dynamic(int fd, const struct segments *segments, ElfW(Dyn) entries[DYNAMIC_MAX])
 {
     for (size_t i = 0; i < segments->count; i++) {
         size_t count = segments->all[i].p_filesz / sizeof(*entries);
         if (segments->all[i].p_type == PT_DYNAMIC)
-            return count <= DYNAMIC_MOST && read_at(fd, entries, count * sizeof(*entries), segments->all[i].p_offset)
+            return count <= DYNAMIC_MAX && read_at(fd, entries, count * sizeof(*entries), segments->all[i].p_offset)
                        ? count
                        : 0;
     }
@@ -106,7 +106,7 @@ static bool add_name_at(int fd, size_t offset, struct elf_names *names)
 
 static bool add_needed(int fd, const struct segments *segments, struct elf_names *names)
 {
-    ElfW(Dyn) entries[DYNAMIC_MOST];
+    ElfW(Dyn) entries[DYNAMIC_MAX];
     size_t count = read_dynamic(fd, segments, entries), strings = 0, used = 0;
     for (; used < count && entries[used].d_tag != DT_NULL; used++)
         if (entries[used].d_tag == DT_STRTAB)

@@ -12,11 +12,11 @@
  * or why it is unreadable. */
 bool elf_file_is_complete(const char *path);
 
-#define ELF_NAMES_MOST 32
+#define ELF_NAMES_MAX 32
 
 struct elf_names {
     size_t count;
-    char name[ELF_NAMES_MOST][64];
+    char name[ELF_NAMES_MAX][64];
 };
 
 /* Returns false, with names unchanged, if they are too many or too long. */

@@ -62,8 +62,8 @@ size_t log_line_json(const char *level, const char *members, const char *message
     size_t length = strlen(message);
     size_t used = (size_t)snprintf(out, LOG_JSON_MAX, "{\"time\":\"%s\",\"level\":\"%s\",\"pid\":%ld%s,\"message\":\"",
                                    when, level, (long)getpid(), members);
-    bool whole = log_escape_json(message, length, out + used, LOG_JSON_MAX - used - strlen(cut) - strlen(end)) ==
-                 length;
+    bool complete = log_escape_json(message, length, out + used, LOG_JSON_MAX - used - strlen(cut) - strlen(end)) ==
+                    length;
     used += strlen(out + used);
-    return used + (size_t)snprintf(out + used, LOG_JSON_MAX - used, "%s%s", whole ? "" : cut, end);
+    return used + (size_t)snprintf(out + used, LOG_JSON_MAX - used, "%s%s", complete ? "" : cut, end);
 }

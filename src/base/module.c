@@ -38,43 +38,43 @@ char *module_path(const char *file)
 }
 
 /* Sets the error from errno; returns NULL. */
-static const void *refuse(const struct module *module, const char *path, struct fault *fault)
+static const void *refuse(const struct module *module, const char *path, struct error *error)
 {
-    int error = errno;
-    if (error == ENOENT)
-        fault_set(fault, "cannot load %s: there is no %s; it comes with `make install' or Debian's package %s",
+    int errnum = errno;
+    if (errnum == ENOENT)
+        error_set(error, "cannot load %s: there is no %s; it comes with `make install' or Debian's package %s",
                   module->what, path, module->package);
-    else if (error == ENOEXEC)
-        fault_set(fault, "cannot load %s: %s is cut short, or is not a module" AGAIN, module->what, path,
+    else if (errnum == ENOEXEC)
+        error_set(error, "cannot load %s: %s is cut short, or is not a module" AGAIN, module->what, path,
                   module->package);
-    else if (error == EACCES)
-        fault_set(fault, "cannot load %s: %s: %s; let user %d read it, and search the folders above it", module->what,
-                  path, strerror(error), (int)geteuid());
+    else if (errnum == EACCES)
+        error_set(error, "cannot load %s: %s: %s; let user %d read it, and search the folders above it", module->what,
+                  path, strerror(errnum), (int)geteuid());
     else
-        fault_set(fault, "cannot load %s: %s: %s", module->what, path, strerror(error));
+        error_set(error, "cannot load %s: %s: %s", module->what, path, strerror(errnum));
     return NULL;
 }
 
-const void *module_load(const struct module *module, struct fault *fault)
+const void *module_load(const struct module *module, struct error *error)
 {
     struct stat status;
     char *path OD_CLEANUP(base_free) = module_path(module->file);
     if (!elf_file_is_complete(path) || stat(path, &status) != 0)
-        return refuse(module, path, fault);
+        return refuse(module, path, error);
     if ((status.st_mode & S_IWOTH) != 0) {
-        fault_set(fault, "cannot load %s: everybody may write %s; remedy: chmod o-w %s", module->what, path, path);
+        error_set(error, "cannot load %s: everybody may write %s; remedy: chmod o-w %s", module->what, path, path);
         return NULL;
     }
     void *loaded = dlopen(path, RTLD_NOW);
     if (loaded == NULL) {
-        fault_set(fault, "cannot load %s: %s" AGAIN, module->what, dlerror(), module->package);
+        error_set(error, "cannot load %s: %s" AGAIN, module->what, dlerror(), module->package);
         return NULL;
     }
     char *name OD_CLEANUP(base_free) = base_printf("%s_build", module->table);
     const char *build = dlsym(loaded, name);
     const void *table = build != NULL && strcmp(build, MODULE_BUILD) == 0 ? dlsym(loaded, module->table) : NULL;
     if (table == NULL) /* not closed: the process ends, or reports it */
-        fault_set(fault, "cannot load %s: %s belongs to another build of oncedrop" AGAIN, module->what, path,
+        error_set(error, "cannot load %s: %s belongs to another build of oncedrop" AGAIN, module->what, path,
                   module->package);
     return table;
 }

@@ -16,7 +16,7 @@ struct module {
 /* Loads a module from the program's directory, else from that of `make install`. Refuses one of another build,
  * truncated, or writable by others. Returns its object, or NULL. Children inherit it: load it before giving up the
  * right to read it, and before an upgrade. */
-const void *module_load(const struct module *module, struct fault *fault) OD_MUST;
+const void *module_load(const struct module *module, struct error *error) OD_MUST;
 
 /* Returns a new string: the file's path in the program's directory, else in that of `make install`. */
 char *module_path(const char *file) OD_MUST;

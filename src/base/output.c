@@ -39,7 +39,7 @@ int output_open(void)
     return log_fd;
 }
 
-void output_give(const char *line, size_t length, int exit_status)
+void output_write_reply(const char *line, size_t length, int exit_status)
 {
     if (given)
         return;
@@ -53,7 +53,7 @@ void output_give(const char *line, size_t length, int exit_status)
 
 void output_exit(const char *line, size_t length)
 {
-    output_give(line, length, EX_TEMPFAIL);
+    output_write_reply(line, length, EX_TEMPFAIL);
     _exit(status);
 }
 
@@ -68,7 +68,7 @@ int output_pipe(void)
     return fstat(output_fd, &output_status) == 0 && S_ISFIFO(output_status.st_mode) ? output_fd : -1;
 }
 
-bool output_reader_gone(void)
+bool output_peer_closed(void)
 {
     struct pollfd output = {.fd = output_pipe(), .events = 0};
     if (output.fd < 0)

@@ -12,14 +12,14 @@
 int output_open(void) OD_MUST;
 
 /* Writes the reply, with its line end, unless one was written. */
-void output_give(const char *line, size_t length, int exit_status);
+void output_write_reply(const char *line, size_t length, int exit_status);
 
 /* Defers with this line, unless a reply was written; ends the process with that reply's exit status.
  * Async-signal-safe. */
 _Noreturn void output_exit(const char *line, size_t length);
 
 /* Returns true if stdout is a pipe that the peer closed: Postfix stopped, and our input may be incomplete. */
-bool output_reader_gone(void) OD_MUST;
+bool output_peer_closed(void) OD_MUST;
 
 /* The reply then. */
 #define OUTPUT_CUT "the reader of our answer is gone: the message may be cut short"

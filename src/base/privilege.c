@@ -47,7 +47,7 @@ bool privilege_would_change(const char *user)
     return other_user(user) != NULL;
 }
 
-bool privilege_become(const char *user, bool reads_all, struct fault *fault)
+bool privilege_become(const char *user, bool reads_all, struct error *error)
 {
     const struct passwd *found = other_user(user);
     if (found == NULL)
@@ -56,20 +56,20 @@ bool privilege_become(const char *user, bool reads_all, struct fault *fault)
     pid_t parent = getppid();
     bool asked = prctl(PR_GET_PDEATHSIG, &ends) == 0 && ends != 0;
     if (!become(found, reads_all) || (asked && prctl(PR_SET_PDEATHSIG, ends) != 0))
-        return fault_set(fault, "root cannot become user %s (service.user): %m", user);
+        return error_set(error, "root cannot become user %s (service.user): %m", user);
     if (asked && getppid() != parent) /* the parent died meanwhile */
         (void)raise(ends);
     setenv("HOME", found->pw_dir, 1); /* libpq reads passwords there */
     return true;
 }
 
-bool privilege_must_become(const char *user, bool reads_all, struct fault *fault)
+bool privilege_must_become(const char *user, bool reads_all, struct error *error)
 {
     errno = 0;
     if (geteuid() == 0 && user[0] != '\0' && getpwnam(user) == NULL)
-        return fault_set(fault, "there is no user %s (service.user)%s%s; create it, or set service.user to another",
+        return error_set(error, "there is no user %s (service.user)%s%s; create it, or set service.user to another",
                          user, errno != 0 ? ": " : "", errno != 0 ? strerror(errno) : "");
-    return privilege_become(user, reads_all, fault);
+    return privilege_become(user, reads_all, error);
 }
 
 void privilege_clear_environment(const char *const *keep)

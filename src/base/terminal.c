@@ -47,7 +47,7 @@ int terminal_columns(const char *text)
     return columns;
 }
 
-size_t terminal_fit(const char *text, int columns)
+size_t terminal_truncate(const char *text, int columns)
 {
     const char *at = text;
     for (int used = 0; *at != '\0'; at += char_length(at)) {
@@ -92,7 +92,7 @@ static size_t word_end(const char *text, size_t at)
  * complete: the terminal wraps it. */
 static size_t break_at(const char *text, int room, int next_room)
 {
-    size_t fits = terminal_fit(text, room), blank = last_blank(text, fits), end = word_end(text, blank);
+    size_t fits = terminal_truncate(text, room), blank = last_blank(text, fits), end = word_end(text, blank);
     char *word OD_CLEANUP(base_free) = base_strndup(text + blank, end - blank);
     if (terminal_columns(word) - (int)strspn(word, " ") > next_room)
         return end;
@@ -105,9 +105,9 @@ void terminal_print(FILE *out, int indent, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    g_autofree char *whole = g_strdup_vprintf(format, arguments);
+    g_autofree char *complete = g_strdup_vprintf(format, arguments);
     va_end(arguments);
-    const char *text = whole;
+    const char *text = complete;
     int columns = terminal_width(fileno(out)), room = columns;
     int pad = columns >= indent + NARROWEST ? indent : 0;
     while (columns > 0 && terminal_columns(text) > room) {

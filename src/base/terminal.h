@@ -16,7 +16,7 @@ bool terminal_coloured(int fd) OD_MUST;
 int terminal_columns(const char *text) OD_MUST;
 
 /* Returns how many bytes, in complete characters, fit. */
-size_t terminal_fit(const char *text, int columns) OD_MUST;
+size_t terminal_truncate(const char *text, int columns) OD_MUST;
 
 /* Prints a line. On a narrow terminal, breaks it at blanks or between wide characters, and indents the rest. Does
  * not break long words, so that they can be copied. */

@@ -21,9 +21,9 @@
 /* A delivery must be able to read the file, too. */
 static void check_configuration(const struct cmd *cmd)
 {
-    struct fault fault;
-    struct config *own OD_CLEANUP(config_free) = config_load(cmd->config_file, cmd->overrides, &fault);
-    check_item(own != NULL, "configuration", "%s", own != NULL ? cmd->config_file : fault.text);
+    struct error error;
+    struct config *own OD_CLEANUP(config_free) = config_load(cmd->config_file, cmd->overrides, &error);
+    check_item(own != NULL, "configuration", "%s", own != NULL ? cmd->config_file : error.text);
     const char *user = cmd->config->service.user;
     if (getuid() == 0 && user[0] != '\0' && ledger_login_is_service(cmd->config) && getpwnam(user) == NULL)
         check_warning("user",
@@ -68,21 +68,21 @@ static void check_time_limits(const struct config *config)
 
 static void check_sessions(const struct config *config)
 {
-    size_t most;
-    struct fault fault;
-    if (!sessions_suffice(config, &most, &fault))
+    size_t max;
+    struct error error;
+    if (!sessions_suffice(config, &max, &error))
         check_warning("imap.sessions", "%lld: a process will have at most %zu: %s", (long long)config->imap.sessions,
-                      most, fault.text);
+                      max, error.text);
 }
 
 static void step_lock(struct check *check)
 {
     struct ledger_check_lock lock;
-    struct fault fault;
+    struct error error;
     if (!check->connected)
         return;
-    if (!ledger_check_lock(check->cmd->config, &lock, &fault))
-        check_item(false, "lock", "%s", fault.text);
+    if (!ledger_check_lock(check->cmd->config, &lock, &error))
+        check_item(false, "lock", "%s", error.text);
     else if (lock.hosts > 1)
         check_item(true, "lock", "excludes a second session, also between %zu hosts, and is free again afterwards",
                    lock.hosts);
@@ -96,28 +96,28 @@ static void step_lock(struct check *check)
 /* Stops at the first failure, which probably explains all others. */
 static void step_engine(struct check *check)
 {
-    struct fault text;
+    struct error text;
     const char *name;
-    enum sql_proof proof = SQL_PROOF_GOOD;
-    for (size_t n = 0; proof != SQL_PROOF_BAD; n++) {
-        proof = ledger_check_proof(check->cmd->config, check->connected, n, &name, &text);
-        if (proof == SQL_PROOF_NONE)
+    enum sql_self_test self_test = SQL_SELF_TEST_OK;
+    for (size_t n = 0; self_test != SQL_SELF_TEST_FAILED; n++) {
+        self_test = ledger_self_test(check->cmd->config, check->connected, n, &name, &text);
+        if (self_test == SQL_SELF_TEST_END)
             return;
-        if (proof == SQL_PROOF_DOUBTFUL)
+        if (self_test == SQL_SELF_TEST_WARNING)
             check_warning(name, "%s", text.text);
         else
-            check_item(proof == SQL_PROOF_GOOD, name, "%s", text.text);
+            check_item(self_test == SQL_SELF_TEST_OK, name, "%s", text.text);
     }
 }
 
 static void step_ledger(struct check *check)
 {
-    struct fault fault;
+    struct error error;
     if (!check->fits)
         return;
-    struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(check->cmd->config, NULL, &fault);
-    bool written = ledger != NULL && ledger_check_write(ledger, &fault);
-    check_item(written, "ledger", "%s", written ? "a record and a claim were written and rolled back" : fault.text);
+    struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(check->cmd->config, NULL, &error);
+    bool written = ledger != NULL && ledger_check_write(ledger, &error);
+    check_item(written, "ledger", "%s", written ? "a record and a claim were written and rolled back" : error.text);
 }
 
 /* sent: or NULL. */
@@ -148,7 +148,7 @@ static void step_route(struct check *check)
         return;
     }
     if (asks)
-        cmd->ledger = ledger_open(config, NULL, &cmd->fault);
+        cmd->ledger = ledger_open(config, NULL, &cmd->error);
     bool found = (cmd->ledger != NULL || !asks) && cmd_find_route(cmd, check->address, &route) == ROUTE_OK;
     if (found) {
         set_place(check, route.server, route.account, route.inbox, route.sent);
@@ -158,27 +158,27 @@ static void step_route(struct check *check)
                    route.sent != NULL ? route.sent : "", route.sent_by, named ? ", server " : "", route.server->server,
                    named ? " (" : "", named ? route.server_by : "", named ? ")" : "");
     } else {
-        check_item(false, "route", "%s", cmd->fault.text);
+        check_item(false, "route", "%s", cmd->error.text);
     }
     ledger_close(&cmd->ledger);
 }
 
 static void step_decoder(struct check *check)
 {
-    struct fault fault;
+    struct error error;
     (void)check;
-    const struct decode_module *module = decode_module_load(&fault);
+    const struct decode_module *module = decode_module_load(&error);
     if (module == NULL) {
-        check_item(false, "decoder", "%s", fault.text);
+        check_item(false, "decoder", "%s", error.text);
         return;
     }
 #ifndef __SANITIZE_ADDRESS__
-    int error = module->confine(NULL);
-    if (error != 0)
+    int errnum = module->sandbox(NULL);
+    if (errnum != 0)
         check_warning("decoder",
                       "a filter of its system calls cannot be set, so a flaw in a library that decodes could "
                       "reach files and servers: %s",
-                      strerror(error));
+                      strerror(errnum));
 #endif
 }
 

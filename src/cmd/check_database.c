@@ -6,10 +6,10 @@
 
 static bool check_version(struct ledger *ledger)
 {
-    struct fault fault;
+    struct error error;
     int version, needed = ledger_schema_needed(ledger);
-    if (!ledger_schema_version(ledger, &version, &fault))
-        return check_item(false, "schema", "%s", fault.text);
+    if (!ledger_schema_version(ledger, &version, &error))
+        return check_item(false, "schema", "%s", error.text);
     if (version == 0)
         return check_item(false, "schema", "not installed; run: oncedrop schema install");
     if (version < needed)
@@ -24,7 +24,7 @@ static bool check_version(struct ledger *ledger)
 static void check_transport(const struct ledger *ledger)
 {
     bool good;
-    const char *text = ledger_check_secured(ledger, &good);
+    const char *text = ledger_check_tls(ledger, &good);
     if (good)
         check_item(true, "transport", "%s", text);
     else
@@ -33,14 +33,14 @@ static void check_transport(const struct ledger *ledger)
 
 void check_database(struct check *check)
 {
-    struct fault fault;
-    struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(check->cmd->config, NULL, &fault);
-    char *version OD_CLEANUP(base_free) = ledger != NULL ? ledger_server_version(ledger, &fault) : NULL;
-    if (!check_item(version != NULL, "database", "%s", version != NULL ? version : fault.text))
+    struct error error;
+    struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(check->cmd->config, NULL, &error);
+    char *version OD_CLEANUP(base_free) = ledger != NULL ? ledger_server_version(ledger, &error) : NULL;
+    if (!check_item(version != NULL, "database", "%s", version != NULL ? version : error.text))
         return;
     check->connected = true;
-    if (!ledger_schema_fits(ledger, &fault))
-        check_item(false, "encoding", "%s", fault.text);
+    if (!ledger_schema_fits(ledger, &error))
+        check_item(false, "encoding", "%s", error.text);
     check_transport(ledger);
     check->fits = check_version(ledger);
 }

@@ -5,14 +5,14 @@
 #include <time.h>
 
 #include "cmd/check_report.h"
-#include "delivery/refusals.h"
+#include "delivery/login_backoff.h"
 #include "ledger/ledger_refusal.h"
 #include "ledger/ledger_server.h"
 #include "mailbox/mailbox.h"
 
-#define ANSWER_MS 8000   /* a delivery waits longer */
-#define ANSWERS_MS 12000 /* of all other servers */
-#define PENALTY_MS 30000 /* for a delayed login */
+#define REPLY_MS 8000        /* a delivery waits longer */
+#define TOKEN_CACHE_MS 12000 /* of all other servers */
+#define PENALTY_MS 30000     /* for a delayed login */
 #define SLOWER_MS 1000
 #define DAY INT64_C(86400)
 #define RENEW_DAYS 14
@@ -48,15 +48,15 @@ static bool check_certificate(const struct mailbox_probe *probe, const char *why
 /* Tests without a login. Returns false if a login cannot succeed. */
 static bool check_server(const struct config *config, struct mailbox_probe *probe)
 {
-    struct fault fault;
+    struct error error;
     if (config->imap.command[0] != '\0')
         return check_item(true, "certificate", "none: imap.command needs none");
-    bool done = mailbox_probe(config, probe, &fault);
+    bool done = mailbox_probe(config, probe, &error);
     if (config->imap.tls == IMAP_TLS_NONE && done)
         check_item(true, "certificate", "none: imap.tls = none, which is only for this host");
-    if (probe->certificate.shown && !check_certificate(probe, fault.text))
+    if (probe->certificate.shown && !check_certificate(probe, error.text))
         return false;
-    return done || check_item(false, "imap", "%s", fault.text);
+    return done || check_item(false, "imap", "%s", error.text);
 }
 
 static void greet(const struct config *config, int64_t ms)
@@ -82,26 +82,26 @@ void check_greeting(struct check *check, int64_t ms)
 
 static void check_capabilities(const struct config *config, struct mailbox *mailbox, const struct mailbox_probe *probe)
 {
-    struct mailbox_abilities abilities;
-    struct fault fault;
-    if (!mailbox_abilities(mailbox, &abilities, &fault)) {
-        check_item(false, "capabilities", "%s", fault.text);
+    struct mailbox_capabilities capabilities;
+    struct error error;
+    if (!mailbox_capabilities(mailbox, &capabilities, &error)) {
+        check_item(false, "capabilities", "%s", error.text);
         return;
     }
-    if (!abilities.uidplus)
+    if (!capabilities.uidplus)
         check_warning("capabilities", "no UIDPLUS: the UIDs of delivered messages are unknown");
-    if (!abilities.special_use && strcasecmp(config->route.sent, "\\Sent") == 0)
+    if (!capabilities.special_use && strcasecmp(config->route.sent, "\\Sent") == 0)
         check_warning("capabilities",
                       "no SPECIAL-USE: the mailbox for sent mail is unknown; set route.sent to its name");
-    if (abilities.append_limit > 0 &&
-        (config->delivery.size_limit == 0 || abilities.append_limit < config->delivery.size_limit))
+    if (capabilities.append_limit > 0 &&
+        (config->delivery.size_limit == 0 || capabilities.append_limit < config->delivery.size_limit))
         check_warning("capabilities",
                       "APPENDLIMIT=%lld is below delivery.size_limit: larger messages bounce only once the"
                       " server refuses them; set size_limit to it",
-                      (long long)abilities.append_limit);
+                      (long long)capabilities.append_limit);
     check_item(true, "capabilities", "before the login: %s; after it: %s",
-               probe->abilities.told[0] != '\0' ? probe->abilities.told : "none that matter",
-               abilities.told[0] != '\0' ? abilities.told : "none that matter");
+               probe->capabilities.reported[0] != '\0' ? probe->capabilities.reported : "none that matter",
+               capabilities.reported[0] != '\0' ? capabilities.reported : "none that matter");
 }
 
 /* APPEND needs the right i, a search r, the flag \\Seen s (RFC 4314, 4). Reports no more than the server says. */
@@ -122,9 +122,9 @@ static void check_present(const struct mailbox_rights *rights, const char *item,
 static void check_owned(const struct config *config, struct mailbox *mailbox, const char *item, const char *name)
 {
     struct mailbox_rights rights;
-    struct fault fault;
-    if (!mailbox_rights(mailbox, name, &rights, &fault))
-        check_item(false, item, "%s: %s", name, fault.text);
+    struct error error;
+    if (!mailbox_rights(mailbox, name, &rights, &error))
+        check_item(false, item, "%s: %s", name, error.text);
     else if (rights.exists)
         check_present(&rights, item, name);
     else if (strcmp(item, "inbox") == 0)
@@ -139,10 +139,10 @@ static void check_owned(const struct config *config, struct mailbox *mailbox, co
 }
 
 /* Tests by creating PROBE. */
-static bool try_creation(struct mailbox *mailbox, const char *item, struct fault *fault)
+static bool try_creation(struct mailbox *mailbox, const char *item, struct error *error)
 {
     bool left;
-    bool can = mailbox_try_create(mailbox, PROBE, &left, fault);
+    bool can = mailbox_try_create(mailbox, PROBE, &left, error);
     if (can && left)
         check_warning(item, "the mailbox %s, made to try whether that is possible, could not be deleted", PROBE);
     return can;
@@ -150,25 +150,25 @@ static bool try_creation(struct mailbox *mailbox, const char *item, struct fault
 
 static void check_missing(const struct config *config, struct mailbox *mailbox, const char *item, const char *name)
 {
-    struct fault fault;
+    struct error error;
     if (!config->imap.create)
         check_item(false, item, "mailbox %s does not exist, and imap.create = no: create it", name);
-    else if (try_creation(mailbox, item, &fault))
+    else if (try_creation(mailbox, item, &error))
         check_item(true, item,
                    "mailbox %s does not exist yet: it is created when needed (tried with %s, which is deleted again)",
                    name, PROBE);
     else
-        check_item(false, item, "mailbox %s does not exist, and cannot be created: %s", name, fault.text);
+        check_item(false, item, "mailbox %s does not exist, and cannot be created: %s", name, error.text);
 }
 
 static void check_folder(const struct config *config, struct mailbox *mailbox, const char *item, const char *name)
 {
     struct mailbox_folder folder;
     struct mailbox_rights rights;
-    struct fault fault;
+    struct error error;
     bool by_use = strcasecmp(name, "\\Sent") == 0;
-    if (!mailbox_folder(mailbox, name, &folder, &fault)) {
-        check_item(false, item, "%s: %s", name, fault.text);
+    if (!mailbox_folder(mailbox, name, &folder, &error)) {
+        check_item(false, item, "%s: %s", name, error.text);
         return;
     }
     if (by_use && !folder.is_sent)
@@ -176,8 +176,8 @@ static void check_folder(const struct config *config, struct mailbox *mailbox, c
                       "no mailbox has the special use Sent: copies go to %s; give a mailbox that use, or set route.sent"
                       " to a name",
                       folder.name);
-    if (!mailbox_rights(mailbox, name, &rights, &fault))
-        check_item(false, item, "%s", fault.text);
+    if (!mailbox_rights(mailbox, name, &rights, &error))
+        check_item(false, item, "%s", error.text);
     else if (rights.exists)
         check_present(&rights, item, folder.name);
     else
@@ -187,26 +187,26 @@ static void check_folder(const struct config *config, struct mailbox *mailbox, c
 /* Tests folders for address details. */
 static void check_details(const struct config *config, struct mailbox *mailbox)
 {
-    struct fault fault;
+    struct error error;
     if (!config->imap.create)
         check_item(true, "detail", "mail to a folder that does not exist goes to the inbox, since imap.create = no");
-    else if (try_creation(mailbox, "detail", &fault))
+    else if (try_creation(mailbox, "detail", &error))
         check_item(true, "detail", "a folder can be created: one was, and was deleted");
     else
-        check_warning("detail", "no folder can be created, so mail for it goes to the inbox: %s", fault.text);
+        check_warning("detail", "no folder can be created, so mail for it goes to the inbox: %s", error.text);
 }
 
 /* Tests, and records, if the server opens the account that a login names (delivery/server.h). */
 static void check_identity(const struct config *config, const char *account, bool fits)
 {
-    struct fault fault, minor;
+    struct error error, minor;
     if (!mailbox_delegates(config))
         return;
-    enum identity_result result = mailbox_identity(config, account, &fault);
+    enum identity_result result = mailbox_identity(config, account, &error);
     if (!check_item(result == IDENTITY_COUNTS, "identity", "%s",
                     result == IDENTITY_COUNTS
                         ? "the server opens the account named in the login, not that of the master user"
-                        : fault.text) &&
+                        : error.text) &&
         result == IDENTITY_UNKNOWN)
         return;
     if (!fits)
@@ -222,7 +222,7 @@ static void check_penalty(const struct config *config, const char *account, int6
     struct config patient = *config;
     int64_t ms;
     patient.imap.timeout = MAX(config->imap.timeout, PENALTY_MS);
-    if (!mailbox_delegates(config) || !mailbox_penalty(&patient, account, usual_ms, &ms))
+    if (!mailbox_delegates(config) || !mailbox_refusal_delay(&patient, account, usual_ms, &ms))
         return;
     if (ms < SLOWER_MS)
         check_item(true, "refusals", "a refused login does not delay the next one");
@@ -238,10 +238,10 @@ static void check_penalty(const struct config *config, const char *account, int6
 /* Records the login's success, so that deliveries retry at once. */
 static void forget_refusal(const struct config *config, const struct check *check)
 {
-    struct fault minor;
+    struct error minor;
     if (!check->fits || config_is_shared(config))
         return;
-    char *id OD_CLEANUP(base_free) = refusals_id(config, check->account);
+    char *id OD_CLEANUP(base_free) = login_backoff_id(config, check->account);
     struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(config, NULL, &minor);
     if (ledger == NULL || !ledger_refusal_forget(ledger, id, &minor))
         check_warning("imap", "could not record that the login succeeded: %s", minor.text);
@@ -257,8 +257,8 @@ void check_imap(struct check *check)
 {
     struct config limited = *check_server_of(check), *config = &limited;
     struct mailbox_probe probe = {.certificate.shown = false};
-    struct fault fault;
-    config->imap.timeout = MIN(config->imap.timeout, ANSWER_MS);
+    struct error error;
+    config->imap.timeout = MIN(config->imap.timeout, REPLY_MS);
     if (!check_server(config, &probe))
         return;
     if (!check->routed) {
@@ -269,10 +269,10 @@ void check_imap(struct check *check)
         return;
     }
     int64_t started = base_now_ms();
-    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open(config, check->account, 0, &fault);
+    struct mailbox *mailbox OD_CLEANUP(mailbox_close) = mailbox_open(config, check->account, 0, &error);
     int64_t login_ms = base_now_ms() - started;
     if (mailbox == NULL) {
-        check_item(false, "imap", "%s", fault.text);
+        check_item(false, "imap", "%s", error.text);
         return;
     }
     check_item(true, "imap", "logged in as %s", config->imap.user[0] != '\0' ? config->imap.user : check->account);
@@ -298,11 +298,11 @@ void check_servers(struct check *check)
         const struct config *server = i == 0 ? config : config->servers[i - 1];
         struct config limited = *server;
         struct mailbox_probe probe = {.certificate.shown = false};
-        struct fault fault;
+        struct error error;
         if (server == check_server_of(check) || *server->imap.command != '\0')
             continue; /* done by check_imap */
-        limited.imap.timeout = MIN(limited.imap.timeout, ANSWERS_MS / (int64_t)count);
-        bool good = mailbox_probe(&limited, &probe, &fault);
-        check_item(good, "servers", "%s %s", i == 0 ? "[imap]" : server->server, good ? "answers" : fault.text);
+        limited.imap.timeout = MIN(limited.imap.timeout, TOKEN_CACHE_MS / (int64_t)count);
+        bool good = mailbox_probe(&limited, &probe, &error);
+        check_item(good, "servers", "%s %s", i == 0 ? "[imap]" : server->server, good ? "answers" : error.text);
     }
 }

@@ -114,12 +114,12 @@ static char *has_no_domain(const struct setting *setting)
 /* pipe(8) can pass the login; LMTP has it only in the Received field. */
 static char *hides_the_login(const struct setting *setting)
 {
-    bool needed = false, told = strcmp(setting->value, "yes") == 0;
+    bool needed = false, reported = strcmp(setting->value, "yes") == 0;
     for (const struct postconf_service *service = setting->postconf->services; service->line != NULL; service++) {
         needed = needed || (is_ours(service) && strstr(service->line, "sasl_username") == NULL);
-        told = told || strstr(service->line, "smtpd_sasl_authenticated_header=yes") != NULL;
+        reported = reported || strstr(service->line, "smtpd_sasl_authenticated_header=yes") != NULL;
     }
-    bool wrong = needed && !told && setting->config->route.sent_copy == SENT_COPY_AUTHENTICATED;
+    bool wrong = needed && !reported && setting->config->route.sent_copy == SENT_COPY_AUTHENTICATED;
     return wrong ? base_strdup("the login that sent a message is unknown") : NULL;
 }
 
@@ -132,17 +132,18 @@ static char *ends_a_delivery(const struct setting *setting)
 
 static char *ends_before_a_retry(const struct setting *setting)
 {
-    int64_t ms, hold_off = setting->config->delivery.hold_off, sent_retry = setting->config->delivery.sent_retry;
+    int64_t ms, hold_off = setting->config->delivery.hold_off,
+                sent_expire_after = setting->config->delivery.sent_expire_after;
     bool wrong = config_parse_duration(setting->value, &ms) &&
-                 (ms <= hold_off || ms <= sent_retry || ms <= setting->config->delivery.reject_after);
-    return wrong ? base_strdup("not above delivery.hold_off, sent_retry and reject_after") : NULL;
+                 (ms <= hold_off || ms <= sent_expire_after || ms <= setting->config->delivery.refuse_after);
+    return wrong ? base_strdup("not above delivery.hold_off, sent_expire_after and refuse_after") : NULL;
 }
 
 static char *outlives_the_record(const struct setting *setting)
 {
     int64_t ms;
-    bool wrong = config_parse_duration(setting->value, &ms) && ms >= setting->config->record.abandon_after;
-    return wrong ? base_strdup("not below record.abandon_after") : NULL;
+    bool wrong = config_parse_duration(setting->value, &ms) && ms >= setting->config->record.expire_after;
+    return wrong ? base_strdup("not below record.expire_after") : NULL;
 }
 
 #define ANY ""                 /* any Postfix */
@@ -176,7 +177,7 @@ static const struct rule {
     {ANY, "maximal_queue_lifetime", ends_before_a_retry, NULL, NULL, false,
      ": Postfix bounces what should be retried again"},
     {ANY, "maximal_queue_lifetime", outlives_the_record, NULL, NULL, false,
-     ": a message that is still in the queue, but was on hold for that long, would be abandoned"},
+     ": a message that is still in the queue, but was on hold for that long, would be expired"},
     {OURS, "mailbox_transport", NULL, NULL, "^$", false,
      "it overrides mailbox_command, which is never run; unset one of them"},
     {OURS, "alias_maps", NULL, "root", ".", false, /* local(8) runs it as nobody, without account */
@@ -210,16 +211,16 @@ static void apply_rule(const struct rule *rule, struct setting setting, const st
 {
     g_auto(GStrv) names = g_strsplit(rule->settings, " ", -1);
     for (char **name = names; *name != NULL; name++) {
-        char *whole OD_CLEANUP(base_free) = base_printf("%s%s", **name == '_' ? service->name : "", *name);
-        setting.name = whole;
-        setting.value = postconf_value(setting.postconf, service, whole);
+        char *complete OD_CLEANUP(base_free) = base_printf("%s%s", **name == '_' ? service->name : "", *name);
+        setting.name = complete;
+        setting.value = postconf_value(setting.postconf, service, complete);
         char *wrong OD_CLEANUP(base_free) = find_wrong(rule, &setting);
         const char *is = setting.value[0] != '\0' ? " = " : " is not set",
                    *more = strlen(setting.value) > 200 ? " ..." : "";
         if (wrong != NULL && rule->fails)
-            check_item(false, "postfix", "%s%s%.200s%s: %s%s", whole, is, setting.value, more, wrong, rule->text);
+            check_item(false, "postfix", "%s%s%.200s%s: %s%s", complete, is, setting.value, more, wrong, rule->text);
         else if (wrong != NULL)
-            check_warning("postfix", "%s%s%.200s%s: %s%s", whole, is, setting.value, more, wrong, rule->text);
+            check_warning("postfix", "%s%s%.200s%s: %s%s", complete, is, setting.value, more, wrong, rule->text);
     }
 }
 

@@ -19,7 +19,7 @@
 static bool as_json;
 
 /* Steps end before, unless the kernel hangs. */
-static void end_late(int signal)
+static void end_timed_out(int signal)
 {
     static const char object[] = "[{\"item\": \"check\", \"status\": \"failed\", \"text\": \"" LATE "\"}]\n";
     static const char line[] = "failed  check         " LATE "\n";
@@ -37,16 +37,16 @@ int check_quick(struct check *check, bool json)
 {
     struct cmd *cmd = check->cmd;
     as_json = json;
-    deadline_install(end_late);
-    if (!deadline_arm(ALL_MS, &cmd->fault))
-        return cmd_fault(EX_OSERR, cmd);
-    cmd->config = cmd_config_load(cmd, STDERR_FILENO, &cmd->fault);
-    if (cmd->config != NULL && cmd_become(cmd->config, CMD_AS_SERVICE, &cmd->fault) == 0) {
+    deadline_install(end_timed_out);
+    if (!deadline_arm(ALL_MS, &cmd->error))
+        return cmd_error(EX_OSERR, cmd);
+    cmd->config = cmd_config_load(cmd, STDERR_FILENO, &cmd->error);
+    if (cmd->config != NULL && cmd_become(cmd->config, CMD_AS_SERVICE, &cmd->error) == 0) {
         check_item(true, "configuration", "%s", cmd->config_file);
         check_step("database", DATABASE_MS, SLOW, check_database, check);
         check_step("imap", MAX(deadline_left_ms() - REPORT_MS, 1), SLOW, step_greeting, check);
     } else {
-        check_item(false, "configuration", "%s", cmd->fault.text);
+        check_item(false, "configuration", "%s", cmd->error.text);
     }
     deadline_disarm();
     return check_end();

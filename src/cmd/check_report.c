@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "base/terminal.h"
 #include "cmd/table.h"
-#include "replay/replay_answer.h"
+#include "replay/replay_result.h"
 
 #define ITEMS_MAX 256
 #define TIME_OVER 100 /* exit status after a timeout */
@@ -142,13 +142,13 @@ static void end_step(int signal)
 
 static _Noreturn void run_step(int64_t ms, void (*run)(struct check *check), struct check *check)
 {
-    struct fault fault;
+    struct error error;
     in_step = true;
     deadline_install(end_step);
-    if (deadline_arm(ms, &fault))
+    if (deadline_arm(ms, &error))
         run(check);
     else
-        check_item(false, "step", "%s", fault.text);
+        check_item(false, "step", "%s", error.text);
     _exit(0);
 }
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "cmd/check_report.h"
-#include "cmd/visit.h"
+#include "cmd/verify_session.h"
 #include "message/message_comparison.h"
 
 #define MAIL_LOG "/var/log/mail.log"
@@ -29,7 +29,7 @@ struct sending {
     int64_t begun_ms;
     int log; /* MAIL_LOG, at its old end; -1: unreadable */
     bool no_ledger;
-    int64_t forgotten_ms; /* the last visits_forget_failures() */
+    int64_t forgotten_ms; /* the last verify_sessions_forget_failures() */
 };
 
 /* Runs a program. Returns its output, a new string, or NULL. */
@@ -107,9 +107,9 @@ static json_t *ask_ledger(struct sending *sending)
         g_ptr_array_add(words, (char *)(uintptr_t)last[i]);
     char *text OD_CLEANUP(base_free) = output_of((const char *const *)words->pdata, &status);
     sending->no_ledger = text == NULL || !WIFEXITED(status) || WEXITSTATUS(status) > 1;
-    json_t *answer = text != NULL ? json_loads(text, 0, NULL) : NULL;
-    json_t *message = json_incref(json_array_get(json_object_get(answer, "messages"), 0));
-    json_decref(answer);
+    json_t *reply = text != NULL ? json_loads(text, 0, NULL) : NULL;
+    json_t *message = json_incref(json_array_get(json_object_get(reply, "messages"), 0));
+    json_decref(reply);
     return message;
 }
 
@@ -164,7 +164,7 @@ static void feed_id(void *context, const void *bytes, size_t size)
     message_comparison_feed(context, bytes, size);
 }
 
-static enum candidate judge_id(void *context)
+static enum candidate classify_id(void *context)
 {
     return message_comparison_end(context) == MESSAGE_SAME ? CANDIDATE_SAME : CANDIDATE_OTHER;
 }
@@ -174,7 +174,7 @@ struct finding {
     uint32_t uid;
 };
 
-static enum search_result look_in_inbox(void *context, struct mailbox *mailbox, struct fault *fault)
+static enum search_result search_inbox(void *context, struct mailbox *mailbox, struct error *error)
 {
     struct finding *finding = context;
     const struct sending *sending = finding->sending;
@@ -189,19 +189,19 @@ static enum search_result look_in_inbox(void *context, struct mailbox *mailbox, 
         .newest = NEWEST,
         .newest_only = true,
         .by_id = true,
-        .whole = {.feed = feed_id, .end = judge_id, .context = ids},
-        .ids = {.feed = feed_id, .end = judge_id, .context = ids},
+        .complete = {.feed = feed_id, .end = classify_id, .context = ids},
+        .ids = {.feed = feed_id, .end = classify_id, .context = ids},
     };
     uint32_t uidvalidity;
-    return mailbox_search(mailbox, &search, &uidvalidity, &finding->uid, fault);
+    return mailbox_search(mailbox, &search, &uidvalidity, &finding->uid, error);
 }
 
-static enum search_result find_in_mailbox(const struct sending *sending, uint32_t *ret_uid, struct fault *fault)
+static enum search_result find_in_mailbox(const struct sending *sending, uint32_t *ret_uid, struct error *error)
 {
     const struct check *check = sending->check;
     struct finding finding = {.sending = sending};
     enum search_result result =
-        visit_mailbox(check->cmd, check_server_of(check), check->account, look_in_inbox, &finding, fault);
+        verify_session_run(check->cmd, check_server_of(check), check->account, search_inbox, &finding, error);
     *ret_uid = finding.uid;
     return result;
 }
@@ -209,12 +209,12 @@ static enum search_result find_in_mailbox(const struct sending *sending, uint32_
 static bool told_by_mailbox(struct sending *sending)
 {
     uint32_t uid;
-    struct fault fault;
+    struct error error;
     if (base_now_ms() - sending->forgotten_ms >= AGAIN_MS) {
-        visits_forget_failures(sending->check->cmd);
+        verify_sessions_forget_failures(sending->check->cmd);
         sending->forgotten_ms = base_now_ms();
     }
-    return find_in_mailbox(sending, &uid, &fault) == SEARCH_FOUND &&
+    return find_in_mailbox(sending, &uid, &error) == SEARCH_FOUND &&
            check_item(true, "send", "in %s of account %s, uid %u; what the ledger has of it, this user may not read",
                       sending->check->inbox, sending->check->account, uid);
 }
@@ -222,18 +222,18 @@ static bool told_by_mailbox(struct sending *sending)
 static void report_mailbox(const struct sending *sending)
 {
     const struct check *check = sending->check;
-    struct fault fault;
+    struct error error;
     uint32_t uid = 0;
-    visits_forget_failures(check->cmd);
-    switch (find_in_mailbox(sending, &uid, &fault)) {
+    verify_sessions_forget_failures(check->cmd);
+    switch (find_in_mailbox(sending, &uid, &error)) {
     case SEARCH_FOUND:
         check_item(true, "found", "the IMAP server shows it in %s, uid %u", check->inbox, uid);
         break;
     case SEARCH_ABSENT:
         check_warning("found", "it is not in %s: a Sieve script or a mail program may have moved it", check->inbox);
         break;
-    case SEARCH_TROUBLE:
-        check_item(false, "found", "%s", fault.text);
+    case SEARCH_ERROR:
+        check_item(false, "found", "%s", error.text);
         break;
     }
 }
@@ -279,13 +279,13 @@ void check_send(struct check *check)
         return;
     if (isatty(STDERR_FILENO))
         fprintf(stderr, "Waiting for Postfix to deliver it, for at most %d s.\n", CHECK_SEND_MS / 1000);
-    bool told = false, queued = false;
-    while (!told && !queued) {
+    bool reported = false, queued = false;
+    while (!reported && !queued) {
         g_usleep(POLL_MS * 1000);
-        told = told_by_ledger(&sending) || (sending.no_ledger && told_by_mailbox(&sending));
-        queued = !told && told_by_queue(&sending);
+        reported = told_by_ledger(&sending) || (sending.no_ledger && told_by_mailbox(&sending));
+        queued = !reported && told_by_queue(&sending);
     }
-    if (told && !sending.no_ledger)
+    if (reported && !sending.no_ledger)
         report_mailbox(&sending);
     report_log(&sending);
 }

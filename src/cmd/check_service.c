@@ -13,10 +13,10 @@
 /* The service would defer such clients. */
 static void check_clients(const struct config *config)
 {
-    g_auto(GStrv) names = g_strsplit_set(config->service.clients, " \t,", -1);
+    g_auto(GStrv) names = g_strsplit_set(config->service.trusted_users, " \t,", -1);
     for (char **name = names; *name != NULL; name++)
         if ((*name)[0] != '\0' && getpwnam(*name) == NULL)
-            check_warning("service", "service.clients: there is no user %s", *name);
+            check_warning("service", "service.trusted_users: there is no user %s", *name);
 }
 
 /* Returns the length; 0: closed, negative: error. */
@@ -48,11 +48,12 @@ void check_service(struct check *check)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     char line[512];
     if (lmtp_service_socket_is_remote(path))
-        check_warning("service",
-                      "service.socket = %s: mail and addresses cross the network in the clear, and whoever is in"
-                      " service.networks is believed: fine between containers of one host; between hosts use a VPN or"
-                      " stunnel",
-                      path);
+        check_warning(
+            "service",
+            "service.socket = %s: mail and addresses cross the network in the clear, and whoever is in"
+            " service.allowed_networks is believed: fine between containers of one host; between hosts use a VPN or"
+            " stunnel",
+            path);
     if (path[0] != '/' || strlen(path) >= sizeof(address.sun_path) || access(path, F_OK) != 0)
         return;
     strcpy(address.sun_path, path);
@@ -66,7 +67,7 @@ void check_service(struct check *check)
         check_item(false, "service", "%s: no greeting%s%s; see its log", path, line[0] != '\0' ? " but " : "", line);
     else
         check_item(true, "service", "answers on %s; believed are root, its own user%s%s", path,
-                   config->service.clients[0] != '\0' ? " and " : "", config->service.clients);
+                   config->service.trusted_users[0] != '\0' ? " and " : "", config->service.trusted_users);
     check_in_force(config, fd);
     (void)!write(fd, "QUIT\r\n", 6);
     check_clients(config);

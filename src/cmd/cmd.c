@@ -35,9 +35,9 @@ int cmd_fail(int status, const char *format, ...)
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     log_escape(text, escaped, sizeof(escaped));
-    char *command = isatty(STDERR_FILENO) ? strstr(escaped, FAULT_REMEDY) : NULL;
+    char *command = isatty(STDERR_FILENO) ? strstr(escaped, ERROR_HINT) : NULL;
     if (command != NULL) {
-        command += strlen(FAULT_REMEDY);
+        command += strlen(ERROR_HINT);
         command[-1] = '\0';
     }
     terminal_print(stderr, 2, "oncedrop: %s", escaped);
@@ -46,9 +46,9 @@ int cmd_fail(int status, const char *format, ...)
     return status;
 }
 
-int cmd_fault(int status, const struct cmd *cmd)
+int cmd_error(int status, const struct cmd *cmd)
 {
-    return cmd_fail(status, "%s", cmd->fault.text);
+    return cmd_fail(status, "%s", cmd->error.text);
 }
 
 bool cmd_wrong(const struct cmd *cmd, const char *format, ...)
@@ -98,18 +98,18 @@ static void take_option(const struct cmd_option *option)
         g_ptr_array_add(option->list, optarg);
 }
 
-bool cmd_parse(struct cmd *cmd, const struct cmd_option *options, int least, int most, const char *what)
+bool cmd_parse(struct cmd *cmd, const struct cmd_option *options, int least, int max, const char *what)
 {
     const struct cmd_option *by_value[256] = {NULL};
     struct option words[16] = {{0}}, *word = words;
     g_autoptr(GString) letters = g_string_new(":");
     for (int value = 1; options != NULL && options->name != NULL; options++, value++) {
-        bool takes = options->flag == NULL, is_letter = options->name[1] == '\0';
-        if (is_letter)
+        bool takes = options->flag == NULL, is_drive_letter = options->name[1] == '\0';
+        if (is_drive_letter)
             g_string_append_printf(letters, "%c%s", *options->name, takes ? ":" : "");
         else
             *word++ = (struct option){options->name, takes ? required_argument : no_argument, NULL, value};
-        by_value[is_letter ? (unsigned char)*options->name : value] = options;
+        by_value[is_drive_letter ? (unsigned char)*options->name : value] = options;
     }
     opterr = 0;
     for (int c; (c = getopt_long(cmd->argc, cmd->argv, letters->str, words, NULL)) != -1;) {
@@ -121,7 +121,7 @@ bool cmd_parse(struct cmd *cmd, const struct cmd_option *options, int least, int
     int count = cmd->argc - optind;
     if (count < least)
         return cmd_wrong(cmd, "%s is missing", what);
-    return count <= most || cmd_wrong(cmd, "unexpected argument '%.200s'", cmd->operands[most]);
+    return count <= max || cmd_wrong(cmd, "unexpected argument '%.200s'", cmd->operands[max]);
 }
 
 bool cmd_parse_jobs(const struct cmd *cmd, const char *text, size_t *ret)
@@ -133,7 +133,7 @@ bool cmd_parse_jobs(const struct cmd *cmd, const char *text, size_t *ret)
     return true;
 }
 
-bool cmd_parse_person(const struct cmd *cmd, char **ret)
+bool cmd_parse_address(const struct cmd *cmd, char **ret)
 {
     char *text OD_CLEANUP(base_free) = cmd_strip_brackets(cmd->operands[0]);
     if (text[0] == '\0' || !g_utf8_validate(text, -1, NULL))
@@ -150,20 +150,20 @@ char *cmd_strip_brackets(const char *id)
 }
 
 /* Mentions make install's sample. */
-static void add_sample(const char *path, struct fault *fault)
+static void add_sample(const char *path, struct error *error)
 {
     char *sample OD_CLEANUP(base_free) = base_printf("%s.sample", path);
     if (access(path, F_OK) != 0 && errno == ENOENT && access(sample, F_OK) == 0)
-        fault_set(fault, "%s; to begin with: oncedrop setup --help, or copy %s there", fault->text, sample);
+        error_set(error, "%s; to begin with: oncedrop setup --help, or copy %s there", error->text, sample);
 }
 
-struct config *cmd_config_load(const struct cmd *cmd, int log_fd, struct fault *fault)
+struct config *cmd_config_load(const struct cmd *cmd, int log_fd, struct error *error)
 {
-    struct config *config = config_load(cmd->config_file, cmd->overrides, fault);
+    struct config *config = config_load(cmd->config_file, cmd->overrides, error);
     if (config == NULL)
-        add_sample(cmd->config_file, fault);
-    if (config != NULL && !route_check(config, fault)) {
-        fault_prefix(fault, "%s", cmd->config_file);
+        add_sample(cmd->config_file, error);
+    if (config != NULL && !route_check(config, error)) {
+        error_prefix(error, "%s", cmd->config_file);
         config_free(&config);
     }
     if (config == NULL)
@@ -175,35 +175,35 @@ struct config *cmd_config_load(const struct cmd *cmd, int log_fd, struct fault *
 
 /* Loads what service.user may not be able to read. False with the fault set only if the engine cannot be loaded: what needs the
  * decoder or TLS reports that itself. */
-static bool load_modules(const struct config *config, struct fault *fault)
+static bool load_modules(const struct config *config, struct error *error)
 {
-    struct fault ignored;
+    struct error ignored;
     if (privilege_would_change(config->service.user)) {
         (void)!decode_module_load(&ignored);
         (void)!mailbox_load(config, &ignored);
     }
-    return ledger_load(config, fault);
+    return ledger_load(config, error);
 }
 
-int cmd_become(const struct config *config, enum cmd_user user, struct fault *fault)
+int cmd_become(const struct config *config, enum cmd_user user, struct error *error)
 {
     bool is_file = config_is_file(config), reads_all = user == CMD_AS_READER, became = true;
     if (user == CMD_AS_CALLER || (user == CMD_AS_OWNER && !is_file))
         return 0;
-    if (!load_modules(config, fault))
+    if (!load_modules(config, error))
         return EX_UNAVAILABLE;
     if (is_file)
-        became = privilege_must_become(config->service.user, reads_all, fault);
+        became = privilege_must_become(config->service.user, reads_all, error);
     else if (ledger_login_is_service(config))
-        became = privilege_become(config->service.user, reads_all, fault);
+        became = privilege_become(config->service.user, reads_all, error);
     return became ? 0 : EX_OSERR;
 }
 
 int cmd_open(struct cmd *cmd, enum cmd_user user)
 {
-    cmd->config = cmd_config_load(cmd, STDERR_FILENO, &cmd->fault);
-    int status = cmd->config != NULL ? cmd_become(cmd->config, user, &cmd->fault) : EX_CONFIG;
-    return status == 0 ? 0 : cmd_fault(status, cmd);
+    cmd->config = cmd_config_load(cmd, STDERR_FILENO, &cmd->error);
+    int status = cmd->config != NULL ? cmd_become(cmd->config, user, &cmd->error) : EX_CONFIG;
+    return status == 0 ? 0 : cmd_error(status, cmd);
 }
 
 int cmd_open_ledger(struct cmd *cmd)
@@ -211,15 +211,15 @@ int cmd_open_ledger(struct cmd *cmd)
     int status = cmd_open(cmd, CMD_AS_OWNER);
     if (status != 0)
         return status;
-    cmd->ledger = ledger_open(cmd->config, NULL, &cmd->fault);
-    return cmd->ledger != NULL ? 0 : cmd_fault(EX_UNAVAILABLE, cmd);
+    cmd->ledger = ledger_open(cmd->config, NULL, &cmd->error);
+    return cmd->ledger != NULL ? 0 : cmd_error(EX_UNAVAILABLE, cmd);
 }
 
 enum route_result cmd_find_route(struct cmd *cmd, const char *text, struct route *ret)
 {
     struct address address OD_CLEANUP(address_clear) = {.address = NULL};
     char *clean OD_CLEANUP(base_free) = address_clean(text);
-    return address_parse(clean, &address, &cmd->fault)
-               ? route_find(cmd->config, cmd->ledger, &address, ret, &cmd->fault)
+    return address_parse(clean, &address, &cmd->error)
+               ? route_find(cmd->config, cmd->ledger, &address, ret, &cmd->error)
                : ROUTE_NONE;
 }

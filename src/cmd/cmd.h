@@ -19,8 +19,8 @@ struct cmd {
     char **operands;       /* set by cmd_parse */
     struct config *config; /* set by cmd_open and cmd_open_ledger, closed by main() */
     struct ledger *ledger;
-    struct visits *visits; /* visit.h */
-    struct fault fault;
+    struct verify_sessions *verify_sessions; /* verify_session.h */
+    struct error error;
 };
 
 #define CMD_USAGE (-1) /* the command line is wrong, which has been reported */
@@ -40,7 +40,7 @@ int cmd_restore(struct cmd *cmd);
 int cmd_show(struct cmd *cmd);
 int cmd_list(struct cmd *cmd);
 int cmd_stats(struct cmd *cmd);
-int cmd_abandon(struct cmd *cmd);
+int cmd_expire(struct cmd *cmd);
 int cmd_purge(struct cmd *cmd);
 int cmd_export(struct cmd *cmd);
 int cmd_forget(struct cmd *cmd);
@@ -57,7 +57,7 @@ void cmd_clear_environment(void);
 int cmd_fail(int status, const char *format, ...) OD_PRINTF(2, 3);
 
 /* Like cmd_fail(), with the command's error. */
-int cmd_fault(int status, const struct cmd *cmd);
+int cmd_error(int status, const struct cmd *cmd);
 
 /* Prints "oncedrop: COMMAND: text" on stderr. Returns false. */
 bool cmd_wrong(const struct cmd *cmd, const char *format, ...) OD_PRINTF(2, 3);
@@ -75,20 +75,20 @@ struct cmd_option {
 
 /* Parses options (ended by one without a name; or NULL) and `least` to `most` operands. what: the operands, as in "the
  * id of a message". Returns false, with a report, if an argument is wrong. */
-bool cmd_parse(struct cmd *cmd, const struct cmd_option *options, int least, int most, const char *what) OD_MUST;
+bool cmd_parse(struct cmd *cmd, const struct cmd_option *options, int least, int max, const char *what) OD_MUST;
 
 /* Parses a number of workers; NULL: 1. Returns false, with a report, if it is wrong. */
 bool cmd_parse_jobs(const struct cmd *cmd, const char *text, size_t *ret) OD_MUST;
 
 /* Sets *ret to the first operand as the ledger compares it: a new string, without <>, in lower case. Returns false,
  * with a report, if it is empty (every bounce's sender) or not UTF-8. */
-bool cmd_parse_person(const struct cmd *cmd, char **ret) OD_MUST;
+bool cmd_parse_address(const struct cmd *cmd, char **ret) OD_MUST;
 
 /* Returns the id without enclosing <>, a new string. */
 char *cmd_strip_brackets(const char *id) OD_MUST;
 
 /* Loads the configuration and opens the log. log_fd: as in log_open. Returns NULL with the error set. */
-struct config *cmd_config_load(const struct cmd *cmd, int log_fd, struct fault *fault) OD_MUST;
+struct config *cmd_config_load(const struct cmd *cmd, int log_fd, struct error *error) OD_MUST;
 
 /* As whom root goes on. Other users stay who they are. */
 enum cmd_user {
@@ -101,7 +101,7 @@ enum cmd_user {
 /* Loads what service.user may not be able to read: the ledger's engine and, if root changes, all modules. Then root becomes that
  * user for good. Returns 0, EX_UNAVAILABLE if the engine cannot be loaded, or EX_OSERR if there is no such user or the kernel
  * refuses, with the fault set. */
-int cmd_become(const struct config *config, enum cmd_user user, struct fault *fault) OD_MUST;
+int cmd_become(const struct config *config, enum cmd_user user, struct error *error) OD_MUST;
 
 /* For commands that people use: loads the configuration, and cmd_become. Returns 0; on failure prints the reason on stderr and
  * returns EX_CONFIG, or what cmd_become returned. */

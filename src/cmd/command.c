@@ -9,7 +9,7 @@
 #include <sysexits.h>
 
 #include "base/terminal.h"
-#include "cmd/nearest.h"
+#include "cmd/suggest.h"
 #include "cmd/table.h"
 #include "command_pages.h" /* PAGE_DELIVER ... */
 
@@ -37,7 +37,7 @@ static const struct command commands[] = {
     {"route", cmd_route, false, PAGE_ROUTE},       {"config", cmd_config, false, PAGE_CONFIG},
     {"show", cmd_show, false, PAGE_SHOW},          {"list", cmd_list, false, PAGE_LIST},
     {"locks", cmd_locks, false, PAGE_LOCKS},       {"stats", cmd_stats, false, PAGE_STATS},
-    {"purge", cmd_purge, false, PAGE_PURGE},       {"abandon", cmd_abandon, false, PAGE_ABANDON},
+    {"purge", cmd_purge, false, PAGE_PURGE},       {"expire", cmd_expire, false, PAGE_EXPIRE},
     {"export", cmd_export, false, PAGE_EXPORT},    {"forget", cmd_forget, false, PAGE_FORGET},
     {"version", run_version, false, PAGE_VERSION}, {"help", run_help, false, PAGE_HELP},
     {NULL, NULL, false, NULL, NULL, NULL},
@@ -51,14 +51,14 @@ const struct command *command_find(const char *name)
     return NULL;
 }
 
-const char *command_nearest(const char *name)
+const char *command_suggest(const char *name)
 {
-    const char *nearest[NEAREST_MOST];
+    const char *suggestions[SUGGEST_MAX];
     const char *names[G_N_ELEMENTS(commands)];
     size_t count = 0;
     for (const struct command *command = commands; command->name != NULL; command++)
         names[count++] = command->name;
-    return nearest_find(names, count, name, nearest) > 0 ? nearest[0] : NULL;
+    return suggest_find(names, count, name, suggestions) > 0 ? suggestions[0] : NULL;
 }
 
 /* Prints each form of the command line on a line of its own: `first` and then `next` stand before the name. */
@@ -96,9 +96,9 @@ static int run_help(struct cmd *cmd)
     const char *name = cmd->operands[0];
     const struct command *command = name != NULL ? command_find(name) : NULL;
     if (name != NULL && command == NULL) {
-        const char *nearest = command_nearest(name);
+        const char *suggestions = command_suggest(name);
         return cmd_fail(EX_USAGE, "help: no such command: %s%s%s; see oncedrop help", name,
-                        nearest != NULL ? "; nearest: " : "", nearest != NULL ? nearest : "");
+                        suggestions != NULL ? "; nearest: " : "", suggestions != NULL ? suggestions : "");
     }
     if (command != NULL) {
         command_print_help(command);

@@ -20,7 +20,7 @@ struct command {
 const struct command *command_find(const char *name) OD_MUST;
 
 /* Returns the name most similar to a mistyped one, or NULL. */
-const char *command_nearest(const char *name) OD_MUST;
+const char *command_suggest(const char *name) OD_MUST;
 
 void command_print_help(const struct command *command);
 

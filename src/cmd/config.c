@@ -5,7 +5,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/table.h"
-#include "replay/replay_answer.h"
+#include "replay/replay_result.h"
 
 static void add_setting(void *context, const char *name, const char *value)
 {

@@ -87,11 +87,12 @@ static struct message *read_standard_input(struct cmd *cmd, const struct envelop
 {
     struct message *message = NULL;
     enum message_result result = message_read(STDIN_FILENO, (size_t)cmd->config->delivery.size_limit,
-                                              (const char *const *)cmd->config->identity.ignore, &message, &cmd->fault);
-    if (envelope_check(envelope, result, message, &cmd->fault, report)) {
-        if (!output_reader_gone())
+                                              (const char *const *)cmd->config->identity.ignore_headers, &message,
+                                              &cmd->error);
+    if (envelope_check(envelope, result, message, &cmd->error, report)) {
+        if (!output_peer_closed())
             return message;
-        report_set(report, OUTCOME_TROUBLE, OUTPUT_CUT);
+        report_set(report, OUTCOME_TEMPFAIL, OUTPUT_CUT);
     }
     message_free(&message);
     return NULL;
@@ -104,22 +105,22 @@ static void refuse_message(const struct envelope *envelope, const struct message
     struct delivery_recipient recipient;
     const struct delivery_request request = envelope_request(envelope, message, &recipient);
     struct delivery delivery OD_CLEANUP(delivery_clear) = {.request = &request, .started_ms = started_ms};
-    delivery_spent(&delivery, PHASE_READ);
+    delivery_add_time(&delivery, PHASE_READ);
     delivery_refuse(&delivery, report->outcome, report->text);
-    report_give(report);
+    report_write(report);
     delivery_log(&delivery);
 }
 
 static bool is_reader_gone(void *context)
 {
     (void)context;
-    return output_reader_gone();
+    return output_peer_closed();
 }
 
 /* A user without access, as under mailbox_command, needs the service. */
-static void name_service(struct fault *fault)
+static void name_service(struct error *error)
 {
-    fault_set(fault, "%s; for this user the service delivers: start it (oncedrop serve)", fault->text);
+    error_set(error, "%s; for this user the service delivers: start it (oncedrop serve)", error->text);
 }
 
 static void deliver_message(struct cmd *cmd, const struct envelope *envelope, const struct message *message,
@@ -130,19 +131,19 @@ static void deliver_message(struct cmd *cmd, const struct envelope *envelope, co
     struct delivery_request request = envelope_request(envelope, message, &recipient);
     request.config = cmd->config;
     request.sessions = sessions;
-    request.reader_gone = is_reader_gone;
+    request.peer_closed = is_reader_gone;
     struct delivery delivery = {.request = &request, .started_ms = started_ms};
-    delivery_spent(&delivery, PHASE_READ);
-    delivery_begin(&delivery, &cmd->fault);
-    cmd->ledger = delivery.ledger = ledger_open(cmd->config, envelope->queue_id, &cmd->fault);
-    if (delivery.ledger == NULL && config_is_file(cmd->config) && ledger_is_refused(cmd->config, &cmd->fault))
-        name_service(&cmd->fault);
+    delivery_add_time(&delivery, PHASE_READ);
+    delivery_begin(&delivery, &cmd->error);
+    cmd->ledger = delivery.ledger = ledger_open(cmd->config, envelope->queue_id, &cmd->error);
+    if (delivery.ledger == NULL && config_is_file(cmd->config) && ledger_is_refused(cmd->config, &cmd->error))
+        name_service(&cmd->error);
     if (delivery.ledger == NULL)
-        delivery_refuse(&delivery, OUTCOME_DATABASE, cmd->fault.text);
+        delivery_refuse(&delivery, OUTCOME_DATABASE, cmd->error.text);
     else
         delivery_run(&delivery);
-    *report = delivery.answers[0].report;
-    report_give(report); /* the reply is final */
+    *report = delivery.replies[0].report;
+    report_write(report); /* the reply is final */
     delivery_log(&delivery);
     delivery_clear(&delivery);
     ledger_close(&cmd->ledger);
@@ -151,17 +152,17 @@ static void deliver_message(struct cmd *cmd, const struct envelope *envelope, co
 /* Returns false with the report set. */
 static bool begin_delivery(struct cmd *cmd, int log_fd, struct report *report)
 {
-    cmd->config = cmd_config_load(cmd, log_fd, &cmd->fault);
+    cmd->config = cmd_config_load(cmd, log_fd, &cmd->error);
     if (cmd->config == NULL && access(cmd->config_file, R_OK) != 0 && errno == EACCES)
-        name_service(&cmd->fault);
-    if (cmd->config == NULL || cmd_become(cmd->config, CMD_AS_OWNER, &cmd->fault) != 0) {
-        report_set(report, OUTCOME_CONFIG, "%s", cmd->fault.text);
+        name_service(&cmd->error);
+    if (cmd->config == NULL || cmd_become(cmd->config, CMD_AS_OWNER, &cmd->error) != 0) {
+        report_set(report, OUTCOME_CONFIG, "%s", cmd->error.text);
         return false;
     }
     if (cmd->config->delivery.memory > 0)
         base_limit_memory(cmd->config->delivery.memory);
-    if (!deadline_arm(cmd->config->delivery.deadline, &cmd->fault)) {
-        report_set(report, OUTCOME_TROUBLE, "%s", cmd->fault.text);
+    if (!deadline_arm(cmd->config->delivery.deadline, &cmd->error)) {
+        report_set(report, OUTCOME_TEMPFAIL, "%s", cmd->error.text);
         return false;
     }
     return true;
@@ -192,6 +193,6 @@ int cmd_deliver(struct cmd *cmd)
              log_fd); /* until the configuration is read */
     deadline_install(end_delivery);
     read_and_deliver(cmd, log_fd, &report);
-    report_give(&report);
+    report_write(&report);
     return outcome_row(report.outcome)->exit_status;
 }

@@ -12,10 +12,10 @@
 
 #include "cmd/cmd.h"
 #include "cmd/table.h"
-#include "ledger/ledger_person.h"
+#include "ledger/ledger_address.h"
 #include "ledger/ledger_report.h"
 #include "ledger/ledger_resume.h"
-#include "replay/replay_answer.h"
+#include "replay/replay_result.h"
 
 struct export
 {
@@ -69,12 +69,12 @@ static json_t *rows_with(const struct ledger_table *table, size_t column, GHashT
     return rows;
 }
 
-static bool write_piece(void *context, const void *bytes, size_t size, struct fault *fault)
+static bool write_piece(void *context, const void *bytes, size_t size, struct error *error)
 {
     for (size_t done = 0; done < size;) {
         ssize_t count = write(*(int *)context, (const char *)bytes + done, size - done);
         if (count < 0 && errno != EINTR)
-            return fault_set(fault, "write: %m");
+            return error_set(error, "write: %m");
         done += count > 0 ? (size_t)count : 0;
     }
     return true;
@@ -86,12 +86,12 @@ static bool write_raw(struct cmd *cmd, const struct export *export, int64_t id, 
     int fd = openat(export->directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 && errno == EEXIST)
         return true;
-    bool done = fd >= 0 ? ledger_raw(cmd->ledger, id, write_piece, &fd, &cmd->fault)
-                        : fault_set(&cmd->fault, "open: %m");
+    bool done = fd >= 0 ? ledger_raw(cmd->ledger, id, write_piece, &fd, &cmd->error)
+                        : error_set(&cmd->error, "open: %m");
     if (fd >= 0 && close(fd) != 0 && done)
-        done = fault_set(&cmd->fault, "close: %m");
+        done = error_set(&cmd->error, "close: %m");
     if (!done)
-        fault_prefix(&cmd->fault, "%s/%s", export->raw, name);
+        error_prefix(&cmd->error, "%s/%s", export->raw, name);
     return done;
 }
 
@@ -100,7 +100,7 @@ static bool link_raw(struct cmd *cmd, const struct export *export, int64_t id, c
 {
     bool there = false;
     char *name OD_CLEANUP(base_free) = base_printf("%s.eml", digest);
-    if (!ledger_person_has_raw(cmd->ledger, id, &there, &cmd->fault) || (there && !write_raw(cmd, export, id, name)))
+    if (!ledger_address_has_raw(cmd->ledger, id, &there, &cmd->error) || (there && !write_raw(cmd, export, id, name)))
         return false;
     json_object_set_new(json, "raw", there ? json_string(name) : json_null());
     return true;
@@ -110,9 +110,9 @@ enum { MESSAGE, ADDRESSES, DELIVERIES, TRIES, COPIES, TEXTS, SECTIONS };
 
 static bool read_sections(struct cmd *cmd, int64_t id, struct ledger_table *tables[SECTIONS])
 {
-    static const char *const names[] = {"message", "addresses", "deliveries", "tries", "copies", "texts"};
+    static const char *const names[] = {"message", "addresses", "deliveries", "attempts", "copies", "texts"};
     for (size_t i = 0; i < SECTIONS; i++)
-        if ((tables[i] = ledger_person_show(cmd->ledger, names[i], id, &cmd->fault)) == NULL)
+        if ((tables[i] = ledger_address_show(cmd->ledger, names[i], id, &cmd->error)) == NULL)
             return false;
     return true;
 }
@@ -125,7 +125,7 @@ static json_t *message_json(const struct export *export, struct ledger_table *co
     json_object_set_new(json, "parts", table_json(tables[TEXTS]));
     json_object_set_new(json, "deliveries",
                         rows_with(tables[DELIVERIES], SHOW_DELIVERIES_RECIPIENT, theirs.recipients));
-    json_object_set_new(json, "tries", rows_with(tables[TRIES], SHOW_TRIES_RECIPIENT, theirs.recipients));
+    json_object_set_new(json, "attempts", rows_with(tables[TRIES], SHOW_ATTEMPTS_RECIPIENT, theirs.recipients));
     json_object_set_new(json, "copies", rows_with(tables[COPIES], SHOW_COPIES_ACCOUNT, theirs.accounts));
     g_hash_table_unref(theirs.recipients);
     g_hash_table_unref(theirs.accounts);
@@ -156,10 +156,10 @@ static bool export_message(struct cmd *cmd, struct export *export, int64_t id)
 
 static bool export_all(struct cmd *cmd, struct export *export)
 {
-    int64_t ids[LEDGER_PERSON_MOST], after = 0;
+    int64_t ids[LEDGER_ADDRESS_MAX], after = 0;
     size_t count;
     for (bool ended = false; !ended;) {
-        if (!ledger_person_next(cmd->ledger, export->address, &after, ids, &count, &ended, &cmd->fault))
+        if (!ledger_address_next(cmd->ledger, export->address, &after, ids, &count, &ended, &cmd->error))
             return false;
         for (size_t i = 0; i < count; i++)
             if (!export_message(cmd, export, ids[i]))
@@ -176,25 +176,25 @@ static bool open_directory(struct cmd *cmd, struct export *export)
     if (export->raw == NULL)
         return true;
     if (mkdir(export->raw, 0700) != 0 && errno != EEXIST)
-        return fault_set(&cmd->fault, "%s: %m", export->raw);
+        return error_set(&cmd->error, "%s: %m", export->raw);
     export->directory = open(export->raw, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (export->directory < 0 || fchmod(export->directory, 0700) != 0)
-        return fault_set(&cmd->fault, "%s: %m", export->raw);
+        return error_set(&cmd->error, "%s: %m", export->raw);
     g_autoptr(GDir) entries = g_dir_open(export->raw, 0, NULL);
     return (entries != NULL && g_dir_read_name(entries) == NULL) ||
-           fault_set(&cmd->fault, "%s: must be new or empty", export->raw);
+           error_set(&cmd->error, "%s: must be new or empty", export->raw);
 }
 
 int cmd_export(struct cmd *cmd)
 {
     struct export export = {.directory = -1};
     const struct cmd_option words[] = {{"raw", .text = &export.raw}, {.name = NULL}};
-    bool good = cmd_parse(cmd, words, 1, 1, "an address") && cmd_parse_person(cmd, &export.address);
+    bool good = cmd_parse(cmd, words, 1, 1, "an address") && cmd_parse_address(cmd, &export.address);
     int status = good ? cmd_open_ledger(cmd) : CMD_USAGE;
     if (status == 0 && !open_directory(cmd, &export))
-        status = cmd_fault(EX_CANTCREAT, cmd);
+        status = cmd_error(EX_CANTCREAT, cmd);
     else if (status == 0 && !export_all(cmd, &export))
-        status = cmd_fault(EX_UNAVAILABLE, cmd);
+        status = cmd_error(EX_UNAVAILABLE, cmd);
     else if (status == 0 && export.found == 0)
         status = cmd_fail(1, "nothing is recorded about %s", export.address);
     base_close(&export.directory);

@@ -7,8 +7,8 @@
 
 #include "base/log.h"
 #include "cmd/cmd.h"
-#include "ledger/ledger_person.h"
-#include "ledger/ledger_total.h"
+#include "ledger/ledger_address.h"
+#include "ledger/ledger_counter.h"
 
 /* rest: why they stay, and what to do. */
 static void print_left(int64_t count, const char *rest, const char *when)
@@ -25,34 +25,34 @@ static void print_forgotten(const struct ledger_forget *forget)
                  forget->removed == 1 ? "" : "s");
     printf("%" PRId64 " message%s %sremoved from the record\n", forget->removed, forget->removed == 1 ? "" : "s",
            forget->dry_run ? "would be " : "");
-    print_left(forget->young, "too young, because Postfix may still retry: run it again after ", forget->old_at);
-    print_left(forget->unfinished, "unfinished: run it again 7 days after the delivery, or once abandoned", "");
+    print_left(forget->too_recent, "too young, because Postfix may still retry: run it again after ", forget->old_at);
+    print_left(forget->unfinished, "unfinished: run it again 7 days after the delivery, or once expired", "");
     print_left(forget->busy, "being delivered: run it again", "");
 }
 
 /* Updates the counters first, as purge does. */
 static bool forget_all(struct cmd *cmd, struct ledger_forget *forget)
 {
-    if (!forget->dry_run && !ledger_total_up(cmd->ledger, &cmd->fault))
+    if (!forget->dry_run && !ledger_counter_update(cmd->ledger, &cmd->error))
         return false;
-    while (!forget->ended && ledger_forget_batch(cmd->ledger, forget, &cmd->fault))
+    while (!forget->ended && ledger_forget_batch(cmd->ledger, forget, &cmd->error))
         ;
     return forget->ended;
 }
 
-static int forget_person(struct cmd *cmd, struct ledger_forget *forget)
+static int forget_messages(struct cmd *cmd, struct ledger_forget *forget)
 {
     int status = cmd_open_ledger(cmd);
     if (status != 0)
         return status;
     bool done = forget_all(cmd, forget);
-    int64_t left = forget->young + forget->unfinished + forget->busy;
+    int64_t left = forget->too_recent + forget->unfinished + forget->busy;
     if (done && forget->removed + left == 0)
         return cmd_fail(1, "nothing is recorded about %s", forget->address);
     if (done || forget->removed > 0)
         print_forgotten(forget);
     if (!done)
-        return cmd_fault(EX_UNAVAILABLE, cmd);
+        return cmd_error(EX_UNAVAILABLE, cmd);
     if (forget->dry_run && forget->removed > 0)
         puts("Nothing was changed; with --yes they are removed.");
     return !forget->dry_run && left > 0 ? EX_TEMPFAIL : 0;
@@ -63,9 +63,9 @@ int cmd_forget(struct cmd *cmd)
     bool dry_run = false, yes = false;
     char *address OD_CLEANUP(base_free) = NULL;
     const struct cmd_option words[] = {{"dry-run", .flag = &dry_run}, {"yes", .flag = &yes}, {.name = NULL}};
-    bool good = cmd_parse(cmd, words, 1, 1, "an address") && cmd_parse_person(cmd, &address);
+    bool good = cmd_parse(cmd, words, 1, 1, "an address") && cmd_parse_address(cmd, &address);
     if (good && dry_run && yes)
         good = cmd_wrong(cmd, "give only one of --dry-run and --yes");
     struct ledger_forget forget = {.address = address, .dry_run = !yes};
-    return good ? forget_person(cmd, &forget) : CMD_USAGE;
+    return good ? forget_messages(cmd, &forget) : CMD_USAGE;
 }

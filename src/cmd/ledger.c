@@ -31,15 +31,15 @@ static int backup(struct cmd *cmd)
     int status = open_file(cmd);
     if (status != 0)
         return status;
-    return ledger_backup(cmd->config, cmd->operands[1], &cmd->fault) ? 0 : cmd_fault(EX_CANTCREAT, cmd);
+    return ledger_backup(cmd->config, cmd->operands[1], &cmd->error) ? 0 : cmd_error(EX_CANTCREAT, cmd);
 }
 
 /* which: prefix of the error; options: for the hint. */
 static int check_schema_version(struct cmd *cmd, struct ledger *ledger, const char *which, const char *options)
 {
     int found, needed = ledger_schema_needed(ledger);
-    if (!ledger_schema_version(ledger, &found, &cmd->fault))
-        return cmd_fail(EX_UNAVAILABLE, "%s%s", which, cmd->fault.text);
+    if (!ledger_schema_version(ledger, &found, &cmd->error))
+        return cmd_fail(EX_UNAVAILABLE, "%s%s", which, cmd->error.text);
     if (found == needed)
         return 0;
     return cmd_fail(1, "%sthe schema has version %d, and this program needs %d%s%s%s", which, found, needed,
@@ -54,19 +54,19 @@ static int check(struct cmd *cmd)
     int status = open_file(cmd);
     if (status != 0)
         return status;
-    cmd->ledger = ledger_open(cmd->config, NULL, &cmd->fault);
+    cmd->ledger = ledger_open(cmd->config, NULL, &cmd->error);
     struct ledger_table *damage OD_CLEANUP(ledger_table_free) =
-        cmd->ledger != NULL ? ledger_damage(cmd->ledger, &cmd->fault) : NULL;
+        cmd->ledger != NULL ? ledger_damage(cmd->ledger, &cmd->error) : NULL;
     if (damage == NULL)
-        return cmd_fault(EX_UNAVAILABLE, cmd);
+        return cmd_error(EX_UNAVAILABLE, cmd);
     for (size_t row = 0; row < damage->rows; row++)
         puts(ledger_cell(damage, row, 0));
     fflush(stdout);
     if (damage->rows > 0)
         return cmd_fail(1, "%s is damaged; " DAMAGE, cmd->config->database.conninfo);
     int version;
-    if (!ledger_schema_version(cmd->ledger, &version, &cmd->fault))
-        return cmd_fault(EX_UNAVAILABLE, cmd);
+    if (!ledger_schema_version(cmd->ledger, &version, &cmd->error))
+        return cmd_error(EX_UNAVAILABLE, cmd);
     if (version == 0)
         return cmd_fail(1, "%s has no ledger in it; " DAMAGE, cmd->config->database.conninfo);
     status = check_schema_version(cmd, cmd->ledger, "", "");
@@ -79,9 +79,9 @@ static int check(struct cmd *cmd)
 static struct config *target_of(struct cmd *cmd)
 {
     const char *conninfo = cmd->operands[1];
-    struct config *target = config_load(cmd->config_file, cmd->overrides, &cmd->fault);
+    struct config *target = config_load(cmd->config_file, cmd->overrides, &cmd->error);
     if (target == NULL) {
-        (void)cmd_fault(EX_CONFIG, cmd);
+        (void)cmd_error(EX_CONFIG, cmd);
         return NULL;
     }
     bool same = strcmp(target->database.conninfo, conninfo) == 0, two_files = config_is_file(target);
@@ -107,16 +107,16 @@ static bool open_both(struct cmd *cmd, const struct config *target, struct ledge
         const char *which;
     } both[] = {{cmd->config, &cmd->ledger, "from"}, {target, ret, "to"}};
     for (size_t i = 0; i < 2; i++)
-        if (!ledger_load(both[i].config, &cmd->fault))
+        if (!ledger_load(both[i].config, &cmd->error))
             return false;
     for (size_t i = 0; i < 4; i++) {
         bool is_file = i >= 2;
         if (i == 2 && (config_is_file(cmd->config) || config_is_file(target)) &&
-            !privilege_must_become(cmd->config->service.user, false, &cmd->fault))
+            !privilege_must_become(cmd->config->service.user, false, &cmd->error))
             return false;
         if (config_is_file(both[i % 2].config) == is_file &&
-            (*both[i % 2].ledger = ledger_open(both[i % 2].config, NULL, &cmd->fault)) == NULL)
-            return fault_prefix(&cmd->fault, "%s", both[i % 2].which);
+            (*both[i % 2].ledger = ledger_open(both[i % 2].config, NULL, &cmd->error)) == NULL)
+            return error_prefix(&cmd->error, "%s", both[i % 2].which);
     }
     return true;
 }
@@ -125,15 +125,15 @@ static int copy_tables(struct cmd *cmd, struct ledger *target)
 {
     for (size_t table = 0; table < LEDGER_TRANSFER_TABLES; table++) {
         struct ledger_transferred done;
-        if (!ledger_transfer_table(cmd->ledger, target, table, &done, &cmd->fault))
+        if (!ledger_transfer_table(cmd->ledger, target, table, &done, &cmd->error))
             return cmd_fail(1, "%s; TARGET must be empty, or hold the beginning of this ledger from an earlier copy",
-                            cmd->fault.text);
+                            cmd->error.text);
         printf("%s: %" PRId64 " rows, %" PRId64 " of them copied now\n", done.table, done.rows, done.added);
         fflush(stdout);
     }
-    if (!ledger_transfer_end(cmd->ledger, target, &cmd->fault) ||
-        !ledger_transfer_compare(cmd->ledger, target, &cmd->fault))
-        return cmd_fault(1, cmd);
+    if (!ledger_transfer_end(cmd->ledger, target, &cmd->error) ||
+        !ledger_transfer_compare(cmd->ledger, target, &cmd->error))
+        return cmd_error(1, cmd);
     puts("both are the same: all rows and numbers were compared");
     return 0;
 }
@@ -148,15 +148,15 @@ static int copy(struct cmd *cmd, bool running)
     if (config == NULL)
         return EX_USAGE;
     if (!open_both(cmd, config, &target))
-        return cmd_fault(EX_UNAVAILABLE, cmd);
+        return cmd_error(EX_UNAVAILABLE, cmd);
     status = check_schema_version(cmd, cmd->ledger, "from: ", "");
     if (status == 0)
         status = check_schema_version(cmd, target, "to: ", "-o database.conninfo=TARGET ");
     if (status != 0)
         return status;
-    if (!ledger_transfer_begin(cmd->ledger, running, &cmd->fault))
+    if (!ledger_transfer_begin(cmd->ledger, running, &cmd->error))
         return cmd_fail(EX_TEMPFAIL, "%s; stop deliveries, or give --running (see oncedrop-ledger(1))",
-                        cmd->fault.text);
+                        cmd->error.text);
     return copy_tables(cmd, target);
 }
 

@@ -7,16 +7,16 @@
 #include <sysexits.h>
 
 #include "cmd/cmd.h"
+#include "cmd/format_time.h"
 #include "cmd/list_missing.h"
 #include "cmd/table.h"
-#include "cmd/times.h"
 #include "ledger/ledger_report.h"
 
 #define DEFAULT_LIMIT 50
 
 struct options {
     struct ledger_filter filter;
-    char since[TIMES_SIZE], until[TIMES_SIZE];
+    char since[FORMAT_TIME_SIZE], until[FORMAT_TIME_SIZE];
     char delay[24]; /* milliseconds */
     char *recipient, *message_id;
     bool json, utc, missing;
@@ -24,7 +24,7 @@ struct options {
 
 static bool is_state(const char *text)
 {
-    static const char *const states[] = {"pending", "appending", "stored", "failed", "abandoned", "unfinished", NULL};
+    static const char *const states[] = {"pending", "appending", "stored", "failed", "expired", "unfinished", NULL};
     return g_strv_contains(states, text);
 }
 
@@ -38,11 +38,11 @@ static bool take_delay(struct options *options, const char *text)
     return true;
 }
 
-static bool take_time(const struct cmd *cmd, const char *name, const char *text, char time[TIMES_SIZE],
+static bool take_time(const struct cmd *cmd, const char *name, const char *text, char time[FORMAT_TIME_SIZE],
                       const char **ret)
 {
-    if (text != NULL && !times_parse_since(text, time))
-        return cmd_wrong_value(cmd, name, text, TIMES_SINCE_ALLOWED);
+    if (text != NULL && !parse_since(text, time))
+        return cmd_wrong_value(cmd, name, text, PARSE_SINCE_ALLOWED);
     *ret = text != NULL ? time : NULL;
     return true;
 }
@@ -68,9 +68,9 @@ static bool take_values(const struct cmd *cmd, struct options *options, const ch
     struct ledger_filter *filter = &options->filter;
     if (filter->state != NULL && !is_state(filter->state))
         return cmd_wrong_value(cmd, "--state", filter->state,
-                               "pending, appending, stored, failed, abandoned or unfinished (pending or appending)");
+                               "pending, appending, stored, failed, expired or unfinished (pending or appending)");
     if (delay != NULL && !take_delay(options, delay))
-        return cmd_wrong_value(cmd, "--delay", delay, "a number and ms, s, m, h or d, such as 5m");
+        return cmd_wrong_value(cmd, "--min-delay", delay, "a number and ms, s, m, h or d, such as 5m");
     if (limit != NULL && !g_ascii_string_to_signed(limit, 10, 1, INT64_MAX, &filter->limit, NULL))
         return cmd_wrong_value(cmd, "--limit", limit, "a number from 1");
     if (filter->sender != NULL && strcmp(filter->sender, "<>") == 0)
@@ -94,7 +94,7 @@ static bool parse_listing(struct cmd *cmd, struct options *options)
         {"subject", .text = &filter->subject},
         {"message-id", .text = &filter->message_id},
         {"queue-id", .text = &filter->queue_id},
-        {"delay", .text = &delay},
+        {"min-delay", .text = &delay},
         {"limit", .text = &limit},
         {"missing", .flag = &options->missing},
         {"utc", .flag = &options->utc},
@@ -103,7 +103,7 @@ static bool parse_listing(struct cmd *cmd, struct options *options)
     };
     bool parsed = cmd_parse(cmd, words, 0, 0, NULL);
     if (options->utc)
-        times_use_utc();
+        format_time_use_utc();
     if (parsed && options->missing && filter->state != NULL && strcmp(filter->state, "stored") != 0)
         return cmd_wrong(cmd, "--missing is of stored copies");
     if (options->missing)
@@ -113,10 +113,10 @@ static bool parse_listing(struct cmd *cmd, struct options *options)
            take_values(cmd, options, delay, limit);
 }
 
-static void print_notes(const struct options *options, size_t rows, size_t untold)
+static void print_notes(const struct options *options, size_t rows, size_t unknown)
 {
-    if (untold > 0)
-        fprintf(stderr, "Of %zu it cannot be told; oncedrop show --look says why.\n", untold);
+    if (unknown > 0)
+        fprintf(stderr, "Of %zu it cannot be told; oncedrop show --verify says why.\n", unknown);
     if ((int64_t)rows == options->filter.limit)
         fprintf(stderr,
                 options->missing ? "The newest %zu were looked for; --limit looks for more.\n"
@@ -129,11 +129,11 @@ static int print_list(struct cmd *cmd, const struct options *options)
     int status = cmd_open_ledger(cmd);
     if (status != 0)
         return status;
-    size_t untold = 0;
-    struct ledger_table *table OD_CLEANUP(ledger_table_free) = ledger_list(cmd->ledger, &options->filter, &cmd->fault);
+    size_t unknown = 0;
+    struct ledger_table *table OD_CLEANUP(ledger_table_free) = ledger_list(cmd->ledger, &options->filter, &cmd->error);
     size_t rows = table != NULL ? table->rows : 0;
-    if (table == NULL || (options->missing && !list_missing(cmd, table, &untold)))
-        return cmd_fault(EX_UNAVAILABLE, cmd);
+    if (table == NULL || (options->missing && !list_missing(cmd, table, &unknown)))
+        return cmd_error(EX_UNAVAILABLE, cmd);
     if (options->json)
         table_print_json(table_json(table));
     else if (table->rows == 0)
@@ -141,7 +141,7 @@ static int print_list(struct cmd *cmd, const struct options *options)
     else
         table_print_list(table);
     if (!options->json || options->missing)
-        print_notes(options, rows, untold);
+        print_notes(options, rows, unknown);
     return 0;
 }
 

@@ -5,36 +5,35 @@
 
 #include <string.h>
 
-#include "cmd/show_look.h"
+#include "cmd/verify_copy.h"
 #include "ledger/ledger_report.h"
 #include "message/message.h"
 
 struct found {
-    size_t copies, absent, untold;
+    size_t copies, absent, unknown;
 };
 
 static void count_copies(struct found *found, const struct ledger_table *looked)
 {
     for (size_t row = 0; row < looked->rows; row++) {
-        const char *copy = ledger_cell(looked, row, SHOW_LOOK_COPY);
+        const char *copy = ledger_cell(looked, row, VERIFY_COPY);
         found->copies++;
-        found->absent += strcmp(copy, SHOW_LOOK_ABSENT) == 0;
-        found->untold += strcmp(copy, SHOW_LOOK_UNTOLD) == 0;
+        found->absent += strcmp(copy, VERIFY_MISSING) == 0;
+        found->unknown += strcmp(copy, VERIFY_UNKNOWN) == 0;
     }
 }
 
-static bool look_for_row(struct cmd *cmd, const struct ledger_table *table, size_t row, struct found *ret)
+static bool verify_row(struct cmd *cmd, const struct ledger_table *table, size_t row, struct found *ret)
 {
     const char *id = ledger_cell(table, row, LIST_MESSAGE_ID);
     unsigned char identity[MESSAGE_DIGEST_SIZE];
     message_identity(cmd->config->lock.namespace, id, strlen(id), identity);
     struct ledger_table *messages OD_CLEANUP(ledger_table_free) =
-        ledger_find_messages(cmd->ledger, identity, NULL, NULL, &cmd->fault);
+        ledger_find_messages(cmd->ledger, identity, NULL, NULL, &cmd->error);
     *ret = (struct found){.copies = 0};
     for (size_t i = 0; messages != NULL && i < messages->rows; i++) {
-        struct ledger_table *looked OD_CLEANUP(ledger_table_free) = show_look_in(cmd, messages, i,
-                                                                                 ledger_cell(table, row, LIST_ACCOUNT),
-                                                                                 ledger_cell(table, row, LIST_MAILBOX));
+        struct ledger_table *looked OD_CLEANUP(ledger_table_free) =
+            verify_copy(cmd, messages, i, ledger_cell(table, row, LIST_ACCOUNT), ledger_cell(table, row, LIST_MAILBOX));
         if (looked == NULL)
             return false;
         count_copies(ret, looked);
@@ -42,19 +41,19 @@ static bool look_for_row(struct cmd *cmd, const struct ledger_table *table, size
     return messages != NULL;
 }
 
-bool list_missing(struct cmd *cmd, struct ledger_table *table, size_t *ret_untold)
+bool list_missing(struct cmd *cmd, struct ledger_table *table, size_t *ret_unknown)
 {
     struct found found;
-    size_t untold = 0;
+    size_t unknown = 0;
     for (size_t row = 0; row < table->rows;) {
-        if (!look_for_row(cmd, table, row, &found))
+        if (!verify_row(cmd, table, row, &found))
             return false;
-        untold += found.copies == 0 || found.untold > 0; /* 0 copies: perhaps purged */
+        unknown += found.copies == 0 || found.unknown > 0; /* 0 copies: perhaps purged */
         if (found.absent > 0)
             row++;
         else
             ledger_table_remove(table, row);
     }
-    *ret_untold = untold;
+    *ret_unknown = unknown;
     return true;
 }

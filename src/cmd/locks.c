@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "base/terminal.h"
 #include "cmd/cmd.h"
+#include "cmd/format_time.h"
 #include "cmd/table.h"
-#include "cmd/times.h"
 #include "ledger/ledger_report.h"
 
 #define CELL 1024
@@ -21,9 +21,9 @@ static const char *cell(const struct ledger_table *table, size_t row, size_t col
     return log_escape(ledger_cell(table, row, column), text, CELL);
 }
 
-static const char *age(const char *seconds, char text[TIMES_SIZE])
+static const char *age(const char *seconds, char text[FORMAT_TIME_SIZE])
 {
-    return times_duration(1000 * g_ascii_strtod(seconds, NULL), text);
+    return format_duration(1000 * g_ascii_strtod(seconds, NULL), text);
 }
 
 static void print_message(const struct ledger_table *table, size_t row)
@@ -40,7 +40,7 @@ static void print_message(const struct ledger_table *table, size_t row)
 
 static void print_claim(const struct ledger_table *table, size_t row)
 {
-    char account[CELL], mailbox[CELL], host[CELL], ago[TIMES_SIZE];
+    char account[CELL], mailbox[CELL], host[CELL], ago[FORMAT_TIME_SIZE];
     if (ledger_cell(table, row, LOCKS_STATE)[0] != '\0')
         terminal_print(stdout, INDENT, "    claim    %s ago by %s[%s] for %s %s",
                        age(ledger_cell(table, row, LOCKS_AGE), ago), cell(table, row, LOCKS_HOST, host),
@@ -50,7 +50,7 @@ static void print_claim(const struct ledger_table *table, size_t row)
 
 static void print_holder(const struct ledger_table *table, size_t row)
 {
-    char session[CELL], user[CELL], since[TIMES_SIZE];
+    char session[CELL], user[CELL], since[FORMAT_TIME_SIZE];
     const char *held = ledger_cell(table, row, LOCKS_HELD), *client = ledger_cell(table, row, LOCKS_CLIENT);
     const char *name = cell(table, row, LOCKS_SESSION, session);
     if (ledger_cell(table, row, LOCKS_USER)[0] == '\0') { /* the ledger is a file */
@@ -82,7 +82,7 @@ static void print_lock(const struct ledger_table *table, size_t row)
 
 static void print_waiting(const struct ledger_table *table, size_t row)
 {
-    char session[CELL], user[CELL], since[TIMES_SIZE];
+    char session[CELL], user[CELL], since[FORMAT_TIME_SIZE];
     json_t *list = json_loads(ledger_cell(table, row, LOCKS_WAITING), 0, NULL), *one;
     size_t i;
     json_array_foreach(list, i, one)
@@ -91,7 +91,7 @@ static void print_waiting(const struct ledger_table *table, size_t row)
         const char *login = json_string_value(json_object_get(one, "user"));
         double seconds = json_number_value(json_object_get(one, "seconds"));
         terminal_print(stdout, INDENT, "    waiting  for %s: %s (database user %s, process %lld)",
-                       times_duration(1000 * seconds, since),
+                       format_duration(1000 * seconds, since),
                        log_escape(name != NULL && *name != '\0' ? name : "a session without a name", session, CELL),
                        log_escape(login != NULL ? login : "unknown", user, CELL),
                        (long long)json_integer_value(json_object_get(one, "backend")));
@@ -118,9 +118,9 @@ static void print_locks(const struct ledger *ledger, const struct ledger_table *
     }
     if (!hidden)
         return;
-    char *remedy OD_CLEANUP(base_free) = ledger_locks_remedy(ledger);
+    char *hint OD_CLEANUP(base_free) = ledger_locks_hint(ledger);
     fflush(stdout);
-    terminal_print(stderr, 0, "%s", remedy);
+    terminal_print(stderr, 0, "%s", hint);
 }
 
 int cmd_locks(struct cmd *cmd)
@@ -130,9 +130,9 @@ int cmd_locks(struct cmd *cmd)
     int status = cmd_parse(cmd, words, 0, 0, NULL) ? cmd_open_ledger(cmd) : CMD_USAGE;
     if (status != 0)
         return status;
-    struct ledger_table *table OD_CLEANUP(ledger_table_free) = ledger_locks(cmd->ledger, &cmd->fault);
+    struct ledger_table *table OD_CLEANUP(ledger_table_free) = ledger_locks(cmd->ledger, &cmd->error);
     if (table == NULL)
-        return cmd_fault(EX_UNAVAILABLE, cmd);
+        return cmd_error(EX_UNAVAILABLE, cmd);
     if (json)
         table_print_json(table_json(table));
     else if (table->rows == 0)

@@ -12,9 +12,9 @@
 #include "base/log.h"
 #include "cmd/cmd.h"
 #include "cmd/table.h"
+#include "ledger/ledger_counter.h"
 #include "ledger/ledger_purge.h"
 #include "ledger/ledger_report.h"
-#include "ledger/ledger_total.h"
 #include "message/message.h"
 
 enum { ABANDONED_LAST_AT, ABANDONED_QUEUE_ID, ABANDONED_RECIPIENTS, ABANDONED_MESSAGE_ID, ABANDONED_REASON };
@@ -25,7 +25,7 @@ struct options {
 };
 
 /* For searches of the log by queue id. */
-static void log_abandoned(const struct ledger_table *table)
+static void log_expired(const struct ledger_table *table)
 {
     for (size_t row = 0; row < table->rows; row++) {
         const char *queue_id = ledger_cell(table, row, ABANDONED_QUEUE_ID);
@@ -37,7 +37,7 @@ static void log_abandoned(const struct ledger_table *table)
             {
                 {LOG_FIELD_MESSAGE_ID, ledger_cell(table, row, ABANDONED_MESSAGE_ID)},
                 {LOG_FIELD_TO, ledger_cell(table, row, ABANDONED_RECIPIENTS)},
-                {LOG_FIELD_STATUS, "abandoned"},
+                {LOG_FIELD_STATUS, "expired"},
             },
         };
         log_fields(&line, reason);
@@ -46,40 +46,39 @@ static void log_abandoned(const struct ledger_table *table)
 
 /* Expires what `expire` selects; a dry run only finds it. Returns a new table (ledger_purge.h), or NULL with the error
  * set: earlier batches stay expired. */
-static struct ledger_table *abandon_selected(struct cmd *cmd, const struct options *options,
-                                             struct ledger_expire expire)
+static struct ledger_table *expire_selected(struct cmd *cmd, const struct options *options, struct ledger_expire expire)
 {
     struct ledger_table *all = NULL;
     if (options->dry_run)
-        return ledger_expire_preview(cmd->ledger, &expire, &cmd->fault);
+        return ledger_expire_preview(cmd->ledger, &expire, &cmd->error);
     while (!expire.ended) {
-        struct ledger_table *batch = ledger_expire_batch(cmd->ledger, &expire, &cmd->fault);
+        struct ledger_table *batch = ledger_expire_batch(cmd->ledger, &expire, &cmd->error);
         if (batch == NULL) {
             ledger_table_free(&all);
             return NULL;
         }
-        log_abandoned(batch);
+        log_expired(batch);
         ledger_table_join(&all, &batch);
     }
     return all;
 }
 
-static struct ledger_table *abandon_old(struct cmd *cmd, const struct options *options)
+static struct ledger_table *expire_old(struct cmd *cmd, const struct options *options)
 {
-    const struct ledger_expire expire = {.older_than_ms = cmd->config->record.abandon_after, .upto = INT64_MAX};
-    return abandon_selected(cmd, options, expire);
+    const struct ledger_expire expire = {.older_than_ms = cmd->config->record.expire_after, .upto = INT64_MAX};
+    return expire_selected(cmd, options, expire);
 }
 
-static void print_abandoned(const struct options *options, const struct ledger_table *table)
+static void print_expired(const struct options *options, const struct ledger_table *table)
 {
     if (options->json) {
         table_print_json(json_pack("{s:I, s:b, s:o}", "messages", (json_int_t)table->rows, "dry_run", options->dry_run,
-                                   "abandoned", table_json(table)));
+                                   "expired", table_json(table)));
         return;
     }
     table_print_list(table);
     printf("%s%zu message%s %s\n", table->rows > 0 ? "\n" : "", table->rows, table->rows == 1 ? "" : "s",
-           options->dry_run ? "would be abandoned" : "abandoned");
+           options->dry_run ? "would be expired" : "expired");
 }
 
 static struct ledger_table *find_named(struct cmd *cmd, const char *text)
@@ -87,28 +86,28 @@ static struct ledger_table *find_named(struct cmd *cmd, const char *text)
     unsigned char identity[MESSAGE_DIGEST_SIZE];
     char *id OD_CLEANUP(base_free) = cmd_strip_brackets(text);
     message_identity(cmd->config->lock.namespace, id, strlen(id), identity);
-    return ledger_find_messages(cmd->ledger, identity, NULL, g_utf8_validate(id, -1, NULL) ? id : NULL, &cmd->fault);
+    return ledger_find_messages(cmd->ledger, identity, NULL, g_utf8_validate(id, -1, NULL) ? id : NULL, &cmd->error);
 }
 
 /* Expires a message of any age, and adds it to *all. Sets the error with EX_UNAVAILABLE. */
-static int abandon_message(struct cmd *cmd, const struct options *options, const char *id, int64_t number,
-                           struct ledger_table **all)
+static int expire_message(struct cmd *cmd, const struct options *options, const char *id, int64_t number,
+                          struct ledger_table **all)
 {
     const struct ledger_expire expire = {.after = number - 1, .upto = number};
-    struct ledger_table *table = abandon_selected(cmd, options, expire);
+    struct ledger_table *table = expire_selected(cmd, options, expire);
     bool unfinished = false;
     if (table == NULL)
         return EX_UNAVAILABLE;
     size_t rows = table->rows;
     ledger_table_join(all, &table);
-    if (rows == 0 && !ledger_expire_is_open(cmd->ledger, number, &unfinished, &cmd->fault))
+    if (rows == 0 && !ledger_expire_is_open(cmd->ledger, number, &unfinished, &cmd->error))
         return EX_UNAVAILABLE;
     if (!unfinished)
         return 0;
     return cmd_fail(EX_TEMPFAIL, "%s: skipped: it is being delivered, or was less than delivery.hold_off ago", id);
 }
 
-static int abandon_id(struct cmd *cmd, const struct options *options, const char *id, struct ledger_table **all)
+static int expire_id(struct cmd *cmd, const struct options *options, const char *id, struct ledger_table **all)
 {
     struct ledger_table *found OD_CLEANUP(ledger_table_free) = find_named(cmd, id);
     int worst = 0;
@@ -118,49 +117,49 @@ static int abandon_id(struct cmd *cmd, const struct options *options, const char
         return cmd_fail(1, "%s: no such message", id);
     for (size_t row = 0; row < found->rows && worst != EX_UNAVAILABLE; row++) {
         int64_t number = strtoll(ledger_cell(found, row, FIND_MESSAGES_ID), NULL, 10);
-        int status = abandon_message(cmd, options, id, number, all);
+        int status = expire_message(cmd, options, id, number, all);
         worst = status != 0 ? status : worst;
     }
     return worst;
 }
 
 /* Without ids, expires old messages. */
-static int abandon_all(struct cmd *cmd, const struct options *options)
+static int expire_all(struct cmd *cmd, const struct options *options)
 {
     struct ledger_table *all OD_CLEANUP(ledger_table_free) = NULL;
     int worst = 0;
-    if (cmd->operands[0] == NULL && (all = abandon_old(cmd, options)) == NULL)
-        return cmd_fault(EX_UNAVAILABLE, cmd);
+    if (cmd->operands[0] == NULL && (all = expire_old(cmd, options)) == NULL)
+        return cmd_error(EX_UNAVAILABLE, cmd);
     for (char **id = cmd->operands; *id != NULL && worst != EX_UNAVAILABLE; id++) {
-        int status = abandon_id(cmd, options, *id, &all);
+        int status = expire_id(cmd, options, *id, &all);
         worst = status != 0 ? status : worst;
     }
     if (all == NULL)
         all = base_alloc(sizeof(*all)); /* if all ids are unknown */
-    print_abandoned(options, all);
-    return worst == EX_UNAVAILABLE ? cmd_fault(worst, cmd) : worst;
+    print_expired(options, all);
+    return worst == EX_UNAVAILABLE ? cmd_error(worst, cmd) : worst;
 }
 
-int cmd_abandon(struct cmd *cmd)
+int cmd_expire(struct cmd *cmd)
 {
     struct options options = {.json = false};
     const struct cmd_option words[] = {{"dry-run", .flag = &options.dry_run},
                                        {"json", .flag = &options.json},
                                        {.name = NULL}};
     int status = cmd_parse(cmd, words, 0, INT_MAX, NULL) ? cmd_open_ledger(cmd) : CMD_USAGE;
-    return status != 0 ? status : abandon_all(cmd, &options);
+    return status != 0 ? status : expire_all(cmd, &options);
 }
 
-static void print_purged(const struct options *options, int64_t removed, int64_t abandoned)
+static void print_purged(const struct options *options, int64_t removed, int64_t expired)
 {
     if (options->json) {
-        table_print_json(json_pack("{s:I, s:I, s:b}", "messages", (json_int_t)removed, "abandoned",
-                                   (json_int_t)abandoned, "dry_run", options->dry_run));
+        table_print_json(json_pack("{s:I, s:I, s:b}", "messages", (json_int_t)removed, "expired", (json_int_t)expired,
+                                   "dry_run", options->dry_run));
         return;
     }
     const char *would = options->dry_run ? "would be " : "";
-    if (abandoned > 0)
-        printf("%" PRId64 " unfinished message%s %sabandoned\n", abandoned, abandoned == 1 ? "" : "s", would);
+    if (expired > 0)
+        printf("%" PRId64 " unfinished message%s %sabandoned\n", expired, expired == 1 ? "" : "s", would);
     printf("%" PRId64 " message%s %sremoved from the record\n", removed, removed == 1 ? "" : "s", would);
 }
 
@@ -168,30 +167,30 @@ static void print_purged(const struct options *options, int64_t removed, int64_t
 static bool remove_old(struct cmd *cmd, int64_t older_than_ms, int64_t *ret)
 {
     struct ledger_purge state = {.older_than_ms = older_than_ms};
-    if (!ledger_total_up(cmd->ledger, &cmd->fault))
+    if (!ledger_counter_update(cmd->ledger, &cmd->error))
         return false;
-    while (!state.ended && ledger_purge_batch(cmd->ledger, &state, &cmd->fault))
+    while (!state.ended && ledger_purge_batch(cmd->ledger, &state, &cmd->error))
         ;
     *ret = state.deleted;
     return state.ended;
 }
 
-/* Expires first: otherwise messages within record.abandon_after would never become old enough. */
+/* Expires first: otherwise messages within record.expire_after would never become old enough. */
 static int purge(struct cmd *cmd, const struct options *options, int64_t older_than_ms)
 {
     int64_t removed = 0;
-    struct ledger_table *table OD_CLEANUP(ledger_table_free) = abandon_old(cmd, options);
+    struct ledger_table *table OD_CLEANUP(ledger_table_free) = expire_old(cmd, options);
     bool done = table != NULL;
     if (done)
-        done = options->dry_run ? ledger_purge_count(cmd->ledger, older_than_ms, &removed, &cmd->fault)
+        done = options->dry_run ? ledger_purge_count(cmd->ledger, older_than_ms, &removed, &cmd->error)
                                 : remove_old(cmd, older_than_ms, &removed);
-    int64_t abandoned = table != NULL ? (int64_t)table->rows : 0;
+    int64_t expired = table != NULL ? (int64_t)table->rows : 0;
     if (!options->dry_run && removed > 0)
         log_info("purge: %" PRId64 " message%s older than %s removed from the record", removed, removed == 1 ? "" : "s",
                  options->older_than);
-    if (done || removed > 0 || abandoned > 0)
-        print_purged(options, removed, abandoned);
-    return done ? 0 : cmd_fault(EX_UNAVAILABLE, cmd);
+    if (done || removed > 0 || expired > 0)
+        print_purged(options, removed, expired);
+    return done ? 0 : cmd_error(EX_UNAVAILABLE, cmd);
 }
 
 static bool parse_purge(struct cmd *cmd, struct options *options, int64_t *ret_ms)
@@ -216,7 +215,7 @@ int cmd_purge(struct cmd *cmd)
     int64_t older_than_ms = 0;
     if (!parse_purge(cmd, &options, &older_than_ms))
         return CMD_USAGE;
-    if (older_than_ms < LEDGER_PURGE_YOUNGEST_MS)
+    if (older_than_ms < LEDGER_PURGE_MIN_AGE_MS)
         return cmd_fail(EX_USAGE,
                         "purge: --older-than %s: nothing younger than 7 days (7d) is removed, because Postfix may still"
                         " retry it; a number without a unit is seconds",

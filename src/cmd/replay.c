@@ -11,7 +11,7 @@
 
 #include "base/terminal.h"
 #include "cmd/cmd.h"
-#include "cmd/times.h"
+#include "cmd/format_time.h"
 #include "ledger/ledger_resume.h"
 #include "replay/replay_files.h"
 #include "replay/replay_ledger.h"
@@ -35,7 +35,7 @@ static bool parse_replay(struct cmd *cmd, struct replay_setup *setup, struct rep
         return false;
     if (verify && force)
         return cmd_wrong(cmd, "give only one of --verify and --force");
-    setup->again = verify ? AGAIN_VERIFY : force ? AGAIN_FORCE : AGAIN_NO;
+    setup->redeliver = verify ? REDELIVER_VERIFY : force ? REDELIVER_FORCE : REDELIVER_NO;
     if (force)
         setup->hint = "to continue, run it again with only the messages listed here: --force delivers everything again";
     return true;
@@ -54,22 +54,22 @@ int cmd_replay(struct cmd *cmd)
     if (!parse_replay(cmd, &setup, &files->envelope))
         return CMD_USAGE;
     for (char **path = cmd->operands; *path != NULL; path++)
-        if (!replay_files_add(files, *path, &cmd->fault))
-            return cmd_fault(EX_NOINPUT, cmd);
+        if (!replay_files_add(files, *path, &cmd->error))
+            return cmd_error(EX_NOINPUT, cmd);
     int status = cmd_open(cmd, CMD_AS_READER);
     if (status != 0)
         return status;
     setup.config = cmd->config;
     setup.total = files->items->len;
-    return replay_run(&setup, &cmd->fault);
+    return replay_run(&setup, &cmd->error);
 }
 
 /* Reports what Postfix must finish, so that it does not count as done. */
 static void report_others(struct cmd *cmd)
 {
     int64_t others = 0;
-    if (!ledger_unfinished_others(cmd->ledger, &others, &cmd->fault))
-        cmd_fault(0, cmd);
+    if (!ledger_unfinished_others(cmd->ledger, &others, &cmd->error))
+        cmd_error(0, cmd);
     if (others > 0)
         terminal_print(stderr, 0,
                        "%" PRId64
@@ -96,26 +96,26 @@ int cmd_resume(struct cmd *cmd)
         return status;
     messages.ledger = cmd->ledger;
     setup.config = cmd->config;
-    status = replay_run(&setup, &cmd->fault);
-    if (cmd->fault.text[0] != '\0')
-        return cmd_fault(EX_UNAVAILABLE, cmd);
+    status = replay_run(&setup, &cmd->error);
+    if (cmd->error.text[0] != '\0')
+        return cmd_error(EX_UNAVAILABLE, cmd);
     report_others(cmd);
     return status;
 }
 
 /* Sets a point in time: an age would change with each batch. */
-static bool take_since(const struct cmd *cmd, const char *text, char ret[TIMES_SIZE])
+static bool take_since(const struct cmd *cmd, const char *text, char ret[FORMAT_TIME_SIZE])
 {
-    char since[TIMES_SIZE];
-    if (!times_parse_since(text, since))
-        return cmd_wrong_value(cmd, "--since", text, TIMES_SINCE_ALLOWED);
+    char since[FORMAT_TIME_SIZE];
+    if (!parse_since(text, since))
+        return cmd_wrong_value(cmd, "--since", text, PARSE_SINCE_ALLOWED);
     int64_t moment = since[0] == '@' ? strtoll(since + 1, NULL, 10) : time(NULL) - strtoll(since, NULL, 10) / 1000;
-    snprintf(ret, TIMES_SIZE, "@%" PRId64, moment);
+    snprintf(ret, FORMAT_TIME_SIZE, "@%" PRId64, moment);
     return true;
 }
 
 static bool parse_restore(struct cmd *cmd, struct replay_setup *setup, struct replay_ledger *messages,
-                          char since[TIMES_SIZE])
+                          char since[FORMAT_TIME_SIZE])
 {
     const char *jobs = NULL, *age = NULL;
     bool deleted = false;
@@ -123,7 +123,7 @@ static bool parse_restore(struct cmd *cmd, struct replay_setup *setup, struct re
         {"account", .text = &messages->account},
         {"since", .text = &age},
         {"j", .text = &jobs},
-        {"deleted", .flag = &deleted},
+        {"include-deleted", .flag = &deleted},
         {"dry-run", .flag = &setup->dry_run},
         {"json", .flag = &setup->json},
         {.name = NULL},
@@ -133,7 +133,7 @@ static bool parse_restore(struct cmd *cmd, struct replay_setup *setup, struct re
         return false;
     messages->since = age != NULL ? since : NULL;
     setup->only_account = messages->account;
-    setup->again = deleted ? AGAIN_MISSING : AGAIN_LOST;
+    setup->redeliver = deleted ? REDELIVER_MISSING : REDELIVER_LOST;
     return true;
 }
 
@@ -141,12 +141,12 @@ static bool parse_restore(struct cmd *cmd, struct replay_setup *setup, struct re
 static bool may_read_recorded(struct cmd *cmd)
 {
     struct ledger_recorded *none OD_CLEANUP(ledger_recorded_free) = NULL;
-    return ledger_recorded_read(cmd->ledger, 0, LEDGER_STORED, &none, &cmd->fault);
+    return ledger_recorded_read(cmd->ledger, 0, LEDGER_STORED, &none, &cmd->error);
 }
 
 int cmd_restore(struct cmd *cmd)
 {
-    char since[TIMES_SIZE];
+    char since[FORMAT_TIME_SIZE];
     struct replay_ledger messages = {.stored = true};
     struct replay_setup setup = {
         .command = "restore",
@@ -162,7 +162,7 @@ int cmd_restore(struct cmd *cmd)
     messages.ledger = cmd->ledger;
     setup.config = cmd->config;
     if (!may_read_recorded(cmd))
-        return cmd_fault(EX_UNAVAILABLE, cmd);
-    status = replay_run(&setup, &cmd->fault);
-    return cmd->fault.text[0] != '\0' ? cmd_fault(EX_UNAVAILABLE, cmd) : status;
+        return cmd_error(EX_UNAVAILABLE, cmd);
+    status = replay_run(&setup, &cmd->error);
+    return cmd->error.text[0] != '\0' ? cmd_error(EX_UNAVAILABLE, cmd) : status;
 }

@@ -9,7 +9,7 @@
 #include "base/terminal.h"
 #include "cmd/cmd.h"
 #include "cmd/table.h"
-#include "replay/replay_answer.h"
+#include "replay/replay_result.h"
 
 static void print_one(const char *name, const char *value, const char *by)
 {
@@ -53,8 +53,8 @@ static int report_address(struct cmd *cmd, const char *text, bool first, json_t 
         return 0;
     if (list != NULL)
         json_array_append_new(list, json_pack("{s:o, s:n, s:o}", "address", replay_json_text(text), "account", "error",
-                                              replay_json_text(cmd->fault.text)));
-    return cmd_fault(result == ROUTE_TROUBLE ? EX_UNAVAILABLE : 1, cmd);
+                                              replay_json_text(cmd->error.text)));
+    return cmd_error(result == ROUTE_ERROR ? EX_UNAVAILABLE : 1, cmd);
 }
 
 static int report_addresses(struct cmd *cmd, bool json)
@@ -81,7 +81,7 @@ int cmd_route(struct cmd *cmd)
     if (status != 0)
         return status;
     if (cmd->config->route.account_query[0] != '\0' &&
-        (cmd->ledger = ledger_open(cmd->config, NULL, &cmd->fault)) == NULL)
-        return cmd_fault(EX_UNAVAILABLE, cmd);
+        (cmd->ledger = ledger_open(cmd->config, NULL, &cmd->error)) == NULL)
+        return cmd_error(EX_UNAVAILABLE, cmd);
     return report_addresses(cmd, json);
 }

@@ -11,9 +11,9 @@
 
 static int print_sql(struct cmd *cmd)
 {
-    char *sql OD_CLEANUP(base_free) = ledger_schema_script(cmd->config, &cmd->fault);
+    char *sql OD_CLEANUP(base_free) = ledger_schema_script(cmd->config, &cmd->error);
     if (sql == NULL)
-        return cmd_fault(EX_UNAVAILABLE, cmd);
+        return cmd_error(EX_UNAVAILABLE, cmd);
     fputs(sql, stdout);
     return 0;
 }
@@ -22,21 +22,21 @@ static int print_sql(struct cmd *cmd)
 static int schema_fail(const struct cmd *cmd)
 {
     const char *schema = cmd->config->database.schema;
-    bool no_user = ledger_is_no_user(cmd->config, &cmd->fault);
-    if (!no_user && !ledger_is_refused(cmd->config, &cmd->fault))
-        return cmd_fail(EX_UNAVAILABLE, "schema %s: %s", schema, cmd->fault.text);
+    bool no_user = ledger_is_no_user(cmd->config, &cmd->error);
+    if (!no_user && !ledger_is_refused(cmd->config, &cmd->error))
+        return cmd_fail(EX_UNAVAILABLE, "schema %s: %s", schema, cmd->error.text);
     return cmd_fail(EX_UNAVAILABLE,
                     "schema %s: %s; connect as the schema's owner, as in: oncedrop -o"
                     " 'database.conninfo=host=localhost dbname=oncedrop user=oncedrop_owner' schema %s",
-                    schema, no_user ? "the database does not let this user in" : cmd->fault.text, cmd->operands[0]);
+                    schema, no_user ? "the database does not let this user in" : cmd->error.text, cmd->operands[0]);
 }
 
 static int check_lock(struct cmd *cmd)
 {
     struct ledger_check_lock lock;
-    bool excludes = ledger_check_lock(cmd->config, &lock, &cmd->fault);
+    bool excludes = ledger_check_lock(cmd->config, &lock, &cmd->error);
     base_free(&lock.left_out);
-    return excludes ? 0 : cmd_fail(EX_UNAVAILABLE, "lock: %s", cmd->fault.text);
+    return excludes ? 0 : cmd_fail(EX_UNAVAILABLE, "lock: %s", cmd->error.text);
 }
 
 static int upgrade(struct cmd *cmd)
@@ -44,14 +44,14 @@ static int upgrade(struct cmd *cmd)
     const char *schema = cmd->config->database.schema;
     bool install = strcmp(cmd->operands[0], "install") == 0;
     int from, needed = ledger_schema_needed(cmd->ledger);
-    if (!ledger_schema_version(cmd->ledger, &from, &cmd->fault))
+    if (!ledger_schema_version(cmd->ledger, &from, &cmd->error))
         return schema_fail(cmd);
     if (!install && from == 0)
         return cmd_fail(1, "schema %s is not installed; run: oncedrop schema install", schema);
     if (from > needed)
         return cmd_fail(1, "schema %s: version %d is newer than this program, which needs %d: nothing was changed",
                         schema, from, needed);
-    if (!ledger_schema_upgrade(cmd->ledger, &from, &cmd->fault))
+    if (!ledger_schema_upgrade(cmd->ledger, &from, &cmd->error))
         return schema_fail(cmd);
     if (from == 0)
         printf("schema %s: version %d installed\n", schema, needed);
@@ -67,7 +67,7 @@ static int set_method(struct cmd *cmd)
     int status = check_lock(cmd);
     if (status != 0)
         return status;
-    if (!ledger_schema_agree(cmd->ledger, &previous, &cmd->fault))
+    if (!ledger_schema_agree(cmd->ledger, &previous, &cmd->error))
         return schema_fail(cmd);
     const char *now = lock_method_name(cmd->config->lock.method);
     if (strcmp(previous, now) != 0)
@@ -78,8 +78,8 @@ static int set_method(struct cmd *cmd)
 static int print_version(struct cmd *cmd)
 {
     int found, needed = ledger_schema_needed(cmd->ledger);
-    if (!ledger_schema_version(cmd->ledger, &found, &cmd->fault))
-        return cmd_fault(EX_UNAVAILABLE, cmd);
+    if (!ledger_schema_version(cmd->ledger, &found, &cmd->error))
+        return cmd_error(EX_UNAVAILABLE, cmd);
     printf("schema %s: version %d installed, %d needed%s\n", cmd->config->database.schema, found, needed,
            found == 0       ? "; run: oncedrop schema install"
            : found < needed ? "; run: oncedrop schema upgrade"
@@ -105,9 +105,9 @@ int cmd_schema_word(struct cmd *cmd)
     int status = cmd_open(cmd, actions[i].run == print_sql ? CMD_AS_CALLER : CMD_AS_OWNER);
     if (status != 0)
         return status;
-    if (strcmp(actions[i].word, "install") == 0 && !ledger_schema_create(cmd->config, &cmd->fault))
-        return cmd_fault(EX_UNAVAILABLE, cmd);
-    if (actions[i].run != print_sql && (cmd->ledger = ledger_open(cmd->config, NULL, &cmd->fault)) == NULL)
+    if (strcmp(actions[i].word, "install") == 0 && !ledger_schema_create(cmd->config, &cmd->error))
+        return cmd_error(EX_UNAVAILABLE, cmd);
+    if (actions[i].run != print_sql && (cmd->ledger = ledger_open(cmd->config, NULL, &cmd->error)) == NULL)
         return schema_fail(cmd);
     return actions[i].run(cmd);
 }

@@ -19,7 +19,7 @@ static bool parse(struct cmd *cmd, GPtrArray *words)
     const char *texts[TEXTS] = {NULL};
     bool flags[FLAGS] = {false};
     const struct cmd_option options[] = {{"domain", .text = &texts[DOMAIN]},
-                                         {"way", .text = &texts[WAY]},
+                                         {"transport", .text = &texts[WAY]},
                                          {"accounts", .text = &texts[ACCOUNTS]},
                                          {"conninfo", .text = &texts[CONNINFO]},
                                          {"postmaster", .text = &texts[POSTMASTER]},

@@ -10,14 +10,14 @@
 #include "base/log.h"
 #include "base/terminal.h"
 #include "cmd/cmd.h"
-#include "cmd/nearest.h"
+#include "cmd/format_time.h"
 #include "cmd/show_differences.h"
-#include "cmd/show_look.h"
+#include "cmd/suggest.h"
 #include "cmd/table.h"
-#include "cmd/times.h"
+#include "cmd/verify_copy.h"
 #include "ledger/ledger_report.h"
 #include "message/message.h"
-#include "replay/replay_answer.h"
+#include "replay/replay_result.h"
 
 struct question {
     char *id; /* without <> */
@@ -32,17 +32,17 @@ struct question {
 
 static const struct section {
     const char *name;
-    const char *in_why; /* column repeated by `why` */
-    bool for_programs;  /* JSON only */
+    const char *in_explanation; /* column repeated by `why` */
+    bool for_programs;          /* JSON only */
     struct ledger_table *(*make)(struct cmd *cmd, const struct ledger_table *messages,
                                  size_t row); /* NULL: ledger_show */
 } sections[] = {
     {.name = "why"},
-    {.name = "deliveries", .in_why = "reason"},
-    {.name = "tries", .in_why = "reason"},
+    {.name = "deliveries", .in_explanation = "reason"},
+    {.name = "attempts", .in_explanation = "reason"},
     {.name = "spans", .for_programs = true},
-    {.name = "copies", .in_why = "error"},
-    {.name = "look", .make = show_look}, /* --look only */
+    {.name = "copies", .in_explanation = "error"},
+    {.name = "verify", .make = verify_options}, /* --verify only */
     {.name = "addresses"},
     {.name = "parts"},
     {.name = "differences", .make = show_differences},
@@ -62,12 +62,12 @@ static bool parse_show(struct cmd *cmd, struct question *question)
     const struct cmd_option words[] = {{"json", .flag = &question->json},
                                        {"digest", .flag = &question->digest_only},
                                        {"utc", .flag = &question->utc},
-                                       {"look", .flag = &question->look},
+                                       {"verify", .flag = &question->look},
                                        {.name = NULL}};
     if (!cmd_parse(cmd, words, 1, 1, "the id of a message"))
         return false;
     if (question->utc)
-        times_use_utc();
+        format_time_use_utc();
     question->id = cmd_strip_brackets(cmd->operands[0]);
     question->is_digest = parse_digest(question->id, question->digest);
     return !question->digest_only || question->is_digest ||
@@ -81,11 +81,11 @@ static void print_section(const struct section *section, const struct ledger_tab
         return;
     table_heading(section->name);
     if (strcmp(section->name, "why") != 0) {
-        table_print(table, section->in_why);
+        table_print(table, section->in_explanation);
         return;
     }
     for (size_t row = 0; row < table->rows; row++) {
-        char *sentence OD_CLEANUP(base_free) = times_local(ledger_cell(table, row, 0));
+        char *sentence OD_CLEANUP(base_free) = format_time_local(ledger_cell(table, row, 0));
         terminal_print(stdout, 2, "* %s", log_escape(sentence, escaped, sizeof(escaped)));
     }
 }
@@ -99,12 +99,12 @@ static bool show_message(struct cmd *cmd, const struct question *question, const
         table_print_row(messages, row);
     }
     for (size_t i = 0; i < G_N_ELEMENTS(sections); i++) {
-        if ((json == NULL && sections[i].for_programs) || (sections[i].make == show_look && !question->look))
+        if ((json == NULL && sections[i].for_programs) || (sections[i].make == verify_options && !question->look))
             continue;
         struct ledger_table *table OD_CLEANUP(ledger_table_free) =
             sections[i].make != NULL
                 ? sections[i].make(cmd, messages, row)
-                : ledger_show(cmd->ledger, sections[i].name, ledger_cell(messages, row, FIND_MESSAGES_ID), &cmd->fault);
+                : ledger_show(cmd->ledger, sections[i].name, ledger_cell(messages, row, FIND_MESSAGES_ID), &cmd->error);
         if (table == NULL)
             return false;
         if (json == NULL)
@@ -124,22 +124,22 @@ static void print_key(const struct question *question)
     fflush(stdout);
 }
 
-static void print_nearest(struct cmd *cmd, const struct question *question)
+static void print_suggestions(struct cmd *cmd, const struct question *question)
 {
     char text[2048];
-    const char *nearest[NEAREST_MOST];
-    struct ledger_table *near OD_CLEANUP(ledger_table_free) = ledger_near(cmd->ledger, question->id, &cmd->fault);
+    const char *suggestions[SUGGEST_MAX];
+    struct ledger_table *near OD_CLEANUP(ledger_table_free) = ledger_near(cmd->ledger, question->id, &cmd->error);
     size_t count =
-        near != NULL ? nearest_find((const char *const *)near->cells->pdata, near->rows, question->id, nearest) : 0;
-    struct ledger_table *oldest OD_CLEANUP(ledger_table_free) = ledger_oldest(cmd->ledger, &cmd->fault);
+        near != NULL ? suggest_find((const char *const *)near->cells->pdata, near->rows, question->id, suggestions) : 0;
+    struct ledger_table *oldest OD_CLEANUP(ledger_table_free) = ledger_oldest(cmd->ledger, &cmd->error);
     g_autoptr(GString) line = g_string_new("oncedrop: no such message");
-    char *since OD_CLEANUP(base_free) = oldest != NULL && oldest->rows > 0 ? times_local(ledger_cell(oldest, 0, 0))
-                                                                           : NULL;
+    char *since OD_CLEANUP(base_free) =
+        oldest != NULL && oldest->rows > 0 ? format_time_local(ledger_cell(oldest, 0, 0)) : NULL;
     if (since != NULL)
         g_string_append_printf(line, "; the record goes back to %s", since);
     for (size_t i = 0; i < count; i++)
         g_string_append_printf(line, "%s<%s>", i == 0 ? "; nearest: " : ", ",
-                               log_escape(nearest[i], text, sizeof(text)));
+                               log_escape(suggestions[i], text, sizeof(text)));
     terminal_print(stderr, 2, "%s", line->str);
 }
 
@@ -147,9 +147,9 @@ static struct ledger_table *find_shown(struct cmd *cmd, const struct question *q
 {
     const unsigned char *digest = question->is_digest ? question->digest : NULL;
     if (question->digest_only)
-        return ledger_find_messages(cmd->ledger, NULL, digest, NULL, &cmd->fault);
+        return ledger_find_messages(cmd->ledger, NULL, digest, NULL, &cmd->error);
     const char *queue_id = g_utf8_validate(question->id, -1, NULL) ? question->id : NULL; /* ids may be any bytes */
-    return ledger_find_messages(cmd->ledger, question->identity, digest, queue_id, &cmd->fault);
+    return ledger_find_messages(cmd->ledger, question->identity, digest, queue_id, &cmd->error);
 }
 
 static int show_messages(struct cmd *cmd, const struct question *question, json_t *json)
@@ -174,7 +174,7 @@ static int show_messages(struct cmd *cmd, const struct question *question, json_
         return 0;
     if (json == NULL)
         print_key(question);
-    print_nearest(cmd, question);
+    print_suggestions(cmd, question);
     return 1;
 }
 
@@ -184,13 +184,13 @@ static int show(struct cmd *cmd, const struct question *question)
     json_t *json = question->json ? json_pack("{s:o, s:I}", "id", replay_json_text(question->id), "lock_key",
                                               (json_int_t)message_lock_key(question->identity))
                                   : NULL;
-    cmd->ledger = ledger_open(cmd->config, NULL, &cmd->fault);
+    cmd->ledger = ledger_open(cmd->config, NULL, &cmd->error);
     int status = cmd->ledger != NULL ? show_messages(cmd, question, json) : EX_UNAVAILABLE;
     if (json != NULL)
         table_print_json(json);
     else if (status == EX_UNAVAILABLE)
         print_key(question);
-    return status == EX_UNAVAILABLE ? cmd_fault(status, cmd) : status;
+    return status == EX_UNAVAILABLE ? cmd_error(status, cmd) : status;
 }
 
 int cmd_show(struct cmd *cmd)

@@ -75,9 +75,9 @@ static bool read_side(struct cmd *cmd, const struct ledger_table *messages, size
     const char *id = ledger_cell(messages, row, FIND_MESSAGES_ID);
     struct ledger_table *parts OD_CLEANUP(ledger_table_free) = NULL;
     struct ledger_table *addresses OD_CLEANUP(ledger_table_free) =
-        ledger_show(cmd->ledger, "addresses", id, &cmd->fault);
+        ledger_show(cmd->ledger, "addresses", id, &cmd->error);
     if (addresses != NULL)
-        parts = ledger_show(cmd->ledger, "parts", id, &cmd->fault);
+        parts = ledger_show(cmd->ledger, "parts", id, &cmd->error);
     if (parts == NULL)
         return false;
     side->names = g_ptr_array_new_with_free_func(g_free);

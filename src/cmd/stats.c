@@ -9,8 +9,8 @@
 
 #include "base/counter.h"
 #include "cmd/cmd.h"
+#include "cmd/format_time.h"
 #include "cmd/table.h"
-#include "cmd/times.h"
 #include "ledger/ledger_report.h"
 
 #define HOURS 24
@@ -19,8 +19,8 @@ static json_t *counts_json(const struct stats *stats, const char *name)
 {
     json_t *object = json_object();
     for (size_t row = 0; stats_next(stats, name, NULL, &row); row++)
-        json_object_set_new(object, stats_cell(stats, row, TOTALS_EVER_LABEL),
-                            json_integer(g_ascii_strtoll(stats_cell(stats, row, TOTALS_EVER_VALUE), NULL, 10)));
+        json_object_set_new(object, stats_cell(stats, row, COUNTERS_LABEL),
+                            json_integer(g_ascii_strtoll(stats_cell(stats, row, COUNTERS_VALUE), NULL, 10)));
     return object;
 }
 
@@ -39,11 +39,11 @@ static void stats_json(const struct stats *stats)
 
 static bool read_figures(struct cmd *cmd, struct stats *stats)
 {
-    stats->totals = ledger_totals(cmd->ledger, &cmd->fault);
+    stats->totals = ledger_totals(cmd->ledger, &cmd->error);
     if (stats->totals != NULL)
-        stats->ever = ledger_totals_ever(cmd->ledger, &cmd->fault);
+        stats->ever = ledger_counters(cmd->ledger, &cmd->error);
     if (stats->ever != NULL)
-        stats->hours = ledger_hours(cmd->ledger, HOURS, &cmd->fault);
+        stats->hours = ledger_hours(cmd->ledger, HOURS, &cmd->error);
     return stats->hours != NULL;
 }
 
@@ -57,12 +57,13 @@ static int begin_stats(struct cmd *cmd, struct stats *stats)
     };
     int status = cmd_open_ledger(cmd);
     if (status == 0 && !read_figures(cmd, stats))
-        status = cmd_fault(EX_UNAVAILABLE, cmd);
+        status = cmd_error(EX_UNAVAILABLE, cmd);
     stats->up = status == 0;
     if (cmd->config == NULL)
         return status;
     stats->engine = engines[config_engine(cmd->config)];
-    if (cmd->config->log.unrecorded[0] == '\0' || !counter_read(cmd->config->log.unrecorded, &stats->unrecorded))
+    if (cmd->config->log.unrecorded_file[0] == '\0' ||
+        !counter_read(cmd->config->log.unrecorded_file, &stats->unrecorded))
         stats->unrecorded = -1;
     return status;
 }
@@ -79,8 +80,8 @@ static void add_up(struct cmd *cmd)
 {
     bool due = false;
     fflush(stdout);
-    if (ledger_total_is_due(cmd->ledger, &due, &cmd->fault) && due)
-        due = ledger_total_up(cmd->ledger, &cmd->fault);
+    if (ledger_counter_is_due(cmd->ledger, &due, &cmd->error) && due)
+        due = ledger_counter_update(cmd->ledger, &cmd->error);
 }
 
 int cmd_stats(struct cmd *cmd)
@@ -95,7 +96,7 @@ int cmd_stats(struct cmd *cmd)
     if (good && json && prometheus)
         good = cmd_wrong(cmd, "give only one of --json and --prometheus");
     if (utc)
-        times_use_utc();
+        format_time_use_utc();
     int status = good ? begin_stats(cmd, &stats) : CMD_USAGE;
     if (stats.engine == NULL)
         return status;

@@ -19,9 +19,8 @@ const char *stats_cell(const struct stats *stats, size_t row, size_t column)
 
 bool stats_next(const struct stats *stats, const char *name, const char *label, size_t *row)
 {
-    while (*row < stats->ever->rows &&
-           (strcmp(stats_cell(stats, *row, TOTALS_EVER_NAME), name) != 0 ||
-            (label != NULL && strcmp(stats_cell(stats, *row, TOTALS_EVER_LABEL), label) != 0)))
+    while (*row < stats->ever->rows && (strcmp(stats_cell(stats, *row, COUNTERS_NAME), name) != 0 ||
+                                        (label != NULL && strcmp(stats_cell(stats, *row, COUNTERS_LABEL), label) != 0)))
         (*row)++;
     return *row < stats->ever->rows;
 }
@@ -30,6 +29,6 @@ double stats_count(const struct stats *stats, const char *name, const char *labe
 {
     double sum = 0;
     for (size_t row = 0; stats_next(stats, name, label, &row); row++)
-        sum += g_ascii_strtod(stats_cell(stats, row, TOTALS_EVER_VALUE), NULL);
+        sum += g_ascii_strtod(stats_cell(stats, row, COUNTERS_VALUE), NULL);
     return sum;
 }

@@ -4,14 +4,14 @@
 #ifndef ONCEDROP_STATS_FIGURES_H
 #define ONCEDROP_STATS_FIGURES_H
 
-#include "ledger/ledger_total.h"
+#include "ledger/ledger_counter.h"
 
 struct stats {
     const char *engine;
     bool up;                             /* the ledger replied; else no tables */
     struct ledger_table *totals, *hours; /* ledger_report.h */
-    struct ledger_table *ever;           /* ledger_total.h */
-    int64_t unrecorded;                  /* deferrals outside the ledger (log.unrecorded); -1: unknown */
+    struct ledger_table *ever;           /* ledger_counter.h */
+    int64_t unrecorded;                  /* deferrals outside the ledger (log.unrecorded_file); -1: unknown */
 };
 
 /* Postfix reports arrivals in whole seconds, so buckets of delays begin here. */

@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "base/terminal.h"
+#include "cmd/format_time.h"
 #include "cmd/stats_figures.h"
 #include "cmd/table.h"
-#include "cmd/times.h"
 
 #define SHARE_BAR 40
 #define HOUR_BAR 8
-#define HOURS_MOST 48 /* lines */
+#define HOURS_MAX 48 /* lines */
 
 #define INDENT 14 /* of continuation lines */
 #define TEXT 64
@@ -29,15 +29,15 @@ static const char *size_text(double bytes, char text[TEXT])
     return text;
 }
 
-static void print_bar(double part, double whole, int width)
+static void print_bar(double part, double complete, int width)
 {
-    int filled = part > 0 ? MAX((int)(part / whole * width + 0.5), 1) : 0;
+    int filled = part > 0 ? MAX((int)(part / complete * width + 0.5), 1) : 0;
     printf("%s%.*s\n", filled > 0 ? "  " : "", filled, "########################################");
 }
 
 static void print_record(const struct ledger_table *totals)
 {
-    static const char *const states[] = {"stored", "pending", "appending", "failed", "abandoned"};
+    static const char *const states[] = {"stored", "pending", "appending", "failed", "expired"};
     char text[TEXT];
     g_autoptr(GString) copies = g_string_new(NULL);
     for (size_t i = 0; i < G_N_ELEMENTS(states); i++)
@@ -48,7 +48,7 @@ static void print_record(const struct ledger_table *totals)
     double unfinished = stats_number(totals, 0, "unfinished");
     if (unfinished > 0)
         terminal_print(stdout, INDENT, "unfinished    %.0f, the oldest for %s", unfinished,
-                       times_duration(stats_number(totals, 0, "oldest_unfinished") * 1000, text));
+                       format_duration(stats_number(totals, 0, "oldest_unfinished") * 1000, text));
     else
         terminal_print(stdout, INDENT, "unfinished    none");
 }
@@ -66,10 +66,9 @@ static void print_outcomes(const struct stats *stats)
         print_bar(count, all, SHARE_BAR);
     }
     for (size_t row = 0; stats_next(stats, "deferrals", NULL, &row); row++)
-        if (strcmp(stats_cell(stats, row, TOTALS_EVER_VALUE), "0") != 0)
+        if (strcmp(stats_cell(stats, row, COUNTERS_VALUE), "0") != 0)
             g_string_append_printf(reasons, "%s%s %s", reasons->len > 0 ? ", " : "",
-                                   stats_cell(stats, row, TOTALS_EVER_LABEL),
-                                   stats_cell(stats, row, TOTALS_EVER_VALUE));
+                                   stats_cell(stats, row, COUNTERS_LABEL), stats_cell(stats, row, COUNTERS_VALUE));
     if (reasons->len > 0)
         terminal_print(stdout, INDENT, "deferred for  %s", reasons->str);
     double searches = stats_count(stats, "searches", NULL);
@@ -83,14 +82,14 @@ static const char *quantile(const struct stats *stats, const char *name, const c
 {
     double all = stats_count(stats, name, label), below = 0, longest = 0;
     for (size_t row = 0; stats_next(stats, name, label, &row); row++) {
-        double ms = g_ascii_strtod(stats_cell(stats, row, TOTALS_EVER_LE), NULL);
-        below += g_ascii_strtod(stats_cell(stats, row, TOTALS_EVER_VALUE), NULL);
+        double ms = g_ascii_strtod(stats_cell(stats, row, COUNTERS_LE), NULL);
+        below += g_ascii_strtod(stats_cell(stats, row, COUNTERS_VALUE), NULL);
         longest = MAX(longest, ms);
         if (below >= share * all && ms > 0 && ms >= least_ms)
-            return times_duration(ms, text);
+            return format_duration(ms, text);
     }
     char bound[TEXT];
-    g_snprintf(text, TEXT, "over %s", times_duration(longest, bound));
+    g_snprintf(text, TEXT, "over %s", format_duration(longest, bound));
     return text;
 }
 
@@ -122,33 +121,33 @@ static void print_phases(const struct stats *stats)
     }
 }
 
-static void print_hour(const struct ledger_table *hours, size_t row, double most)
+static void print_hour(const struct ledger_table *hours, size_t row, double max)
 {
     static const char *const shares[] = {"p50", "p95", "p99"};
-    char text[TIMES_SIZE];
+    char text[FORMAT_TIME_SIZE];
     double stored = stats_number(hours, row, "stored");
     printf(" %8.0f %7.0f", stored, stats_number(hours, row, "retried"));
     for (size_t i = 0; i < G_N_ELEMENTS(shares); i++)
-        printf(" %11s", times_duration(1000 * stats_number(hours, row, shares[i]), text));
-    print_bar(stored, most, HOUR_BAR);
+        printf(" %11s", format_duration(1000 * stats_number(hours, row, shares[i]), text));
+    print_bar(stored, max, HOUR_BAR);
 }
 
 /* From the first hour with mail until now. */
 static void print_hours(const struct ledger_table *hours)
 {
-    double most = 1;
+    double max = 1;
     for (size_t row = 0; row < hours->rows; row++)
-        most = MAX(most, stats_number(hours, row, "stored"));
+        max = MAX(max, stats_number(hours, row, "stored"));
     table_heading("Stored for recipients by hour, and the time since the first attempt");
     printf("%-17s %8s %7s %11s %11s %11s\n", "", "stored", "retried", "50 % within", "95 % within", "99 % within");
     GDateTime *now = g_date_time_new_now_utc(), *at = g_date_time_new_from_iso8601(ledger_cell(hours, 0, 0), NULL);
     size_t row = 0;
-    for (int i = 0; i < HOURS_MOST && at != NULL && (row < hours->rows || g_date_time_compare(at, now) < 0); i++) {
+    for (int i = 0; i < HOURS_MAX && at != NULL && (row < hours->rows || g_date_time_compare(at, now) < 0); i++) {
         GDateTime *next = g_date_time_add_hours(at, 1);
-        char *hour = g_date_time_format(at, "%Y-%m-%dT%H:%M:%SZ"), *local = times_local(hour);
+        char *hour = g_date_time_format(at, "%Y-%m-%dT%H:%M:%SZ"), *local = format_time_local(hour);
         printf("%.11s%s", local + strlen("2025-"), local + strlen("2025-08-01 12:00:00"));
         if (row < hours->rows && strcmp(ledger_cell(hours, row, 0), hour) == 0)
-            print_hour(hours, row++, most);
+            print_hour(hours, row++, max);
         else
             printf(" %8d\n", 0);
         g_free(hour);

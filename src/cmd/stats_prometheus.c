@@ -14,7 +14,7 @@ static void print_head(const char *name, const char *type, const char *help)
 
 static void print_gauges(const struct ledger_table *totals)
 {
-    static const char *const states[] = {"stored", "pending", "appending", "failed", "abandoned"};
+    static const char *const states[] = {"stored", "pending", "appending", "failed", "expired"};
     static const struct {
         const char *column, *name, *help;
     } gauges[] = {
@@ -39,10 +39,10 @@ static void print_counter(const struct stats *stats, const char *count, const ch
     print_head(name, "counter", help);
     for (size_t row = 0; stats_next(stats, count, NULL, &row); row++) {
         if (label != NULL)
-            printf("oncedrop_%s{%s=\"%s\"} %s\n", name, label, stats_cell(stats, row, TOTALS_EVER_LABEL),
-                   stats_cell(stats, row, TOTALS_EVER_VALUE));
+            printf("oncedrop_%s{%s=\"%s\"} %s\n", name, label, stats_cell(stats, row, COUNTERS_LABEL),
+                   stats_cell(stats, row, COUNTERS_VALUE));
         else
-            printf("oncedrop_%s %s\n", name, stats_cell(stats, row, TOTALS_EVER_VALUE));
+            printf("oncedrop_%s %s\n", name, stats_cell(stats, row, COUNTERS_VALUE));
     }
 }
 
@@ -57,14 +57,14 @@ static size_t print_series(const struct stats *stats, size_t row, const char *co
                            const char *label, int64_t least_ms)
 {
     char text[G_ASCII_DTOSTR_BUF_SIZE];
-    const char *value = stats_cell(stats, row, TOTALS_EVER_LABEL);
+    const char *value = stats_cell(stats, row, COUNTERS_LABEL);
     char *labels OD_CLEANUP(base_free) = label != NULL ? base_printf("%s=\"%s\"", label, value) : base_strdup("");
     const char *comma = label != NULL ? "," : "", *open = label != NULL ? "{" : "", *close = label != NULL ? "}" : "";
     char *sum OD_CLEANUP(base_free) = base_printf("%s_ms", count);
     int64_t below = 0, ms = -1;
     while (ms != 0) {
-        ms = g_ascii_strtoll(stats_cell(stats, row, TOTALS_EVER_LE), NULL, 10);
-        below += g_ascii_strtoll(stats_cell(stats, row++, TOTALS_EVER_VALUE), NULL, 10);
+        ms = g_ascii_strtoll(stats_cell(stats, row, COUNTERS_LE), NULL, 10);
+        below += g_ascii_strtoll(stats_cell(stats, row++, COUNTERS_VALUE), NULL, 10);
         if (ms == 0 || ms >= least_ms)
             printf("oncedrop_%s_bucket{%s%sle=\"%s\"} %" PRId64 "\n", name, labels, comma,
                    ms != 0 ? as_seconds(ms, text) : "+Inf", below);

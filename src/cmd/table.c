@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "cmd/table.h"
-#include "cmd/times.h"
+#include "cmd/format_time.h"
 
 #include <glib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "base/terminal.h"
-#include "replay/replay_answer.h"
+#include "replay/replay_result.h"
 
 #define CELL_BYTES 4096
 #define GAP 2
@@ -35,7 +35,7 @@ static const struct {
     const char *word, *colour;
 } colours[] = {
     {"stored", "\033[32m"},    {"duplicate", "\033[32m"}, {"pending", "\033[33m"},
-    {"appending", "\033[33m"}, {"held", "\033[33m"},      {"failed", "\033[31m"},
+    {"appending", "\033[33m"}, {"busy", "\033[33m"},      {"failed", "\033[31m"},
 };
 
 static void print_style(const char *style)
@@ -62,14 +62,14 @@ static const char *cell_text(const struct ledger_table *table, size_t row, size_
     const char *cell = ledger_cell(table, row, column);
     if (cell[0] == '\0')
         return "-";
-    if (table->types[column] == SQL_TYPE_TRUTH)
+    if (table->types[column] == SQL_TYPE_BOOL)
         return cell[0] == 't' ? "yes" : "no";
     if (has_times(table->names[column])) {
-        char *local OD_CLEANUP(base_free) = times_local(cell);
+        char *local OD_CLEANUP(base_free) = format_time_local(cell);
         return log_escape(local, out, CELL_BYTES);
     }
     if (strcmp(table->names[column], "delay") == 0 && terminal_width(STDOUT_FILENO) > 0)
-        return times_duration(1000 * g_ascii_strtod(cell, NULL), out);
+        return format_duration(1000 * g_ascii_strtod(cell, NULL), out);
     return log_escape(cell, out, CELL_BYTES);
 }
 
@@ -81,9 +81,10 @@ struct column {
 
 static void print_cell(const char *text, const struct column *column, bool last)
 {
-    char *fitted OD_CLEANUP(base_free) = terminal_columns(text) <= column->width
-                                             ? base_strdup(text)
-                                             : base_printf("%.*s…", (int)terminal_fit(text, column->width - 1), text);
+    char *fitted OD_CLEANUP(base_free) =
+        terminal_columns(text) <= column->width
+            ? base_strdup(text)
+            : base_printf("%.*s…", (int)terminal_truncate(text, column->width - 1), text);
     const char *colour = colour_of(text);
     int padding = column->width - terminal_columns(fitted);
     printf("%*s%s%s%s%*s%s", column->right ? padding : 0, "", colour, fitted, colour[0] != '\0' ? PLAIN : "",
@@ -103,12 +104,12 @@ static int sum_of(const struct column *columns, size_t count, bool least)
 static void shrink(struct column *columns, size_t count, int room)
 {
     while (sum_of(columns, count, false) > room) {
-        size_t most = 0;
+        size_t max = 0;
         for (size_t i = 1; i < count; i++)
-            most = columns[i].width - columns[i].least > columns[most].width - columns[most].least ? i : most;
-        if (columns[most].width <= columns[most].least)
+            max = columns[i].width - columns[i].least > columns[max].width - columns[max].least ? i : max;
+        if (columns[max].width <= columns[max].least)
             return;
-        columns[most].width--;
+        columns[max].width--;
     }
 }
 
@@ -269,7 +270,7 @@ static json_t *cell_json(const struct ledger_table *table, size_t row, size_t co
     case SQL_TYPE_NUMBER:
         return strchr(cell, '.') != NULL ? json_real(g_ascii_strtod(cell, NULL))
                                          : json_integer(g_ascii_strtoll(cell, NULL, 10));
-    case SQL_TYPE_TRUTH:
+    case SQL_TYPE_BOOL:
         return json_boolean(cell[0] == 't');
     case SQL_TYPE_JSON:
         value = json_loads(cell, JSON_DECODE_ANY, NULL);

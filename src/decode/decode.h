@@ -46,6 +46,6 @@ void decoded_free(struct decoded **decoded);
 bool decode_date(const char *text, int64_t *ret) OD_MUST;
 
 /* Returns a new string: the bytes as UTF-8 without NUL, U+FFFD for invalid ones. Uses neither iconv(3) nor gmime. */
-char *decode_scrub(const char *bytes, size_t length) OD_MUST;
+char *decode_sanitize(const char *bytes, size_t length) OD_MUST;
 
 #endif

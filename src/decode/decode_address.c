@@ -68,7 +68,7 @@ static char *normal_address(const char *address)
 {
     size_t length = strlen(address);
     bool dot = g_str_has_suffix(address, ".") && strchr(address, '@') != NULL && !g_str_has_suffix(address, "..");
-    char *copy = decode_scrub(address, length - dot), *domain = strrchr(copy, '@');
+    char *copy = decode_sanitize(address, length - dot), *domain = strrchr(copy, '@');
 
     for (char *at = domain; at != NULL && *at; at++)
         *at = g_ascii_tolower(*at);
@@ -86,7 +86,7 @@ struct field {
     struct decoded *decoded;
     GMimeParserOptions *options;
     const char *role;
-    size_t most;
+    size_t max;
     int position;
     char *group; /* of the next address */
 };
@@ -94,7 +94,7 @@ struct field {
 static void add_mailbox(void *context, const char *name, const char *address)
 {
     struct field *field = context;
-    if (field->decoded->address_count >= field->most)
+    if (field->decoded->address_count >= field->max)
         return;
     *decoded_add_address(field->decoded) = (struct decoded_address){
         .role = field->role,
@@ -109,7 +109,7 @@ static void read_addresses(struct field *field, const char *value)
 {
     const struct closings last = closings_of(value);
 
-    while (*value && field->decoded->address_count < field->most) {
+    while (*value && field->decoded->address_count < field->max) {
         size_t length = piece_length(value, &last);
         char *piece OD_CLEANUP(base_free) = base_strndup(value, MIN(length, DECODE_ADDRESS_MAX));
         char end = value[length];

@@ -22,7 +22,7 @@ static char *next_id(const char **at)
             open = c + 1;
         } else if (*c == '>' && open != NULL && c > open) {
             *at = c + 1;
-            return decode_scrub(open, (size_t)(c - open));
+            return decode_sanitize(open, (size_t)(c - open));
         } else if (*c == '>') {
             open = NULL;
         }

@@ -118,7 +118,7 @@ void decode_charset_keep(const struct message *message);
  * be no Sent copy. Only calls of another architecture kill.
  *
  * Returns 0, or the errno: ENOMEM, or the kernel or a container allows no filter. */
-int decode_confine(const struct message *message) OD_MUST;
+int decode_sandbox(const struct message *message) OD_MUST;
 
 /* Returns text as UTF-8 (decode.h), at most `max` bytes, no character cut. charset may be NULL. */
 char *decode_to_utf8(const char *bytes, size_t length, const char *charset, size_t max) OD_MUST;

@@ -8,7 +8,7 @@
 /* read by module_load */
 extern const char decode_module_build[];
 const char decode_module_build[] = MODULE_BUILD;
-const struct decode_module decode_module = {decode_message, decode_confine};
+const struct decode_module decode_module = {decode_message, decode_sandbox};
 
 struct work {
     struct decoded *decoded;

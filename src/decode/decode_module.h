@@ -12,13 +12,13 @@
 
 struct decode_module {
     struct decoded *(*decode)(const struct message *message, enum record_level level, decode_step step, void *context);
-    int (*confine)(const struct message *message);
+    int (*sandbox)(const struct message *message);
 };
 
 /* decode_message.c */
 extern const struct decode_module decode_module;
 
 /* Returns the module, if linked (as in tests), or loads it. Returns NULL and sets the error on failure. */
-const struct decode_module *decode_module_load(struct fault *fault) OD_MUST;
+const struct decode_module *decode_module_load(struct error *error) OD_MUST;
 
 #endif

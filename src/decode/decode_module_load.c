@@ -5,7 +5,7 @@
 /* NULL unless linked */
 #pragma weak decode_module
 
-const struct decode_module *decode_module_load(struct fault *fault)
+const struct decode_module *decode_module_load(struct error *error)
 {
     static const struct decode_module *loaded = &decode_module;
     static const struct module module = {
@@ -15,6 +15,6 @@ const struct decode_module *decode_module_load(struct fault *fault)
         .package = "oncedrop",
     };
     if (loaded == NULL)
-        loaded = module_load(&module, fault);
+        loaded = module_load(&module, error);
     return loaded;
 }

@@ -6,8 +6,8 @@
 #include "base/sha256.h"
 #include "decode/decode_internal.h"
 
-#define MOST ((size_t)1 << 16)
-#define HEADER_MOST ((size_t)1 << 14) /* no longer than gmime's longest piece */
+#define BYTES_MAX ((size_t)1 << 16)
+#define HEADER_MAX ((size_t)1 << 14) /* no longer than gmime's longest piece */
 
 /* Returns true if there is only printable ASCII, tabs and CRLF. */
 static bool is_ascii(struct decode_span span)
@@ -40,7 +40,7 @@ static bool is_verbatim(const char *value)
 
 static bool read_subject(struct decode_span header, struct decoded *decoded)
 {
-    char *value OD_CLEANUP(base_free) = decode_field(header, "Subject", HEADER_MOST);
+    char *value OD_CLEANUP(base_free) = decode_field(header, "Subject", HEADER_MAX);
 
     if (value == NULL || *value == '\0')
         return true;
@@ -51,7 +51,7 @@ static bool read_subject(struct decode_span header, struct decoded *decoded)
 static bool read_mailboxes(struct decode_span header, struct decoded *decoded)
 {
     for (const char *const *role = decoded_roles; *role != NULL; role++) {
-        char *value OD_CLEANUP(base_free) = decode_field(header, *role, HEADER_MOST);
+        char *value OD_CLEANUP(base_free) = decode_field(header, *role, HEADER_MAX);
 
         if (value != NULL && !decode_plain_mailboxes(decoded, *role, value))
             return false;
@@ -62,7 +62,7 @@ static bool read_mailboxes(struct decode_span header, struct decoded *decoded)
 static bool read_from(struct decode_span header, struct decoded *decoded)
 {
     struct decoded *authors OD_CLEANUP(decoded_free) = decoded_new();
-    char *value OD_CLEANUP(base_free) = decode_field(header, "From", HEADER_MOST);
+    char *value OD_CLEANUP(base_free) = decode_field(header, "From", HEADER_MAX);
 
     if (value != NULL && !decode_plain_mailboxes(authors, decoded_roles[0], value))
         return false;
@@ -120,7 +120,7 @@ static bool read_parameter(const char **at, struct decoded_part *part)
 static bool read_text_type(struct decode_span header, struct decoded_part *part)
 {
     static const char type[] = "text/plain";
-    char *value OD_CLEANUP(base_free) = decode_field(header, "Content-Type", HEADER_MOST);
+    char *value OD_CLEANUP(base_free) = decode_field(header, "Content-Type", HEADER_MAX);
 
     part->type = base_strdup(type);
     if (value == NULL)
@@ -136,8 +136,8 @@ static bool read_text_type(struct decode_span header, struct decoded_part *part)
 static bool is_as_it_stands(struct decode_span header)
 {
     static const char *const encodings[] = {"7bit", "8bit", NULL};
-    char *disposition OD_CLEANUP(base_free) = decode_field(header, "Content-Disposition", HEADER_MOST);
-    char *encoding OD_CLEANUP(base_free) = decode_field(header, "Content-Transfer-Encoding", HEADER_MOST);
+    char *disposition OD_CLEANUP(base_free) = decode_field(header, "Content-Disposition", HEADER_MAX);
+    char *encoding OD_CLEANUP(base_free) = decode_field(header, "Content-Transfer-Encoding", HEADER_MAX);
 
     return disposition == NULL && (encoding == NULL || is_one_of(encoding, strlen(encoding), encodings));
 }
@@ -165,7 +165,7 @@ struct decoded *decode_plain(const struct message *message, enum record_level le
     bool parts = level == RECORD_TEXT || level == RECORD_RAW;
     struct decoded *decoded OD_CLEANUP(decoded_free) = NULL;
 
-    if (message->size > MOST || decode_span_size(header) > HEADER_MOST || !is_ascii(header) ||
+    if (message->size > BYTES_MAX || decode_span_size(header) > HEADER_MAX || !is_ascii(header) ||
         !has_fields_only(header) || (parts && !is_ascii(body)))
         return NULL;
     decoded = decoded_new();

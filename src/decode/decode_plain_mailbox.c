@@ -6,9 +6,9 @@
 #include "decode/decode_internal.h"
 
 #define ALPHANUMERIC "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-#define MAILBOXES_MOST 100
-#define NAME_MOST 200
-#define ADDRESS_MOST 320 /* RFC 5321, 4.5.3.1: 64 and 255 */
+#define MAILBOXES_MAX 100
+#define NAME_SIZE 200
+#define ADDRESS_MAX 320 /* RFC 5321, 4.5.3.1: 64 and 255 */
 
 /* Words with single dots between them. */
 static size_t dotted_length(const char *text, const char *characters)
@@ -32,7 +32,7 @@ static size_t address_length(const char *text)
     size_t local = dotted_length(text, ALPHANUMERIC "_+-=/");
     size_t domain = local > 0 && text[local] == '@' ? dotted_length(text + local + 1, ALPHANUMERIC "-") : 0;
 
-    if (domain == 0 || local + domain > ADDRESS_MOST)
+    if (domain == 0 || local + domain > ADDRESS_MAX)
         return 0;
     for (const char *label = text + local + 1; label < text + local + 1 + domain; label++)
         if (g_ascii_strncasecmp(label, "xn--", 4) == 0)
@@ -64,7 +64,7 @@ static size_t read_display_name(const char *text, char **ret)
     size_t length = quoted ? strcspn(name, "\"\\\t") : words_length(name);
     const char *end = name + length;
 
-    if (length == 0 || length > NAME_MOST)
+    if (length == 0 || length > NAME_SIZE)
         return 0;
     if (quoted &&
         (*end++ != '"' || *name == ' ' || name[length - 1] == ' ' || g_strstr_len(name, (gssize)length, "=?") != NULL))
@@ -95,7 +95,7 @@ bool decode_plain_mailboxes(struct decoded *decoded, const char *role, const cha
         struct decoded_address *address = decoded_add_address(decoded);
 
         *address = (struct decoded_address){.role = role, .position = position};
-        size_t length = position <= MAILBOXES_MOST ? read_mailbox(value, &address->name, &address->address) : 0;
+        size_t length = position <= MAILBOXES_MAX ? read_mailbox(value, &address->name, &address->address) : 0;
         value += length;
         if (length == 0 || (*value != '\0' && *value != ','))
             return false;

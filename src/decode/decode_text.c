@@ -8,13 +8,13 @@
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
-char *decode_scrub(const char *bytes, size_t length)
+char *decode_sanitize(const char *bytes, size_t length)
 {
     return g_utf8_make_valid(bytes, (gssize)length);
 }
 
-/* Like decode_scrub(), but cut at a character boundary. */
-static char *scrub_some(const char *bytes, size_t length, size_t max)
+/* Like decode_sanitize(), but cut at a character boundary. */
+static char *sanitize_some(const char *bytes, size_t length, size_t max)
 {
     /* a character cut here begins at max or later */
     char *text = g_utf8_make_valid(bytes, (gssize)MIN(length, max + 3));
@@ -30,7 +30,7 @@ static char *scrub_some(const char *bytes, size_t length, size_t max)
 
 char *decode_copy(const char *text)
 {
-    return text != NULL && *text ? decode_scrub(text, strlen(text)) : NULL;
+    return text != NULL && *text ? decode_sanitize(text, strlen(text)) : NULL;
 }
 
 char *decode_take(char *text)
@@ -114,7 +114,7 @@ char *decode_to_utf8(const char *bytes, size_t length, const char *charset, size
 
     if (!as_is && (name == NULL || !convert(converted, bytes, length, name, max)))
         as_is = is_utf8(bytes, length, max) || !convert(converted, bytes, length, "windows-1252", max);
-    char *text = as_is ? scrub_some(bytes, length, max) : scrub_some(converted->str, converted->len, max);
+    char *text = as_is ? sanitize_some(bytes, length, max) : sanitize_some(converted->str, converted->len, max);
     g_string_free(converted, TRUE);
     return text;
 }

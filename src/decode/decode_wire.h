@@ -13,8 +13,8 @@
 #define DECODE_WIRE_MAX ((size_t)64 << 20)
 
 struct decode_wire {
-    _Atomic size_t whole;  /* bytes of complete frames */
-    atomic_int unconfined; /* errno why there is no sandbox, or 0 */
+    _Atomic size_t whole;       /* bytes of complete frames */
+    atomic_int without_sandbox; /* errno why there is no sandbox, or 0 */
     unsigned char bytes[DECODE_WIRE_MAX];
 };
 

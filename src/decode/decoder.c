@@ -15,15 +15,15 @@
 #include <unistd.h>
 
 /* grace: hard limit minus soft limit. */
-static void limit(__rlimit_resource_t resource, rlim_t most, rlim_t grace)
+static void limit(__rlimit_resource_t resource, rlim_t max, rlim_t grace)
 {
     struct rlimit now;
 
     if (getrlimit(resource, &now) < 0)
         _exit(DECODER_NOT_SET_UP);
-    most = most < now.rlim_max ? most : now.rlim_max;
-    grace = grace < now.rlim_max - most ? grace : now.rlim_max - most;
-    if (setrlimit(resource, &(struct rlimit){most, most + grace}) < 0)
+    max = max < now.rlim_max ? max : now.rlim_max;
+    grace = grace < now.rlim_max - max ? grace : now.rlim_max - max;
+    if (setrlimit(resource, &(struct rlimit){max, max + grace}) < 0)
         _exit(DECODER_NOT_SET_UP);
 }
 
@@ -98,7 +98,7 @@ static bool fork_child(struct decoder *decoder, decoder_work work, const struct 
 {
     sigset_t all, before;
     pid_t parent = getpid();
-    int pair[2], error;
+    int pair[2], errnum;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return false;
@@ -109,12 +109,12 @@ static bool fork_child(struct decoder *decoder, decoder_work work, const struct 
         enter(parent, memory, pair[1]);
         serve(work, decoder, message, request, pair[1]);
     }
-    error = errno;
+    errnum = errno;
     sigprocmask(SIG_SETMASK, &before, NULL);
     decoder->socket = pair[0];
     if (close(pair[1]) != 0) /* else the child's end would not be seen */
         return false;
-    errno = error;
+    errno = errnum;
     return decoder->child > 0;
 }
 
@@ -141,7 +141,7 @@ void decoder_free(struct decoder **decoder)
 }
 
 struct decoder *decoder_new(decoder_work work, const struct message *message, struct decoder_request request,
-                            size_t memory, bool keeps, struct fault *fault)
+                            size_t memory, bool keeps, struct error *error)
 {
     struct decoder *decoder = base_alloc(sizeof(*decoder));
 
@@ -150,7 +150,7 @@ struct decoder *decoder_new(decoder_work work, const struct message *message, st
     decoder->shared =
         mmap(NULL, sizeof(*decoder->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (decoder->shared == MAP_FAILED || !fork_child(decoder, work, message, request, memory)) {
-        fault_set(fault, "cannot start a process to decode the message: %m");
+        error_set(error, "cannot start a process to decode the message: %m");
         decoder_free(&decoder);
     }
     return decoder;
@@ -171,14 +171,14 @@ bool decoder_ask(struct decoder *decoder, const struct message *message, struct 
 
 enum decoder_state decoder_wait(const struct decoder *decoder, int64_t until_ms)
 {
-    struct pollfd answer = {.fd = decoder->socket, .events = POLLIN};
+    struct pollfd reply = {.fd = decoder->socket, .events = POLLIN};
     char byte;
 
-    int ready = base_poll(&answer, 1, until_ms);
+    int ready = base_poll(&reply, 1, until_ms);
 
     if (ready == 0)
         return DECODER_TOO_LONG;
     if (ready < 0)
         return DECODER_UNKNOWN;
-    return read(answer.fd, &byte, 1) == 1 ? DECODER_DONE : DECODER_ENDED;
+    return read(reply.fd, &byte, 1) == 1 ? DECODER_DONE : DECODER_ENDED;
 }

@@ -36,7 +36,7 @@ typedef void (*decoder_work)(struct decode_writer *writer, const struct message 
 /* Forks a child, which decodes this message, and may use `memory` bytes more than this process. Returns NULL and sets
  * the error on failure. */
 struct decoder *decoder_new(decoder_work work, const struct message *message, struct decoder_request request,
-                            size_t memory, bool keeps, struct fault *fault) OD_MUST;
+                            size_t memory, bool keeps, struct error *error) OD_MUST;
 
 /* Sends a message, at most DECODER_KEPT_SIZE, to a waiting child; false: it is gone. */
 bool decoder_ask(struct decoder *decoder, const struct message *message, struct decoder_request request) OD_MUST;

@@ -27,9 +27,9 @@ struct decoding {
     struct decoder *decoder; /* NULL: not needed */
     int64_t until_ms;
     struct decoded *result; /* NULL: not available */
-    struct fault fault;     /* "": complete */
+    struct error error;     /* "": complete */
     bool cut_off;
-    int unconfined;
+    int without_sandbox;
     const struct message *message;
     struct decoder_request request;
 };
@@ -44,7 +44,7 @@ static bool every_charset;
 static void share_module(void)
 {
     static bool many;
-    struct fault ignored; /* the child reports it */
+    struct error ignored; /* the child reports it */
 
     if (many)
         (void)!decode_module_load(&ignored);
@@ -61,16 +61,16 @@ static void write_step(void *context, const struct decoded *decoded, enum decode
 }
 
 /* Runs once per child. (A sanitizer reads files for reports.) */
-static void confine(const struct decode_module *module, const struct message *message, struct decode_wire *wire)
+static void sandbox(const struct decode_module *module, const struct message *message, struct decode_wire *wire)
 {
 #ifndef __SANITIZE_ADDRESS__
     static bool done;
-    int error = done ? 0 : module->confine(every_charset ? NULL : message);
+    int errnum = done ? 0 : module->sandbox(every_charset ? NULL : message);
 
-    if (error == ENOMEM)
+    if (errnum == ENOMEM)
         _exit(DECODER_NOT_SET_UP);
     if (!done)
-        atomic_store(&wire->unconfined, error);
+        atomic_store(&wire->without_sandbox, errnum);
     done = true;
 #else
     (void)module, (void)message, (void)wire;
@@ -79,12 +79,12 @@ static void confine(const struct decode_module *module, const struct message *me
 
 static void decode_in_child(struct decode_writer *writer, const struct message *message, enum record_level level)
 {
-    struct fault fault;
-    const struct decode_module *module = decode_module_load(&fault);
+    struct error error;
+    const struct decode_module *module = decode_module_load(&error);
 
     if (module == NULL)
         _exit(DECODE_MODULE_MISSING);
-    confine(module, message, writer->wire);
+    sandbox(module, message, writer->wire);
     struct decoded *decoded = module->decode(message, level, write_step, writer);
     decoded_free(&decoded);
 }
@@ -102,9 +102,9 @@ static struct decoder *ask_kept(const struct message *message, struct decoder_re
     return decoder;
 }
 
-static struct decoder *new_child(const struct message *message, struct decoder_request request, struct fault *fault)
+static struct decoder *new_child(const struct message *message, struct decoder_request request, struct error *error)
 {
-    return decoder_new(decode_in_child, message, request, MEMORY, message->size <= DECODER_KEPT_SIZE, fault);
+    return decoder_new(decode_in_child, message, request, MEMORY, message->size <= DECODER_KEPT_SIZE, error);
 }
 
 /* Returns NULL if the message needs a child. */
@@ -118,7 +118,7 @@ static struct decoding *decode_here(const struct message *message, enum record_l
     return decoding;
 }
 
-struct decoding *decoding_start(const struct message *message, enum record_level level, struct fault *fault)
+struct decoding *decoding_start(const struct message *message, enum record_level level, struct error *error)
 {
     struct decoding *here = decode_here(message, level);
     if (here != NULL)
@@ -130,7 +130,7 @@ struct decoding *decoding_start(const struct message *message, enum record_level
 
     if (decoder == NULL) {
         share_module();
-        decoder = new_child(message, request, fault);
+        decoder = new_child(message, request, error);
     }
     if (decoder == NULL)
         return NULL;
@@ -143,32 +143,32 @@ struct decoding *decoding_start(const struct message *message, enum record_level
 }
 
 /* The child cannot report why it could not load the module, so this process tries. */
-static void explain_missing_module(struct fault *fault)
+static void explain_missing_module(struct error *error)
 {
-    if (decode_module_load(fault) != NULL)
-        fault_set(fault, "the decoder's process could not load the decoder, but this process can");
+    if (decode_module_load(error) != NULL)
+        error_set(error, "the decoder's process could not load the decoder, but this process can");
 }
 
 /* Returns true if the cause is certainly not the message (decoding_cut_off). Other causes must not be deferred: Postfix
  * would retry for days, then bounce. */
-static bool explain_failure(enum decoder_state state, int status, struct fault *fault)
+static bool explain_failure(enum decoder_state state, int status, struct error *error)
 {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 
     if (state == DECODER_UNKNOWN)
-        fault_set(fault, "the decoder could not be waited for");
+        error_set(error, "the decoder could not be waited for");
     else if (state == DECODER_TOO_LONG)
-        fault_set(fault, "decoding took too long");
+        error_set(error, "decoding took too long");
     else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
-        fault_set(fault, "decoding took too much processor time");
+        error_set(error, "decoding took too much processor time");
     else if (WIFSIGNALED(status))
-        fault_set(fault, "the decoder was killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        error_set(error, "the decoder was killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else if (code == DECODE_CHARSET_MISSING)
-        fault_set(fault, "the decoder could not be started again, with all character sets");
+        error_set(error, "the decoder could not be started again, with all character sets");
     else if (code == DECODE_MODULE_MISSING)
-        explain_missing_module(fault);
+        explain_missing_module(error);
     else
-        fault_set(fault, "the decoder ended early");
+        error_set(error, "the decoder ended early");
     if (state == DECODER_ENDED && WIFSIGNALED(status))
         return WTERMSIG(status) == SIGKILL;
     return state == DECODER_UNKNOWN ||
@@ -181,7 +181,7 @@ static void put_away(struct decoding *decoding)
     struct decoder *decoder = decoding->decoder;
     bool small = atomic_load(&decoder->shared->wire.whole) <= KEPT_RESULT;
 
-    if (kept == NULL && decoder->child > 0 && decoder->keeps && !decoding->fault.text[0] && small &&
+    if (kept == NULL && decoder->child > 0 && decoder->keeps && !decoding->error.text[0] && small &&
         ++decoder->messages < KEPT_MESSAGES)
         kept = decoder;
     else
@@ -202,10 +202,10 @@ static enum decoder_state wait_for_child(struct decoding *decoding, int *status)
 /* Starts a child with all converters. On false the first one's result stays. */
 static bool begin_with_all(struct decoding *decoding)
 {
-    struct fault fault;
+    struct error error;
 
     every_charset = true;
-    struct decoder *other = new_child(decoding->message, decoding->request, &fault);
+    struct decoder *other = new_child(decoding->message, decoding->request, &error);
     if (other == NULL)
         return false;
     decoder_free(&decoding->decoder);
@@ -225,8 +225,8 @@ const struct decoded *decoding_result(struct decoding *decoding)
         state = wait_for_child(decoding, &status);
     decoding->result = decoded_new();
     if (!decode_wire_read(&decoding->decoder->shared->wire, decoding->result))
-        decoding->cut_off = explain_failure(state, status, &decoding->fault) && decoding->result->from == NULL;
-    decoding->unconfined = atomic_load(&decoding->decoder->shared->wire.unconfined);
+        decoding->cut_off = explain_failure(state, status, &decoding->error) && decoding->result->from == NULL;
+    decoding->without_sandbox = atomic_load(&decoding->decoder->shared->wire.without_sandbox);
     put_away(decoding);
     return decoding->result;
 }
@@ -236,14 +236,14 @@ bool decoding_cut_off(const struct decoding *decoding)
     return decoding->cut_off;
 }
 
-const char *decoding_fault(const struct decoding *decoding)
+const char *decoding_error(const struct decoding *decoding)
 {
-    return decoding->fault.text[0] ? decoding->fault.text : NULL;
+    return decoding->error.text[0] ? decoding->error.text : NULL;
 }
 
-int decoding_unconfined(const struct decoding *decoding)
+int decoding_without_sandbox(const struct decoding *decoding)
 {
-    return decoding->unconfined;
+    return decoding->without_sandbox;
 }
 
 void decoding_end(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * Decodes in a child, so that the message is delivered even if decoding aborts, crashes, hangs or takes too much
- * memory. What was decoded before is recorded. The child has limits (decoder.c) and a sandbox (decode_confine.c), and
+ * memory. What was decoded before is recorded. The child has limits (decoder.c) and a sandbox (decode_sandbox.c), and
  * dies with its parent. Its output is not trusted (decode_wire.h). Plain messages need no child (decode_plain.h).
  *
  * LMTP and replay reuse a child while it works well and messages are small: a fork takes half of a delivery's time. If
@@ -15,14 +15,14 @@ struct decoding;
 
 /* Starts to decode, and returns at once. The message must outlive the decoding. Returns NULL and sets the error if no
  * child can be started. */
-struct decoding *decoding_start(const struct message *message, enum record_level level, struct fault *fault) OD_MUST;
+struct decoding *decoding_start(const struct message *message, enum record_level level, struct error *error) OD_MUST;
 
 /* Waits for the result, owned by the decoding. Limits: 10 s of CPU time plus 1 s per 16 MiB; twice that in elapsed
  * time; half of the time until the deadline. */
 const struct decoded *decoding_result(struct decoding *decoding);
 
 /* After decoding_result: returns why it is incomplete, for the log, or NULL. */
-const char *decoding_fault(const struct decoding *decoding) OD_MUST;
+const char *decoding_error(const struct decoding *decoding) OD_MUST;
 
 /* After decoding_result: returns true if the child failed before it had decoded From, and not because of the message:
  * killed from outside, setup or wait failed. Then do not record the message: without its sender it would never get a
@@ -30,7 +30,7 @@ const char *decoding_fault(const struct decoding *decoding) OD_MUST;
 bool decoding_cut_off(const struct decoding *decoding) OD_MUST;
 
 /* After decoding_result: returns 0, or the errno why there was no sandbox. */
-int decoding_unconfined(const struct decoding *decoding) OD_MUST;
+int decoding_without_sandbox(const struct decoding *decoding) OD_MUST;
 
 void decoding_free(struct decoding **decoding);
 

@@ -9,21 +9,21 @@
 static bool still_wanted(void *context)
 {
     struct delivery_work *work = context;
-    bool gone = work->request->reader_gone != NULL && work->request->reader_gone(work->request->reader);
+    bool gone = work->request->peer_closed != NULL && work->request->peer_closed(work->request->reader);
     if (gone)
-        work->whole = false;
+        work->complete = false;
     return !gone;
 }
 
-static void announce(struct delivery_work *work, struct appending *it)
+static void announce(struct delivery_work *work, struct append_op *it)
 {
-    const struct message *message = it->letter.explanation != NULL ? it->letter.explanation : work->request->message;
-    const struct ledger_target *target = &work->targets.list[it->letter.target];
+    const struct message *message = it->item.notice != NULL ? it->item.notice : work->request->message;
+    const struct ledger_target *target = &work->targets.list[it->item.target];
     bool sent = target->role == COPY_SENT;
     size_t count, size;
     it->pieces = message_pieces(message, sent ? MESSAGE_NO_ENVELOPE : MESSAGE_ALL_FIELDS, &count, &size);
     const struct append append = {
-        .mailbox = letter_mailbox(work, &it->letter),
+        .mailbox = append_item_mailbox(work, &it->item),
         .seen = sent,
         .home = sent ? work->targets.sender.home : target->mailbox,
         .internal_date = work->found->received_at,
@@ -35,68 +35,69 @@ static void announce(struct delivery_work *work, struct appending *it)
     mailbox_append_begin(it->mailbox, &append);
 }
 
-bool append_begin(struct delivery_work *work, const struct letter *letter, enum sessions_age age, int64_t limit_ms)
+bool append_begin(struct delivery_work *work, const struct append_item *item, enum sessions_age age, int64_t limit_ms)
 {
     struct sessions *sessions = work->request->sessions;
-    struct appending *it = &work->appends[letter->target];
-    it->letter = *letter;
-    it->mailbox = sessions_take(sessions, target_server(work, letter->target),
-                                work->targets.list[letter->target].account, age, limit_ms, &it->kept, &it->fault);
+    struct append_op *it = &work->appends[item->target];
+    it->item = *item;
+    it->mailbox = sessions_acquire(sessions, target_server(work, item->target),
+                                   work->targets.list[item->target].account, age, limit_ms, &it->reused, &it->error);
     if (it->mailbox != NULL) {
         it->begun = true;
-        it->put_off = false;
+        it->postponed = false;
         announce(work, it);
         return true;
     }
-    bool late = !it->put_off && strcmp(it->fault.code, MAILBOX_LATE) == 0;
-    it->put_off |= late;
-    it->begun = !late && !sessions_in_the_way(sessions, &it->fault);
+    bool late = !it->postponed && strcmp(it->error.code, MAILBOX_TIMED_OUT) == 0;
+    it->postponed |= late;
+    it->begun = !late && !sessions_none_free(sessions, &it->error);
     return false;
 }
 
-void append_feed(struct delivery_work *work, size_t target, int64_t until_ms)
+void append_send(struct delivery_work *work, size_t target, int64_t until_ms)
 {
     if (work->appends[target].mailbox != NULL)
-        mailbox_append_feed(work->appends[target].mailbox, until_ms);
+        mailbox_append_send(work->appends[target].mailbox, until_ms);
 }
 
-static void end_append(struct delivery_work *work, struct appending *it, enum append_result result)
+static void end_append(struct delivery_work *work, struct append_op *it, enum append_result status)
 {
-    const struct config *server = target_server(work, it->letter.target);
-    const char *account = work->targets.list[it->letter.target].account;
-    bool drop = result == APPEND_UNKNOWN || result == APPEND_NOT_SENT || result == APPEND_LOST;
+    const struct config *server = target_server(work, it->item.target);
+    const char *account = work->targets.list[it->item.target].account;
+    bool drop = status == APPEND_UNKNOWN || status == APPEND_NOT_SENT || status == APPEND_LOST;
     if (it->mailbox != NULL && drop)
-        sessions_drop(work->request->sessions, server, account);
+        sessions_discard(work->request->sessions, server, account);
     else if (it->mailbox != NULL)
-        sessions_give_back(work->request->sessions, server, account);
+        sessions_release(work->request->sessions, server, account);
     it->mailbox = NULL;
     it->begun = false;
     base_free(&it->pieces);
 }
 
-static enum append_result finish_append(struct delivery_work *work, struct appending *it, struct made *made)
+static enum append_result finish_append(struct delivery_work *work, struct append_op *it, struct copy_result *result)
 {
-    enum append_result result = APPEND_NOT_SENT;
+    enum append_result status = APPEND_NOT_SENT;
     if (it->mailbox != NULL)
-        result = mailbox_append(it->mailbox, &made->uidvalidity, &made->uid, &it->fault);
-    end_append(work, it, result);
-    return result;
+        status = mailbox_append(it->mailbox, &result->uidvalidity, &result->uid, &it->error);
+    end_append(work, it, status);
+    return status;
 }
 
-struct made append_collect(struct delivery_work *work, size_t target, int64_t until_ms, bool alone)
+struct copy_result append_collect(struct delivery_work *work, size_t target, int64_t until_ms, bool alone)
 {
-    struct appending *it = &work->appends[target];
-    const struct letter letter = it->letter;
-    struct made made = {.state = COPY_PENDING};
-    enum append_result result = finish_append(work, it, &made);
-    if (result == APPEND_LOST && it->kept && (alone || base_now_ms() < until_ms) && made_in_time(work, target)) {
-        append_begin(work, &letter, SESSIONS_NEW, 0);
-        result = finish_append(work, it, &made);
+    struct append_op *it = &work->appends[target];
+    const struct append_item item = it->item;
+    struct copy_result result = {.state = COPY_PENDING};
+    enum append_result status = finish_append(work, it, &result);
+    if (status == APPEND_LOST && it->reused && (alone || base_now_ms() < until_ms) &&
+        append_fits_deadline(work, target)) {
+        append_begin(work, &item, SESSIONS_NEW, 0);
+        status = finish_append(work, it, &result);
     }
-    made_by_append(work, &letter, result, &it->fault, &made);
-    if (result == APPEND_NOT_SENT && !work->whole)
-        report_set(&made.report, OUTCOME_TROUBLE, OUTPUT_CUT);
-    return made;
+    copy_result_of_append(work, &item, status, &it->error, &result);
+    if (status == APPEND_NOT_SENT && !work->complete)
+        report_set(&result.report, OUTCOME_TEMPFAIL, OUTPUT_CUT);
+    return result;
 }
 
 void append_cancel(struct delivery_work *work, size_t target)
@@ -105,10 +106,10 @@ void append_cancel(struct delivery_work *work, size_t target)
         end_append(work, &work->appends[target], APPEND_NOT_SENT);
 }
 
-struct made append_now(struct delivery_work *work, const struct letter *letter)
+struct copy_result append_now(struct delivery_work *work, const struct append_item *item)
 {
-    append_begin(work, letter, SESSIONS_KEPT, 0);
-    int64_t until = base_now_ms() + target_server(work, letter->target)->imap.timeout;
-    append_feed(work, letter->target, until);
-    return append_collect(work, letter->target, until, true);
+    append_begin(work, item, SESSIONS_REUSED, 0);
+    int64_t until = base_now_ms() + target_server(work, item->target)->imap.timeout;
+    append_send(work, item->target, until);
+    return append_collect(work, item->target, until, true);
 }

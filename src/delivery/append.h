@@ -5,35 +5,35 @@
 #ifndef ONCEDROP_APPEND_H
 #define ONCEDROP_APPEND_H
 
-#include "delivery/made.h"
+#include "delivery/copy_result.h"
 
-struct appending {
-    struct letter letter;
+struct append_op {
+    struct append_item item;
     bool begun;              /* there is a result to collect */
     bool unreachable;        /* no session for the preceding search */
-    bool put_off;            /* opening the session timed out: retry it last */
-    bool kept;               /* the session is reused: the server may have closed it */
+    bool postponed;          /* opening the session timed out: retry it last */
+    bool reused;             /* the session is reused: the server may have closed it */
     struct mailbox *mailbox; /* NULL: none could be opened */
-    struct fault fault;
+    struct error error;
     struct iovec *pieces;
 };
 
 /* Opens the session and sends the command. Without the literal nothing can be stored (mailbox_append_begin), so the
  * claim need not be committed. Returns false without a session. Then nothing is begun if a retry may succeed: after
  * sessions are released, or after the first open that exceeds limit_ms. */
-bool append_begin(struct delivery_work *work, const struct letter *letter, enum sessions_age age, int64_t limit_ms);
+bool append_begin(struct delivery_work *work, const struct append_item *item, enum sessions_age age, int64_t limit_ms);
 
 /* Waits for '+' until until_ms (base_now_ms), and sends the literal. */
-void append_feed(struct delivery_work *work, size_t target, int64_t until_ms);
+void append_send(struct delivery_work *work, size_t target, int64_t until_ms);
 
 /* Waits for the response. Retries once if a reused session was lost before the literal was sent: before until_ms, or if
  * no other copy waits (alone). */
-struct made append_collect(struct delivery_work *work, size_t target, int64_t until_ms, bool alone) OD_MUST;
+struct copy_result append_collect(struct delivery_work *work, size_t target, int64_t until_ms, bool alone) OD_MUST;
 
-/* Instead of append_feed(): closes the session, as its server waits for the literal. */
+/* Instead of append_send(): closes the session, as its server waits for the literal. */
 void append_cancel(struct delivery_work *work, size_t target);
 
 /* Executes all steps. */
-struct made append_now(struct delivery_work *work, const struct letter *letter) OD_MUST;
+struct copy_result append_now(struct delivery_work *work, const struct append_item *item) OD_MUST;
 
 #endif

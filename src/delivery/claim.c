@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "delivery/claim.h"
 
-#include "delivery/answers.h"
+#include "delivery/reply.h"
 
 #define TAKEN_OVER \
     "its claim is not in the ledger any more: another delivery has taken over, or the ledger was replaced"
@@ -9,11 +9,11 @@
 void claim_copies(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
-    struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
+    struct ledger_replies replies OD_CLEANUP(reply_clear) = reply_record(work);
     size_t count = 0, target_count = work->targets.message.target_count;
     struct ledger_copy *copies OD_CLEANUP(base_free) = base_alloc((target_count + 1) * sizeof(*copies));
     for (size_t i = 0; i < target_count; i++)
-        if (plan_is_made(&work->plan->targets[i]))
+        if (plan_makes_copy(&work->plan->targets[i]))
             copies[count++] = (struct ledger_copy){
                 .target = i,
                 .recipient = i == work->plan->sent ? work->plan->sent_owner
@@ -21,64 +21,65 @@ void claim_copies(struct delivery_work *work)
                 .doubt = work->plan->targets[i].doubt,
                 .again = work->found->copies[i].state == COPY_STORED,
             };
-    work->claim = ledger_claim(delivery->ledger, &work->targets.message, work->found, copies, count, answers,
+    work->claim = ledger_claim(delivery->ledger, &work->targets.message, work->found, copies, count, replies,
                                decoding_result(delivery->decoding));
 }
 
-static struct ledger_made describe_made(size_t target, const struct made *made)
+static struct ledger_copy_result describe_result(size_t target, const struct copy_result *result)
 {
-    bool explained = made->state != COPY_STORED || made->fallback != NULL || made->quarantine == QUARANTINE_STORED;
-    bool in_target = made->fallback == NULL; /* the ledger records only the target's UIDs */
-    return (struct ledger_made){
+    bool explained = result->state != COPY_STORED || result->fallback != NULL ||
+                     result->quarantine == QUARANTINE_STORED;
+    bool in_target = result->fallback == NULL; /* the ledger records only the target's UIDs */
+    return (struct ledger_copy_result){
         .target = target,
-        .state = made->state,
-        .doubt = made->doubt,
-        .uidvalidity = in_target ? made->uidvalidity : 0,
-        .uid = in_target ? made->uid : 0,
-        .error = explained && made->report.text[0] != '\0' ? made->report.text : NULL,
+        .state = result->state,
+        .doubt = result->doubt,
+        .uidvalidity = in_target ? result->uidvalidity : 0,
+        .uid = in_target ? result->uid : 0,
+        .error = explained && result->report.text[0] != '\0' ? result->report.text : NULL,
     };
 }
 
 static void retract(struct delivery_work *work, size_t target, enum outcome outcome, const char *text)
 {
     if (target == work->plan->sent)
-        answers_sent(work, outcome, text);
+        reply_sent(work, outcome, text);
     for (size_t i = 0; i < work->request->recipient_count; i++)
         if (work->targets.of_recipient[i] == target)
-            report_set(&work->delivery->answers[i].report, outcome, "%s", text);
+            report_set(&work->delivery->replies[i].report, outcome, "%s", text);
 }
 
 bool claim_settle(struct delivery_work *work, bool sent)
 {
     const struct plan *plan = work->plan;
-    struct fault fault;
-    struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
+    struct error error;
+    struct ledger_replies replies OD_CLEANUP(reply_clear) = reply_record(work);
     size_t count = 0, target_count = work->targets.message.target_count;
-    struct ledger_made *made OD_CLEANUP(base_free) = base_alloc((target_count + 1) * sizeof(*made));
+    struct ledger_copy_result *result OD_CLEANUP(base_free) = base_alloc((target_count + 1) * sizeof(*result));
     bool *taken OD_CLEANUP(base_free) = base_alloc(target_count + 1);
     bool held = false;
     for (size_t i = 0; i < target_count; i++)
-        if (plan_is_made(&plan->targets[i]) && (i == plan->sent) == sent)
-            made[count++] = describe_made(i, &work->made[i]);
+        if (plan_makes_copy(&plan->targets[i]) && (i == plan->sent) == sent)
+            result[count++] = describe_result(i, &work->results[i]);
     const struct ledger_settling settling = {
-        .made = made,
-        .made_count = count,
-        .answers = answers,
+        .result = result,
+        .result_count = count,
+        .replies = replies,
         .next = plan_makes_sent(plan) && !sent ? plan->sent : LEDGER_NO_TARGET,
     };
-    enum ledger_result result = ledger_settle(work->delivery->ledger, work->claim, &settling, &held, taken, &fault);
+    enum ledger_result status = ledger_settle(work->delivery->ledger, work->claim, &settling, &held, taken, &error);
     for (size_t i = 0; i < count; i++) {
-        if (result == LEDGER_TROUBLE)
-            retract(work, made[i].target, OUTCOME_DATABASE, fault.text);
+        if (status == LEDGER_ERROR)
+            retract(work, result[i].target, OUTCOME_DATABASE, error.text);
         else if (taken[i])
-            retract(work, made[i].target, OUTCOME_BUSY, TAKEN_OVER);
+            retract(work, result[i].target, OUTCOME_BUSY, TAKEN_OVER);
     }
-    delivery_spent(work->delivery, PHASE_SETTLE);
+    delivery_add_time(work->delivery, PHASE_SETTLE);
     return held;
 }
 
-void claim_abandon(struct delivery_work *work)
+void claim_release(struct delivery_work *work)
 {
-    struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
-    ledger_abandon(work->delivery->ledger, work->claim, answers);
+    struct ledger_replies replies OD_CLEANUP(reply_clear) = reply_record(work);
+    ledger_release(work->delivery->ledger, work->claim, replies);
 }

@@ -4,7 +4,7 @@
 #ifndef ONCEDROP_CLAIM_H
 #define ONCEDROP_CLAIM_H
 
-#include "delivery/made.h"
+#include "delivery/copy_result.h"
 
 /* Commits the planned copies, the message and the present replies (ledger_claim). */
 void claim_copies(struct delivery_work *work);
@@ -14,6 +14,6 @@ void claim_copies(struct delivery_work *work);
 bool claim_settle(struct delivery_work *work, bool sent);
 
 /* Releases what is not settled. Precondition: nothing of the message was sent for it. */
-void claim_abandon(struct delivery_work *work);
+void claim_release(struct delivery_work *work);
 
 #endif

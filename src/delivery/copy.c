@@ -7,10 +7,10 @@
 
 void copy_make(struct delivery_work *work, size_t target)
 {
-    struct made made = {.state = COPY_PENDING};
-    struct letter letter = letter_planned(work, target);
+    struct copy_result result = {.state = COPY_PENDING};
+    struct append_item item = append_item_planned(work, target);
     if (work->plan->targets[target].action == PLAN_APPEND ||
-        (search_copy(work, &letter, &made) == SEARCH_ABSENT && fallback_search(work, &letter, &made)))
-        made = append_now(work, &letter);
-    work->made[target] = made;
+        (search_copy(work, &item, &result) == SEARCH_ABSENT && fallback_search(work, &item, &result)))
+        result = append_now(work, &item);
+    work->results[target] = result;
 }

@@ -20,23 +20,23 @@
 #include "base/debug.h"
 #include "base/log.h"
 #include "base/output.h"
-#include "delivery/answers.h"
 #include "delivery/append.h"
 #include "delivery/claim.h"
+#include "delivery/delivery_backoff.h"
 #include "delivery/inboxes.h"
-#include "delivery/look.h"
-#include "delivery/refused.h"
+#include "delivery/reply.h"
 #include "delivery/sent.h"
 #include "delivery/server.h"
 #include "delivery/spare.h"
+#include "delivery/verify.h"
 
-static void report_unconfined(int error)
+static void report_without_sandbox(int errnum)
 {
     static bool reported;
-    if (error == 0 || reported)
+    if (errnum == 0 || reported)
         return;
     reported = true;
-    log_info("the decoder is not confined, for a filter of its system calls cannot be set: %s", strerror(error));
+    log_info("the decoder is not confined, for a filter of its system calls cannot be set: %s", strerror(errnum));
 }
 
 /* Waits before the lock is taken, so that slow decoding blocks no other delivery. Returns false, with reports, if it
@@ -45,31 +45,31 @@ static bool wait_for_decoding(struct delivery_work *work)
 {
     struct decoding *decoding = work->delivery->decoding;
     decoding_result(decoding);
-    const char *fault = decoding_fault(decoding);
-    report_unconfined(decoding_unconfined(decoding));
+    const char *error = decoding_error(decoding);
+    report_without_sandbox(decoding_without_sandbox(decoding));
     if (decoding_cut_off(decoding))
-        answers_rest(work, OUTCOME_TROUBLE, fault);
-    else if (fault != NULL)
+        reply_rest(work, OUTCOME_TEMPFAIL, error);
+    else if (error != NULL)
         log_warning("%s: message-id=<%s>: recorded only in part: %s", delivery_queue_id(work->request),
-                    work->targets.message_id != NULL ? work->targets.message_id : "", fault);
-    delivery_spent(work->delivery, PHASE_READ);
+                    work->targets.message_id != NULL ? work->targets.message_id : "", error);
+    delivery_add_time(work->delivery, PHASE_READ);
     return !decoding_cut_off(decoding);
 }
 
-static bool take_look(struct delivery_work *work)
+static bool read_state(struct delivery_work *work)
 {
-    struct fault fault = {.text = ""};
-    refused_ask(work);
-    enum ledger_result result = ledger_look(work->delivery->ledger, &work->targets.message, &work->found, &fault);
+    struct error error = {.text = ""};
+    delivery_backoff_ask(work);
+    enum ledger_result result = ledger_read_state(work->delivery->ledger, &work->targets.message, &work->found, &error);
     if (result == LEDGER_OK)
-        refused_learn(work);
+        delivery_backoff_learn(work);
     if (result == LEDGER_BUSY)
         work->delivery->holder = ledger_holder(work->delivery->ledger);
-    delivery_spent(work->delivery, PHASE_LOCK);
+    delivery_add_time(work->delivery, PHASE_LOCK);
     if (result == LEDGER_BUSY)
-        answers_busy(work);
-    else if (result == LEDGER_TROUBLE)
-        answers_rest(work, OUTCOME_DATABASE, fault.text);
+        reply_busy(work);
+    else if (result == LEDGER_ERROR)
+        reply_rest(work, OUTCOME_DATABASE, error.text);
     return result == LEDGER_OK;
 }
 
@@ -85,11 +85,11 @@ static struct plan *plan_now(const struct delivery_work *work)
 {
     const struct config *config = work->request->config;
     const struct plan_request request = {
-        .again = work->request->again,
+        .redeliver = work->request->redeliver,
         .hold_off = config->delivery.hold_off,
         .search = is_always_searched(work),
         .has_id = work->request->message->message_id != NULL,
-        .left = work->left,
+        .skipped = work->skipped,
         .targets = work->targets.list,
         .fallbacks = config->route.detail == DETAIL_FOLDER ? work->targets.fallbacks : NULL,
         .target_count = work->targets.message.target_count,
@@ -105,30 +105,30 @@ static void make_plan(struct delivery_work *work)
 {
     size_t count = work->targets.message.target_count;
     work->appends = base_alloc((count + 1) * sizeof(*work->appends));
-    work->made = base_alloc((count + 1) * sizeof(*work->made));
+    work->results = base_alloc((count + 1) * sizeof(*work->results));
     work->plan = plan_now(work);
-    if (look_wanted(work->request)) {
-        work->left = look_into_mailboxes(work);
+    if (verify_is_wanted(work->request)) {
+        work->skipped = verify_copies(work);
         base_free(&work->plan);
         work->plan = plan_now(work);
     }
-    answers_of_plan(work);
+    reply_by_plan(work);
 }
 
 static void begin_appends(struct delivery_work *work)
 {
     inboxes_begin(work);
-    delivery_spent(work->delivery, PHASE_IMAP);
+    delivery_add_time(work->delivery, PHASE_IMAP);
 }
 
 /* Commits the claim; meanwhile opens sessions and begins APPENDs. If the database works in this process, begins one on
  * an open session before. */
 static void claim(struct delivery_work *work)
 {
-    if (ledger_works_here(work->delivery->ledger) && inboxes_open(work))
+    if (ledger_in_process(work->delivery->ledger) && inboxes_open(work))
         begin_appends(work);
     claim_copies(work);
-    delivery_spent(work->delivery, PHASE_DATABASE);
+    delivery_add_time(work->delivery, PHASE_DATABASE);
     begin_appends(work);
 }
 
@@ -136,16 +136,16 @@ static size_t count_busy(const struct delivery *delivery)
 {
     size_t count = 0;
     for (size_t i = 0; i < delivery->request->recipient_count; i++)
-        count += delivery->answers[i].report.given && delivery->answers[i].report.outcome == OUTCOME_BUSY;
+        count += delivery->replies[i].report.given && delivery->replies[i].report.outcome == OUTCOME_BUSY;
     return count;
 }
 
-static void give_back_claim(struct delivery_work *work, enum ledger_result result)
+static void release_claim(struct delivery_work *work, enum ledger_result result)
 {
     if (result == LEDGER_CONFLICT)
-        ledger_leave(work->delivery->ledger, count_busy(work->delivery));
+        ledger_unlock(work->delivery->ledger, count_busy(work->delivery));
     else
-        claim_abandon(work);
+        claim_release(work);
 }
 
 /* Returns true if the message may be sent now: the lock and each copy are ours. */
@@ -153,23 +153,23 @@ static bool hold(struct delivery_work *work)
 {
     const struct delivery_request *request = work->request;
     struct delivery *delivery = work->delivery;
-    struct fault fault = {.text = ""};
-    enum ledger_result result = ledger_hold(delivery->ledger, work->claim, &fault);
-    delivery_spent(delivery, result == LEDGER_BUSY ? PHASE_LOCK : PHASE_DATABASE); /* what it waited for */
-    bool gone = request->reader_gone != NULL && request->reader_gone(request->reader);
-    work->whole = !gone;
+    struct error error = {.text = ""};
+    enum ledger_result result = ledger_hold(delivery->ledger, work->claim, &error);
+    delivery_add_time(delivery, result == LEDGER_BUSY ? PHASE_LOCK : PHASE_DATABASE); /* what it waited for */
+    bool gone = request->peer_closed != NULL && request->peer_closed(request->reader);
+    work->complete = !gone;
     if (result == LEDGER_OK && !gone)
         return true;
     if (result == LEDGER_OK)
-        answers_rest(work, OUTCOME_TROUBLE, OUTPUT_CUT);
+        reply_rest(work, OUTCOME_TEMPFAIL, OUTPUT_CUT);
     else if (result == LEDGER_BUSY)
-        answers_busy(work);
+        reply_busy(work);
     else
-        answers_unrecorded(work, result, fault.text);
+        reply_unrecorded(work, result, error.text);
     if (work->plan->sent_waits || plan_makes_sent(work->plan))
-        answers_sent(work, OUTCOME_BUSY, result == LEDGER_BUSY ? "it is being delivered elsewhere" : "not held");
+        reply_sent(work, OUTCOME_BUSY, result == LEDGER_BUSY ? "it is being delivered elsewhere" : "not held");
     inboxes_cancel(work);
-    give_back_claim(work, result);
+    release_claim(work, result);
     if (result == LEDGER_BUSY)
         delivery->holder = ledger_holder(delivery->ledger);
     return false;
@@ -178,29 +178,29 @@ static bool hold(struct delivery_work *work)
 static void record_only(struct delivery_work *work)
 {
     struct delivery *delivery = work->delivery;
-    struct fault fault = {.text = ""};
-    struct ledger_answers answers OD_CLEANUP(answers_clear) = answers_record(work);
-    if (answers.count == 0 || spare_all_told(work)) {
-        ledger_leave(delivery->ledger, count_busy(delivery));
+    struct error error = {.text = ""};
+    struct ledger_replies replies OD_CLEANUP(reply_clear) = reply_record(work);
+    if (replies.count == 0 || plan_is_recorded(work)) {
+        ledger_unlock(delivery->ledger, count_busy(delivery));
         return;
     }
     claim(work);
-    enum ledger_result result = ledger_hold(delivery->ledger, work->claim, &fault);
+    enum ledger_result result = ledger_hold(delivery->ledger, work->claim, &error);
     if (result == LEDGER_OK)
         return;
-    answers_unrecorded(work, result, fault.text);
-    give_back_claim(work, result);
+    reply_unrecorded(work, result, error.text);
+    release_claim(work, result);
 }
 
 static void deliver(struct delivery_work *work)
 {
-    if (!targets_collect(work->delivery, &work->targets) || !server_trusted(work) || !wait_for_decoding(work) ||
-        !take_look(work))
+    if (!targets_collect(work->delivery, &work->targets) || !server_identity_verified(work) ||
+        !wait_for_decoding(work) || !read_state(work))
         return;
     make_plan(work);
     if (work->request->dry_run) {
-        answers_preview(work);
-        ledger_leave(work->delivery->ledger, 0);
+        reply_preview(work);
+        ledger_unlock(work->delivery->ledger, 0);
         return;
     }
     bool inboxes = inboxes_any(work), sent = plan_makes_sent(work->plan);
@@ -215,17 +215,17 @@ static void deliver(struct delivery_work *work)
             sent_deliver(work, sent_held, !inboxes);
     }
     if (work->plan->sent_waits)
-        answers_sent(work, OUTCOME_BUSY, "its last attempt may still be under way");
+        reply_sent(work, OUTCOME_BUSY, "its last attempt may still be under way");
 }
 
 static void work_clear(struct delivery_work *work)
 {
     inboxes_cancel(work);
     base_free(&work->appends);
-    base_free(&work->made);
+    base_free(&work->results);
     ledger_claim_free(&work->claim);
     base_free(&work->plan);
-    base_free(&work->left);
+    base_free(&work->skipped);
     base_free(&work->found);
     for (size_t i = 0; work->refusals != NULL && i < work->targets.message.target_count; i++)
         base_free(&work->refusals[i]);
@@ -233,11 +233,11 @@ static void work_clear(struct delivery_work *work)
     targets_clear(&work->targets);
 }
 
-void delivery_begin(struct delivery *delivery, struct fault *fault)
+void delivery_begin(struct delivery *delivery, struct error *error)
 {
     const struct delivery_request *request = delivery->request;
     enum record_level level = request->dry_run ? RECORD_ENVELOPE : request->config->record.level;
-    delivery->decoding = decoding_start(request->message, level, fault);
+    delivery->decoding = decoding_start(request->message, level, error);
 }
 
 /* targets.c adds the accounts. */
@@ -250,10 +250,10 @@ static void begin_debug(const struct delivery_request *request)
     }
 }
 
-static void begin_answers(struct delivery *delivery)
+static void begin_replies(struct delivery *delivery)
 {
-    if (delivery->answers == NULL)
-        delivery->answers = base_alloc((delivery->request->recipient_count + 1) * sizeof(*delivery->answers));
+    if (delivery->replies == NULL)
+        delivery->replies = base_alloc((delivery->request->recipient_count + 1) * sizeof(*delivery->replies));
 }
 
 void delivery_run(struct delivery *delivery)
@@ -262,27 +262,27 @@ void delivery_run(struct delivery *delivery)
     struct delivery_work work OD_CLEANUP(work_clear) = {
         .request = request,
         .delivery = delivery,
-        .whole = request->whole,
+        .complete = request->complete,
     };
-    struct fault fault;
-    delivery_spent(delivery, PHASE_DATABASE);
+    struct error error;
+    delivery_add_time(delivery, PHASE_DATABASE);
     sessions_begin(request->sessions);
     begin_debug(request);
-    begin_answers(delivery);
+    begin_replies(delivery);
     if (!request->dry_run)
         delivery_keep_log(delivery);
-    bool ready = deadline_arm(request->config->delivery.deadline, &fault);
+    bool ready = deadline_arm(request->config->delivery.deadline, &error);
     if (ready && delivery->decoding == NULL)
-        delivery_begin(delivery, &fault);
+        delivery_begin(delivery, &error);
     if (ready && delivery->decoding != NULL) {
         deliver(&work);
         if (!ledger_is_lost(delivery->ledger) && !request->dry_run)
-            refusals_record(sessions_refusals(request->sessions), delivery->ledger,
-                            request->config->delivery.deadline / 2);
+            login_backoff_record(sessions_login_backoff(request->sessions), delivery->ledger,
+                                 request->config->delivery.deadline / 2);
         delivery->recorded = work.claim != NULL && ledger_may_have(work.claim);
-        delivery_spent(delivery, work.plan != NULL ? PHASE_SETTLE : PHASE_DATABASE);
+        delivery_add_time(delivery, work.plan != NULL ? PHASE_SETTLE : PHASE_DATABASE);
     } else {
-        delivery_refuse(delivery, OUTCOME_TROUBLE, fault.text);
+        delivery_refuse(delivery, OUTCOME_TEMPFAIL, error.text);
     }
     log_keep(NULL, 0);
     debug_end();
@@ -290,17 +290,17 @@ void delivery_run(struct delivery *delivery)
 
 void delivery_refuse(struct delivery *delivery, enum outcome outcome, const char *text)
 {
-    begin_answers(delivery);
+    begin_replies(delivery);
     for (size_t i = 0; i < delivery->request->recipient_count; i++)
-        report_set(&delivery->answers[i].report, outcome, "%s", text);
-    delivery_spent(delivery, PHASE_DATABASE);
+        report_set(&delivery->replies[i].report, outcome, "%s", text);
+    delivery_add_time(delivery, PHASE_DATABASE);
 }
 
 void delivery_clear(struct delivery *delivery)
 {
-    for (size_t i = 0; delivery->answers != NULL && i < delivery->request->recipient_count; i++)
-        route_clear(&delivery->answers[i].route);
-    base_free(&delivery->answers);
+    for (size_t i = 0; delivery->replies != NULL && i < delivery->request->recipient_count; i++)
+        route_clear(&delivery->replies[i].route);
+    base_free(&delivery->replies);
     base_free(&delivery->holder);
     base_free(&delivery->sent.account);
     base_free(&delivery->sent.mailbox);

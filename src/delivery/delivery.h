@@ -45,15 +45,15 @@ struct delivery_request {
     const char *queue_id;             /* NULL: unknown */
     int64_t queued_at;                /* seconds since 1970, when Postfix queued it; 0: unknown */
     int64_t received_at;              /* INTERNALDATE if the message is new; 0: now */
-    bool whole;                       /* the message had an end mark */
-    enum delivery_again again;
+    bool complete;                    /* the message had an end mark */
+    enum delivery_redeliver redeliver;
     const char *only_account; /* verify this account's copies only; NULL: all */
     bool id_only;             /* only the Message-ID is known: search by it; only with dry_run */
     bool dry_run;             /* only report what would be done */
-    bool spare;               /* no COMMIT if spare_all_told() */
+    bool skip_recorded;       /* no COMMIT if plan_is_recorded() */
     /* For a message without end mark, or NULL. Returns true if the peer closed: the message may be incomplete, and the
      * delivery stops. Called after the claim and before each APPEND. */
-    bool (*reader_gone)(void *context);
+    bool (*peer_closed)(void *context);
     void *reader;
     const struct delivery_recipient *recipients;
     size_t recipient_count;
@@ -64,25 +64,25 @@ static inline const char *delivery_queue_id(const struct delivery_request *reque
     return request->queue_id != NULL ? request->queue_id : "NOQUEUE";
 }
 
-struct delivery_answer {
+struct delivery_reply {
     struct report report;
     struct route route; /* if known */
     uint32_t uid;       /* in delivery_mailbox(); 0: unknown */
     const char *filed;  /* the mailbox it was stored in; NULL: route.inbox */
 };
 
-static inline const char *delivery_mailbox(const struct delivery_answer *answer)
+static inline const char *delivery_mailbox(const struct delivery_reply *reply)
 {
-    return answer->filed != NULL ? answer->filed : answer->route.inbox;
+    return reply->filed != NULL ? reply->filed : reply->route.inbox;
 }
 
 /* The caller sets the members down to `started_ms`. */
 struct delivery {
     const struct delivery_request *request;
-    struct ledger *ledger;           /* needed by delivery_run() */
-    int64_t started_ms;              /* base_now_ms() when reading began */
-    int64_t spent_ms[PHASE_COUNT];   /* by delivery_spent() */
-    struct delivery_answer *answers; /* one per recipient */
+    struct ledger *ledger;          /* needed by delivery_run() */
+    int64_t started_ms;             /* base_now_ms() when reading began */
+    int64_t phase_ms[PHASE_COUNT];  /* by delivery_add_time() */
+    struct delivery_reply *replies; /* one per recipient */
     struct delivery_sent sent;
     char *holder; /* session that held the lock, or NULL */
     struct decoding *decoding;
@@ -90,11 +90,11 @@ struct delivery {
 };
 
 /* Adds the time since the last call. All phases add up to the elapsed time. */
-void delivery_spent(struct delivery *delivery, enum delivery_phase phase);
+void delivery_add_time(struct delivery *delivery, enum delivery_phase phase);
 
 /* Starts to decode the message while the caller connects. Optional: delivery_run() retries after a failure
  * (error set). */
-void delivery_begin(struct delivery *delivery, struct fault *fault);
+void delivery_begin(struct delivery *delivery, struct error *error);
 
 /* Restarts the deadline, delivers, and sets the results. */
 void delivery_run(struct delivery *delivery);
@@ -111,7 +111,7 @@ void delivery_log_end(int signal);
 void delivery_keep_log(const struct delivery *delivery);
 
 /* Logs recipients and Sent copy; the values of delays= add up to delay=. Counts recipients that the ledger defers and
- * has not recorded (log.unrecorded). */
+ * has not recorded (log.unrecorded_file). */
 void delivery_log(const struct delivery *delivery);
 
 #endif

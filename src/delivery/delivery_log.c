@@ -7,12 +7,12 @@
 #include "base/log.h"
 #include "delivery/delivery.h"
 
-void delivery_spent(struct delivery *delivery, enum delivery_phase phase)
+void delivery_add_time(struct delivery *delivery, enum delivery_phase phase)
 {
     int64_t said = 0;
     for (int i = 0; i < PHASE_COUNT; i++)
-        said += delivery->spent_ms[i];
-    delivery->spent_ms[phase] += base_now_ms() - delivery->started_ms - said;
+        said += delivery->phase_ms[i];
+    delivery->phase_ms[phase] += base_now_ms() - delivery->started_ms - said;
 }
 
 struct common {
@@ -28,7 +28,7 @@ static double in_seconds(int64_t ms)
 static struct common describe_common(const struct delivery *delivery)
 {
     const struct message *message = delivery->request->message;
-    const int64_t *ms = delivery->spent_ms;
+    const int64_t *ms = delivery->phase_ms;
     int64_t lock = ms[PHASE_LOCK] + ms[PHASE_DATABASE];
     struct common common = {
         .id = message != NULL && message->message_id != NULL ? message->message_id : "",
@@ -82,7 +82,7 @@ void delivery_keep_log(const struct delivery *delivery)
                 {LOG_FIELD_MESSAGE_ID, common.id},
                 {LOG_FIELD_TO, delivery->request->recipients[i].address},
                 {LOG_FIELD_SIZE, common.size},
-                {LOG_FIELD_DSN, outcome_row(OUTCOME_TROUBLE)->dsn},
+                {LOG_FIELD_DSN, outcome_row(OUTCOME_TEMPFAIL)->dsn},
                 {LOG_FIELD_STATUS, "deferred"},
             },
         };
@@ -101,9 +101,9 @@ static void count_unrecorded(const struct delivery *delivery)
     const struct delivery_request *request = delivery->request;
     size_t count = 0;
     for (size_t i = 0; !delivery->recorded && i < request->recipient_count; i++)
-        count += delivery->answers[i].report.outcome == OUTCOME_DATABASE;
-    if (count > 0 && request->config->log.unrecorded[0] != '\0')
-        counter_add(request->config->log.unrecorded, count);
+        count += delivery->replies[i].report.outcome == OUTCOME_DATABASE;
+    if (count > 0 && request->config->log.unrecorded_file[0] != '\0')
+        counter_add(request->config->log.unrecorded_file, count);
 }
 
 void delivery_log(const struct delivery *delivery)
@@ -112,7 +112,7 @@ void delivery_log(const struct delivery *delivery)
     const struct delivery_sent *sent = &delivery->sent;
     struct common common = describe_common(delivery);
     for (size_t i = 0; i < request->recipient_count; i++) {
-        const struct delivery_answer *it = &delivery->answers[i];
+        const struct delivery_reply *it = &delivery->replies[i];
         log_copy(&common, LOG_FIELD_TO, request->recipients[i].address, it->route.account, delivery_mailbox(it),
                  it->uid, outcome_row(it->report.outcome)->status, &it->report);
     }

@@ -23,14 +23,14 @@ static bool cut_short(const struct message *message, int64_t size)
 }
 
 bool envelope_check(const struct envelope *envelope, enum message_result result, const struct message *message,
-                    const struct fault *fault, struct report *report)
+                    const struct error *error, struct report *report)
 {
     if (result == MESSAGE_EMPTY)
-        report_set(report, OUTCOME_TROUBLE, "nothing on standard input: no message to deliver");
+        report_set(report, OUTCOME_TEMPFAIL, "nothing on standard input: no message to deliver");
     else if (result != MESSAGE_OK)
-        report_set(report, result == MESSAGE_TOO_LARGE ? OUTCOME_TOO_LARGE : OUTCOME_TROUBLE, "%s", fault->text);
+        report_set(report, result == MESSAGE_TOO_LARGE ? OUTCOME_TOO_LARGE : OUTCOME_TEMPFAIL, "%s", error->text);
     else if (cut_short(message, envelope->size))
-        report_set(report, OUTCOME_TROUBLE, "only %zu of about %lld bytes arrived: the message is cut short",
+        report_set(report, OUTCOME_TEMPFAIL, "only %zu of about %lld bytes arrived: the message is cut short",
                    message->received_size, (long long)envelope->size);
     else
         return true;

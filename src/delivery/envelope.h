@@ -23,7 +23,7 @@ void envelope_clear(struct envelope *envelope);
 /* Returns true if the message seems complete, and is not too large. Otherwise sets the report, by the read's error if
  * it failed. */
 bool envelope_check(const struct envelope *envelope, enum message_result result, const struct message *message,
-                    const struct fault *fault, struct report *report) OD_MUST;
+                    const struct error *error, struct report *report) OD_MUST;
 
 /* Takes unknown members from the header. Returns false with the report set if there is no recipient. */
 bool envelope_complete(struct envelope *envelope, const struct message *message, struct report *report) OD_MUST;

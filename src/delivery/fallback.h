@@ -7,12 +7,12 @@
 #ifndef ONCEDROP_FALLBACK_H
 #define ONCEDROP_FALLBACK_H
 
-#include "delivery/made.h"
+#include "delivery/copy_result.h"
 
 /* After SEARCH_ABSENT in the folder, searches the inbox if the copy is in doubt. Not if the account has a sibling copy,
  * which the search would find: fallback_append() decides then. Returns false with the result set, or true: append the
  * copy, which the inbox may have if the item is in doubt. */
-bool fallback_search(struct delivery_work *work, struct letter *letter, struct made *made) OD_MUST;
+bool fallback_search(struct delivery_work *work, struct append_item *item, struct copy_result *result) OD_MUST;
 
 /* If the folder cannot be created: searches the inbox if necessary, appends there, and replaces the result. Defers if
  * time is short or a sibling may arrive there. Precondition: the account's other copies were tried. */

@@ -12,21 +12,21 @@
 
 #define OPENING_MS 2000 /* then a round uses what is open */
 
-static bool is_made(const struct delivery_work *work, size_t target)
+static bool is_planned(const struct delivery_work *work, size_t target)
 {
-    return target != work->plan->sent && plan_is_made(&work->plan->targets[target]);
+    return target != work->plan->sent && plan_makes_copy(&work->plan->targets[target]);
 }
 
-static bool is_left(const struct delivery_work *work, size_t target)
+static bool is_skipped(const struct delivery_work *work, size_t target)
 {
-    return is_made(work, target) && work->made[target].state == COPY_NONE;
+    return is_planned(work, target) && work->results[target].state == COPY_NONE;
 }
 
 static size_t count_left(const struct delivery_work *work)
 {
     size_t count = 0;
     for (size_t i = 0; i < work->targets.message.target_count; i++)
-        count += is_left(work, i);
+        count += is_skipped(work, i);
     return count;
 }
 
@@ -44,29 +44,29 @@ static bool is_searched(const struct delivery_work *work, size_t target)
 static size_t first_target(const struct delivery_work *work)
 {
     size_t i = 0;
-    while (!is_made(work, work->targets.order[i]))
+    while (!is_planned(work, work->targets.order[i]))
         i++;
     return work->targets.order[i];
 }
 
 static bool is_wanted(const struct delivery_work *work, size_t target)
 {
-    return is_left(work, target) && !is_searched(work, target);
+    return is_skipped(work, target) && !is_searched(work, target);
 }
 
 struct round {
-    size_t fresh, put_off; /* not postponed; postponed until there are none of those */
-    size_t silent;         /* postponed, and failed again */
+    size_t fresh, postponed; /* not postponed; postponed until there are none of those */
+    size_t unresponsive;     /* postponed, and failed again */
 };
 
 static struct round round_of(const struct delivery_work *work)
 {
     struct round round = {.fresh = 0};
     for (size_t i = 0; i < work->targets.message.target_count; i++) {
-        bool put_off = work->appends[i].put_off, wanted = is_wanted(work, i);
-        round.fresh += wanted && !put_off;
-        round.put_off += wanted && put_off;
-        round.silent += !wanted && put_off;
+        bool postponed = work->appends[i].postponed, wanted = is_wanted(work, i);
+        round.fresh += wanted && !postponed;
+        round.postponed += wanted && postponed;
+        round.unresponsive += !wanted && postponed;
     }
     return round;
 }
@@ -74,9 +74,9 @@ static struct round round_of(const struct delivery_work *work)
 /* Returns the timeout for a session: the shorter the more timed out, so that other servers have time. */
 static int64_t opening_ms(const struct delivery_work *work, size_t target, const struct round *round)
 {
-    if (round->fresh > 0 && round->fresh + round->put_off > 1)
-        return OPENING_MS / (int64_t)(round->put_off + 1);
-    return target_server(work, target)->imap.timeout / (int64_t)(round->silent + 1);
+    if (round->fresh > 0 && round->fresh + round->postponed > 1)
+        return OPENING_MS / (int64_t)(round->postponed + 1);
+    return target_server(work, target)->imap.timeout / (int64_t)(round->unresponsive + 1);
 }
 
 /* A slow or failed open ends the round, so that open sessions do not wait. Returns false if nothing was begun or
@@ -88,15 +88,15 @@ static bool begin_round(struct delivery_work *work)
     bool any = false;
     for (size_t i = 0; i < work->targets.message.target_count; i++) {
         size_t target = work->targets.order[i];
-        struct appending *it = &work->appends[target];
-        bool put_off = it->put_off;
-        if (!is_wanted(work, target) || (put_off && round.fresh > 0) ||
+        struct append_op *it = &work->appends[target];
+        bool postponed = it->postponed;
+        if (!is_wanted(work, target) || (postponed && round.fresh > 0) ||
             !sessions_available(work->request->sessions, target_server(work, target),
                                 work->targets.list[target].account))
             continue;
-        const struct letter letter = letter_planned(work, target);
-        bool open = append_begin(work, &letter, SESSIONS_KEPT, opening_ms(work, target, &round));
-        any |= it->begun || it->put_off != put_off;
+        const struct append_item item = append_item_planned(work, target);
+        bool open = append_begin(work, &item, SESSIONS_REUSED, opening_ms(work, target, &round));
+        any |= it->begun || it->postponed != postponed;
         if (!open || base_now_ms() >= until)
             break;
     }
@@ -105,8 +105,8 @@ static bool begin_round(struct delivery_work *work)
 
 bool inboxes_open(const struct delivery_work *work)
 {
-    return count_left(work) == 1 && sessions_open(work->request->sessions, target_server(work, first_target(work)),
-                                                  work->targets.list[first_target(work)].account);
+    return count_left(work) == 1 && sessions_is_open(work->request->sessions, target_server(work, first_target(work)),
+                                                     work->targets.list[first_target(work)].account);
 }
 
 void inboxes_begin(struct delivery_work *work)
@@ -130,26 +130,26 @@ static bool in_time(const struct delivery_work *work, size_t target, bool *first
 {
     bool was_first = *first;
     *first = false;
-    return was_first || made_in_time(work, target);
+    return was_first || append_fits_deadline(work, target);
 }
 
 /* Defers the copy; returns where to report why. */
 static struct report *put_aside(struct delivery_work *work, size_t target)
 {
-    work->made[target] = (struct made){.state = COPY_PENDING, .doubt = work->plan->targets[target].doubt};
-    return &work->made[target].report;
+    work->results[target] = (struct copy_result){.state = COPY_PENDING, .doubt = work->plan->targets[target].doubt};
+    return &work->results[target].report;
 }
 
 static void leave_for_later(struct delivery_work *work, size_t target)
 {
-    report_set(put_aside(work, target), OUTCOME_TROUBLE, "other mailboxes took up the time for this message");
+    report_set(put_aside(work, target), OUTCOME_TEMPFAIL, "other mailboxes took up the time for this message");
 }
 
 static void search_and_append(struct delivery_work *work, size_t target, bool *first)
 {
     const struct ledger_target *it = &work->targets.list[target];
-    bool alias = work->plan->targets[target].alias;
-    if (alias && fallback_awaits(work, target, it->mailbox)) /* a search would prove nothing */
+    bool same_mailbox = work->plan->targets[target].same_mailbox;
+    if (same_mailbox && fallback_awaits(work, target, it->mailbox)) /* a search would prove nothing */
         report_set(put_aside(work, target), OUTCOME_BUSY, "another copy for %s may be on its way to %s", it->account,
                    it->mailbox);
     else if (in_time(work, target, first))
@@ -169,7 +169,7 @@ static void finish_round(struct delivery_work *work, bool *first)
         if (!work->appends[target].begun)
             continue;
         if (work->appends[target].mailbox == NULL || in_time(work, target, first)) {
-            append_feed(work, target, began + target_server(work, target)->imap.timeout);
+            append_send(work, target, began + target_server(work, target)->imap.timeout);
         } else {
             append_cancel(work, target);
             leave_for_later(work, target);
@@ -178,14 +178,15 @@ static void finish_round(struct delivery_work *work, bool *first)
     for (size_t i = 0; i < count; i++) {
         size_t target = work->targets.order[i];
         if (work->appends[target].begun)
-            work->made[target] = append_collect(work, target, began + target_server(work, target)->imap.timeout, alone);
+            work->results[target] =
+                append_collect(work, target, began + target_server(work, target)->imap.timeout, alone);
     }
 }
 
 static bool next_round(struct delivery_work *work, bool first)
 {
     for (size_t i = 0; !first && i < work->targets.message.target_count; i++)
-        if (is_wanted(work, i) && !made_in_time(work, i))
+        if (is_wanted(work, i) && !append_fits_deadline(work, i))
             leave_for_later(work, i);
     return begin_round(work);
 }
@@ -195,11 +196,11 @@ static void append_otherwise(struct delivery_work *work)
 {
     size_t count = work->targets.message.target_count;
     for (size_t i = 0; i < count; i++)
-        if (is_made(work, work->targets.order[i]))
+        if (is_planned(work, work->targets.order[i]))
             quarantine_append(work, work->targets.order[i]);
     for (size_t i = 0; i < count; i++) {
         size_t target = work->targets.order[i];
-        if (!work->made[target].never)
+        if (!work->results[target].impossible)
             continue;
         fallback_append(work, target);
         quarantine_append(work, target);
@@ -218,7 +219,7 @@ static void append_inboxes(struct delivery_work *work)
     while (next_round(work, first))
         finish_round(work, &first);
     for (size_t i = 0; i < work->targets.message.target_count; i++)
-        if (is_left(work, work->targets.order[i]))
+        if (is_skipped(work, work->targets.order[i]))
             search_and_append(work, work->targets.order[i], &first);
     append_otherwise(work);
 }
@@ -226,14 +227,14 @@ static void append_inboxes(struct delivery_work *work)
 static void report_copies(struct delivery_work *work)
 {
     for (size_t i = 0; i < work->request->recipient_count; i++) {
-        struct delivery_answer *answer = &work->delivery->answers[i];
+        struct delivery_reply *reply = &work->delivery->replies[i];
         size_t target = work->targets.of_recipient[i];
-        if (target == LEDGER_NO_TARGET || answer->report.given)
+        if (target == LEDGER_NO_TARGET || reply->report.given)
             continue;
-        const struct made *made = &work->made[target];
-        answer->report = made->report;
-        answer->uid = made->uid;
-        answer->filed = made->state == COPY_STORED ? made->fallback : NULL;
+        const struct copy_result *result = &work->results[target];
+        reply->report = result->report;
+        reply->uid = result->uid;
+        reply->filed = result->state == COPY_STORED ? result->fallback : NULL;
     }
 }
 
@@ -241,6 +242,6 @@ bool inboxes_deliver(struct delivery_work *work)
 {
     append_inboxes(work);
     report_copies(work);
-    delivery_spent(work->delivery, PHASE_IMAP);
+    delivery_add_time(work->delivery, PHASE_IMAP);
     return claim_settle(work, false);
 }

@@ -13,11 +13,11 @@
 /* Postfix bounces on every exit status but 0, 71 and 75; a delivery ends only with a row of this table. SQL's
  * lists of outcomes are made of it, too (sql/outcomes.awk), so each row is one line. */
 static const struct outcome_row rows[OUTCOME_COUNT] = {
-    [OUTCOME_TROUBLE] = {"trouble", EX_TEMPFAIL, "4.3.0", 451, "deferred", false},
+    [OUTCOME_TEMPFAIL] = {"tempfail", EX_TEMPFAIL, "4.3.0", 451, "deferred", false},
     [OUTCOME_STORED] = {"stored", EX_OK, "2.1.5", 250, "stored", true},
     [OUTCOME_QUARANTINED] = {"quarantined", EX_OK, "2.1.5", 250, "stored", true},
     [OUTCOME_DUPLICATE] = {"duplicate", EX_OK, "2.1.5", 250, "duplicate", true},
-    [OUTCOME_BUSY] = {"held", EX_TEMPFAIL, "4.3.0", 451, "deferred", false},
+    [OUTCOME_BUSY] = {"busy", EX_TEMPFAIL, "4.3.0", 451, "deferred", false},
     [OUTCOME_CONFIG] = {"config", EX_TEMPFAIL, "4.3.5", 451, "deferred", false},
     [OUTCOME_DATABASE] = {"database", EX_TEMPFAIL, "4.3.0", 451, "deferred", false},
     [OUTCOME_MAILBOX] = {"mailbox", EX_TEMPFAIL, "4.4.1", 451, "deferred", false},
@@ -34,7 +34,7 @@ static const struct outcome_row rows[OUTCOME_COUNT] = {
 
 const struct outcome_row *outcome_row(enum outcome outcome)
 {
-    return &rows[outcome < OUTCOME_COUNT ? outcome : OUTCOME_TROUBLE];
+    return &rows[outcome < OUTCOME_COUNT ? outcome : OUTCOME_TEMPFAIL];
 }
 
 /* The ledger accepts only UTF-8, but IMAP servers may send any bytes. */
@@ -64,11 +64,11 @@ const char *report_line(const struct report *report, char *line, size_t size)
     return line;
 }
 
-void report_give(const struct report *report)
+void report_write(const struct report *report)
 {
     char line[1024];
     report_line(report, line, sizeof(line) - 1);
     size_t length = strlen(line);
     line[length++] = '\n';
-    output_give(line, length, outcome_row(report->outcome)->exit_status);
+    output_write_reply(line, length, outcome_row(report->outcome)->exit_status);
 }

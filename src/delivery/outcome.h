@@ -8,7 +8,7 @@
 
 /* 0: Postfix retries if no outcome was set. */
 enum outcome {
-    OUTCOME_TROUBLE,
+    OUTCOME_TEMPFAIL,
     OUTCOME_STORED,
     OUTCOME_QUARANTINED, /* attached to a notice */
     OUTCOME_DUPLICATE,
@@ -52,6 +52,6 @@ void report_set(struct report *report, enum outcome outcome, const char *format,
 const char *report_line(const struct report *report, char *line, size_t size);
 
 /* Writes that line to Postfix, unless a reply was written. */
-void report_give(const struct report *report);
+void report_write(const struct report *report);
 
 #endif

@@ -9,24 +9,24 @@
 #include "ledger/ledger.h"
 
 /* What to do about a copy that the ledger has as stored. */
-enum delivery_again {
-    AGAIN_NO,      /* nothing: it is a duplicate */
-    AGAIN_VERIFY,  /* search, and restore it if missing */
-    AGAIN_MISSING, /* like VERIFY, but before anything is claimed (look_wanted) */
-    AGAIN_LOST,    /* like MISSING, but skip what may have been deleted */
-    AGAIN_FORCE,   /* make a recipient's copy again */
+enum delivery_redeliver {
+    REDELIVER_NO,      /* nothing: it is a duplicate */
+    REDELIVER_VERIFY,  /* search, and restore it if missing */
+    REDELIVER_MISSING, /* like VERIFY, but before anything is claimed (verify_is_wanted) */
+    REDELIVER_LOST,    /* like MISSING, but skip what may have been deleted */
+    REDELIVER_FORCE,   /* make a recipient's copy again */
 };
 
 enum plan_action {
-    PLAN_BUSY,      /* skip: another delivery may be making it. 0: the undecided is retried */
-    PLAN_DUPLICATE, /* skip: it is stored */
-    PLAN_ELSEWHERE, /* Sent, skip: another delivery makes it */
-    PLAN_GIVEN_UP,  /* Sent, skip: it failed for good */
+    PLAN_BUSY,             /* skip: another delivery may be making it. 0: the undecided is retried */
+    PLAN_DUPLICATE,        /* skip: it is stored */
+    PLAN_VARIANT_HAS_COPY, /* Sent, skip: another delivery makes it */
+    PLAN_EXPIRED,          /* Sent, skip: it failed for good */
     PLAN_APPEND,
     PLAN_SEARCH, /* append it unless a search finds it */
 };
 
-enum plan_why {
+enum plan_reason {
     WHY_NEW_MESSAGE,
     WHY_NEW_MAILBOX, /* for a recorded message */
     WHY_PENDING,     /* certainly not stored */
@@ -42,11 +42,11 @@ enum plan_why {
 };
 
 struct plan_request {
-    enum delivery_again again;
-    int64_t hold_off; /* milliseconds */
-    bool search;      /* imap.search = always, for any of the servers */
-    bool has_id;      /* the message has a Message-ID */
-    const bool *left; /* per target: skip, by verification; or NULL */
+    enum delivery_redeliver redeliver;
+    int64_t hold_off;    /* milliseconds */
+    bool search;         /* imap.search = always, for any of the servers */
+    bool has_id;         /* the message has a Message-ID */
+    const bool *skipped; /* per target: skip, by verification; or NULL */
     const struct ledger_target *targets;
     const char *const *fallbacks; /* per target; NULL: no detail names a mailbox */
     size_t target_count;
@@ -56,11 +56,11 @@ struct plan_request {
 
 struct plan_target {
     enum plan_action action;
-    enum plan_why why;
-    bool doubt;  /* claim it in doubt */
-    bool beside; /* the account has or gets a sibling, perhaps in this mailbox */
-    bool alias;  /* a sibling's mailbox may be this one by another name: search */
-    bool fenced; /* a sibling was claimed within the hold-off: it may still arrive */
+    enum plan_reason why;
+    bool doubt;             /* claim it in doubt */
+    bool sibling;           /* the account has or gets a sibling, perhaps in this mailbox */
+    bool same_mailbox;      /* a sibling's mailbox may be this one by another name: search */
+    bool sibling_in_flight; /* a sibling was claimed within the hold-off: it may still arrive */
 };
 
 struct plan {
@@ -71,17 +71,17 @@ struct plan {
 };
 
 /* Never returns NULL; free(3). */
-struct plan *plan_make(const struct ledger_found *found, const struct plan_request *request) OD_MUST;
+struct plan *plan_make(const struct ledger_state *found, const struct plan_request *request) OD_MUST;
 
 /* Returns true if a copy is to be made. */
-static inline bool plan_is_made(const struct plan_target *target)
+static inline bool plan_makes_copy(const struct plan_target *target)
 {
     return target->action == PLAN_APPEND || target->action == PLAN_SEARCH;
 }
 
 static inline bool plan_makes_sent(const struct plan *plan)
 {
-    return plan->sent != LEDGER_NO_TARGET && plan_is_made(&plan->targets[plan->sent]);
+    return plan->sent != LEDGER_NO_TARGET && plan_makes_copy(&plan->targets[plan->sent]);
 }
 
 /* Returns true if this delivery records the recipient's result, not another one. */
@@ -90,6 +90,6 @@ static inline bool plan_goes_on(const struct plan *plan, size_t target)
     return target != LEDGER_NO_TARGET && plan->targets[target].action != PLAN_BUSY;
 }
 
-const char *plan_why_text(enum plan_why why) OD_MUST;
+const char *plan_reason_text(enum plan_reason why) OD_MUST;
 
 #endif

@@ -1,62 +1,62 @@
 /* SPDX-License-Identifier: ISC */
 #include "delivery/quarantine.h"
 
-#include "decode/explanation.h"
+#include "decode/notice.h"
 #include "delivery/append.h"
 #include "delivery/search.h"
 
-static void address_to(const struct delivery_work *work, size_t target, struct explanation *explanation)
+static void address_to(const struct delivery_work *work, size_t target, struct notice *notice)
 {
     if (target == work->plan->sent) {
-        explanation->to = work->targets.sender.address;
-        explanation->domain = work->targets.sender.domain;
+        notice->to = work->targets.sender.address;
+        notice->domain = work->targets.sender.domain;
     } else {
         size_t recipient = targets_first_recipient(&work->targets, target);
-        explanation->to = work->request->recipients[recipient].address;
-        explanation->domain = work->delivery->answers[recipient].route.domain;
+        notice->to = work->request->recipients[recipient].address;
+        notice->domain = work->delivery->replies[recipient].route.domain;
     }
 }
 
-static struct message *make_explanation(const struct delivery_work *work, size_t target, const char *answer,
-                                        struct fault *fault)
+static struct message *make_notice(const struct delivery_work *work, size_t target, const char *reply,
+                                   struct error *error)
 {
     const struct delivery_request *request = work->request;
-    char *id OD_CLEANUP(base_free) = explanation_id(request->config->lock.namespace, request->message);
-    struct explanation explanation = {
+    char *id OD_CLEANUP(base_free) = notice_id(request->config->lock.namespace, request->message);
+    struct notice notice = {
         .message = request->message,
         .fields = target == work->plan->sent ? MESSAGE_NO_ENVELOPE : MESSAGE_ALL_FIELDS,
         .decoded = decoding_result(work->delivery->decoding),
         .id = id,
         .sender = request->sender,
-        .answer = answer,
+        .reply = reply,
         .date = work->found->received_at,
     };
-    address_to(work, target, &explanation);
-    return explanation_make(&explanation, fault);
+    address_to(work, target, &notice);
+    return notice_make(&notice, error);
 }
 
 void quarantine_append(struct delivery_work *work, size_t target)
 {
-    struct made *made = &work->made[target];
-    struct fault fault;
-    struct letter letter = {.target = target, .doubt = true, .fallback = made->fallback};
-    if (made->quarantine != QUARANTINE_DUE || !made_in_time(work, target))
+    struct copy_result *result = &work->results[target];
+    struct error error;
+    struct append_item item = {.target = target, .doubt = true, .fallback = result->fallback};
+    if (result->quarantine != QUARANTINE_DUE || !append_fits_deadline(work, target))
         return;
-    const struct report refusal = made->report;
-    if (search_copy(work, &letter, made) != SEARCH_ABSENT || !made_in_time(work, target))
+    const struct report refusal = result->report;
+    if (search_copy(work, &item, result) != SEARCH_ABSENT || !append_fits_deadline(work, target))
         return;
-    struct message *explanation OD_CLEANUP(message_free) = make_explanation(work, target, refusal.text, &fault);
-    if (explanation == NULL) {
-        report_set(&made->report, OUTCOME_TROUBLE, "refused, and no explanation could be written: %s (%s)", fault.text,
-                   refusal.text);
+    struct message *notice OD_CLEANUP(message_free) = make_notice(work, target, refusal.text, &error);
+    if (notice == NULL) {
+        report_set(&result->report, OUTCOME_TEMPFAIL, "refused, and no explanation could be written: %s (%s)",
+                   error.text, refusal.text);
         return;
     }
-    letter.doubt = false;
-    letter.explanation = explanation;
-    *made = append_now(work, &letter);
-    char *text OD_CLEANUP(base_free) = base_strdup(made->report.text);
-    if (made->state == COPY_STORED)
-        report_set(&made->report, OUTCOME_QUARANTINED, "%s (quarantined: %s)", text, refusal.text);
+    item.doubt = false;
+    item.notice = notice;
+    *result = append_now(work, &item);
+    char *text OD_CLEANUP(base_free) = base_strdup(result->report.text);
+    if (result->state == COPY_STORED)
+        report_set(&result->report, OUTCOME_QUARANTINED, "%s (quarantined: %s)", text, refusal.text);
     else
-        report_set(&made->report, made->report.outcome, "explanation of a refused message: %s", text);
+        report_set(&result->report, result->report.outcome, "explanation of a refused message: %s", text);
 }

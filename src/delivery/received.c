@@ -7,8 +7,8 @@
 #include "decode/decode.h"
 #include "message/message_field.h"
 
-#define QUEUE_ID_MOST 100
-#define LOGIN_MOST 1000
+#define QUEUE_ID_MAX 100
+#define LOGIN_MAX 1000
 
 enum kind { TOKEN_END, TOKEN_WORD, TOKEN_COMMENT, TOKEN_SEMICOLON, TOKEN_BROKEN };
 
@@ -80,7 +80,7 @@ static bool is_plain_login(const char *login, size_t length)
     for (size_t i = 0; i < length; i++)
         if (login[i] <= ' ' || login[i] > '~' || strchr("()\\?", login[i]) != NULL)
             return false;
-    return length > 0 && length <= LOGIN_MOST;
+    return length > 0 && length <= LOGIN_MAX;
 }
 
 struct postfix_field {
@@ -106,8 +106,8 @@ static bool read_client(const char **at, struct token *ret_comment, struct token
 /* Postfix's have up to 20 letters and digits. */
 static bool is_queue_id(const struct token *id)
 {
-    static const char letters[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    return id->kind == TOKEN_WORD && id->length <= QUEUE_ID_MOST && strspn(id->start, letters) >= id->length;
+    static const char items[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    return id->kind == TOKEN_WORD && id->length <= QUEUE_ID_MAX && strspn(id->start, items) >= id->length;
 }
 
 /* After sendmail(1)'s ", from userid NUMBER" Postfix folds the field before "id". */

@@ -2,16 +2,17 @@
 #ifndef ONCEDROP_SEARCH_H
 #define ONCEDROP_SEARCH_H
 
-#include "delivery/made.h"
+#include "delivery/copy_result.h"
 
 /* Opens the session for a later search. Precondition: it is available. */
 void search_open(struct delivery_work *work, size_t target);
 
 /* Searches for the message, and for a notice in its place if there can be one; in doubt on a new session. SEARCH_FOUND:
- * the result is stored. SEARCH_TROUBLE: it is deferred. */
-enum search_result search_copy(struct delivery_work *work, const struct letter *letter, struct made *made) OD_MUST;
+ * the result is stored. SEARCH_ERROR: it is deferred. */
+enum search_result search_copy(struct delivery_work *work, const struct append_item *item,
+                               struct copy_result *result) OD_MUST;
 
-/* After SEARCH_ABSENT: finds out why by the recorded UID. Sets the error on ABSENCE_TROUBLE. */
-enum absence search_absence(struct delivery_work *work, size_t target, struct fault *fault) OD_MUST;
+/* After SEARCH_ABSENT: finds out why by the recorded UID. Sets the error on ABSENCE_ERROR. */
+enum absence search_absence(struct delivery_work *work, size_t target, struct error *error) OD_MUST;
 
 #endif

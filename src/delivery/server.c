@@ -2,32 +2,32 @@
 #include "delivery/server.h"
 
 #include "base/log.h"
-#include "delivery/answers.h"
+#include "delivery/reply.h"
 #include "ledger/ledger_server.h"
 #include "mailbox/mailbox.h"
 
-#define LOOKS_MOST 3 /* accounts to try: any may be missing on the server */
+#define LOOKS_MAX 3 /* accounts to try: any may be missing on the server */
 
-static enum identity_result look_at_server(struct delivery_work *work, const struct config *config, const char *name,
-                                           struct fault *fault)
+static enum identity_result verify_identity(struct delivery_work *work, const struct config *config, const char *name,
+                                            struct error *error)
 {
     enum identity_result result = IDENTITY_UNKNOWN;
-    struct refusals *refusals = sessions_refusals(work->request->sessions);
-    size_t looks = 0;
-    struct fault minor;
+    struct refusals *refusals = sessions_login_backoff(work->request->sessions);
+    size_t verify = 0;
+    struct error minor;
     char text[1024];
-    for (size_t i = 0; result == IDENTITY_UNKNOWN && i < work->targets.message.target_count && looks < LOOKS_MOST;
+    for (size_t i = 0; result == IDENTITY_UNKNOWN && i < work->targets.message.target_count && verify < LOOKS_MAX;
          i++) {
         size_t target = work->targets.order[i];
         if (target_server(work, target) != config)
             continue;
         const char *account = work->targets.list[target].account;
-        if (refusals_hold(refusals, config, account, fault))
+        if (login_backoff_active(refusals, config, account, error))
             continue;
-        looks++;
-        result = mailbox_identity(config, account, fault);
+        verify++;
+        result = mailbox_identity(config, account, error);
         if (result == IDENTITY_UNKNOWN)
-            refusals_failed(refusals, config, account, false, fault);
+            login_backoff_failed(refusals, config, account, false, error);
     }
     if (result == IDENTITY_UNKNOWN)
         return result;
@@ -37,34 +37,34 @@ static enum identity_result look_at_server(struct delivery_work *work, const str
     return result;
 }
 
-static bool is_trusted(struct delivery_work *work, const struct config *config, enum outcome *ret, struct fault *fault)
+static bool is_trusted(struct delivery_work *work, const struct config *config, enum outcome *ret, struct error *error)
 {
     const struct delivery_request *request = work->request;
     enum ledger_server known;
-    bool to_look;
+    bool verify_due;
     char text[1024];
-    if (request->dry_run || !mailbox_delegates(config) || sessions_trusted(request->sessions, config))
+    if (request->dry_run || !mailbox_delegates(config) || sessions_identity_verified(request->sessions, config))
         return true;
     char *name OD_CLEANUP(base_free) = mailbox_server(config);
     *ret = OUTCOME_MAILBOX;
-    if (sessions_quiet(request->sessions, config, fault))
+    if (sessions_is_unresponsive(request->sessions, config, error))
         return false;
     *ret = OUTCOME_DATABASE;
-    if (!ledger_server_read(work->delivery->ledger, name, &known, &to_look, fault))
+    if (!ledger_server_read(work->delivery->ledger, name, &known, &verify_due, error))
         return false;
-    enum identity_result found = to_look ? look_at_server(work, config, name, fault) : IDENTITY_UNKNOWN;
-    if (found == IDENTITY_UNKNOWN && known == LEDGER_SERVER_HONOURED) {
-        if (to_look)
-            log_warning("%s", log_escape_text(fault->text, text, sizeof(text)));
+    enum identity_result found = verify_due ? verify_identity(work, config, name, error) : IDENTITY_UNKNOWN;
+    if (found == IDENTITY_UNKNOWN && known == LEDGER_SERVER_VERIFIED) {
+        if (verify_due)
+            log_warning("%s", log_escape_text(error->text, text, sizeof(text)));
         found = IDENTITY_COUNTS;
     }
     if (found == IDENTITY_COUNTS) {
-        sessions_trust(request->sessions, config);
+        sessions_set_identity_verified(request->sessions, config);
         return true;
     }
     *ret = found == IDENTITY_IGNORED || known == LEDGER_SERVER_IGNORED ? OUTCOME_CONFIG : OUTCOME_MAILBOX;
-    if (!to_look)
-        fault_set(fault,
+    if (!verify_due)
+        error_set(error,
                   "IMAP server %s was found to open the same INBOX whatever account is named; run oncedrop check to see"
                   " whether it still does",
                   name);
@@ -80,7 +80,7 @@ static void leave_server(struct delivery_work *work, const struct config *config
     for (size_t i = 0; i < work->targets.message.target_count; i++)
         sent |= target_server(work, i) == config && work->targets.list[i].role == COPY_SENT;
     for (size_t i = 0; i < work->request->recipient_count; i++) {
-        struct report *report = &work->delivery->answers[i].report;
+        struct report *report = &work->delivery->replies[i].report;
         size_t target = work->targets.of_recipient[i];
         if (target != LEDGER_NO_TARGET && !report->given && (sent || target_server(work, target) == config))
             report_set(report, outcome, "%s", text);
@@ -92,21 +92,21 @@ static bool any_left(const struct delivery_work *work)
 {
     bool any = false;
     for (size_t i = 0; i < work->request->recipient_count; i++)
-        any |= work->targets.of_recipient[i] != LEDGER_NO_TARGET && !work->delivery->answers[i].report.given;
+        any |= work->targets.of_recipient[i] != LEDGER_NO_TARGET && !work->delivery->replies[i].report.given;
     return any;
 }
 
-bool server_trusted(struct delivery_work *work)
+bool server_identity_verified(struct delivery_work *work)
 {
     for (size_t i = 0; i < work->targets.message.target_count; i++) {
         const struct config *config = target_server(work, i);
-        struct fault fault = {.text = ""};
+        struct error error = {.text = ""};
         enum outcome outcome;
-        if (is_trusted(work, config, &outcome, &fault))
+        if (is_trusted(work, config, &outcome, &error))
             continue;
-        leave_server(work, config, outcome, fault.text);
+        leave_server(work, config, outcome, error.text);
         i = SIZE_MAX; /* restart: the others have moved up */
     }
-    delivery_spent(work->delivery, PHASE_DATABASE);
+    delivery_add_time(work->delivery, PHASE_DATABASE);
     return any_left(work);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC
  *
  * The pool of IMAP sessions of a process, reused from message to message: one per account, at most imap.sessions.
- * `config` is that of the account's server. Sessions unused for imap.idle are not reused. If one login opens all
+ * `config` is that of the account's server. Sessions unused for imap.idle_timeout are not reused. If one login opens all
  * mailboxes (config_is_shared), up to four sessions serve all accounts; "the account's session" is the one that serves
  * it. */
 #ifndef ONCEDROP_SESSIONS_H
 #define ONCEDROP_SESSIONS_H
 
 #include "base/config.h"
-#include "delivery/refusals.h"
+#include "delivery/login_backoff.h"
 #include "mailbox/mailbox.h"
 
 struct sessions;
@@ -24,46 +24,48 @@ void sessions_begin(struct sessions *sessions);
 bool sessions_available(const struct sessions *sessions, const struct config *config, const char *account) OD_MUST;
 
 /* Returns true if the account's session is open and free; does not ask the server. */
-bool sessions_open(const struct sessions *sessions, const struct config *config, const char *account) OD_MUST;
+bool sessions_is_open(const struct sessions *sessions, const struct config *config, const char *account) OD_MUST;
 
-/* Returns true if sessions_take() may have failed because other sessions are in use: retry after their release. */
-bool sessions_in_the_way(const struct sessions *sessions, const struct fault *fault) OD_MUST;
+/* Returns true if sessions_acquire() may have failed because other sessions are in use: retry after their release. */
+bool sessions_none_free(const struct sessions *sessions, const struct error *error) OD_MUST;
 
 enum sessions_age {
-    SESSIONS_KEPT, /* a reused one will do */
-    SESSIONS_NEW,  /* it must be new to this delivery */
+    SESSIONS_REUSED, /* a reused one will do */
+    SESSIONS_NEW,    /* it must be new to this delivery */
 };
 
-/* Acquires the account's session, until sessions_give_back() or sessions_drop(). Opens one if none can be reused; in a
+/* Acquires the account's session, until sessions_release() or sessions_discard(). Opens one if none can be reused; in a
  * full pool, in place of the one unused longest. If the server may have refused because of too many sessions, closes
  * half of its unused ones, then the others; of all servers, if this process has too many open files. Fails during login
  * backoff. Precondition: sessions_available().
  *
  * limit_ms   timeout for opening (mailbox_open); 0: none
- * *ret_kept  from an earlier delivery: the server may have closed it
+ * *ret_reused  from an earlier delivery: the server may have closed it
  *
  * The session remains the pool's. Returns NULL with the error set on failure. */
-struct mailbox *sessions_take(struct sessions *sessions, const struct config *config, const char *account,
-                              enum sessions_age age, int64_t limit_ms, bool *ret_kept, struct fault *fault) OD_MUST;
+struct mailbox *sessions_acquire(struct sessions *sessions, const struct config *config, const char *account,
+                                 enum sessions_age age, int64_t limit_ms, bool *ret_reused,
+                                 struct error *error) OD_MUST;
 
 /* Releases the session; closes it if its connection is lost. */
-void sessions_give_back(struct sessions *sessions, const struct config *config, const char *account);
+void sessions_release(struct sessions *sessions, const struct config *config, const char *account);
 
 /* Closes the account's session, if any: for an unknown state, as amid an APPEND. */
-void sessions_drop(struct sessions *sessions, const struct config *config, const char *account);
+void sessions_discard(struct sessions *sessions, const struct config *config, const char *account);
 
 /* Circuit breaker, with several servers: returns true with the error set while this one is not tried, after it was
  * unresponsive: the others' mail must not wait. */
-bool sessions_quiet(const struct sessions *sessions, const struct config *config, struct fault *fault) OD_MUST;
+bool sessions_is_unresponsive(const struct sessions *sessions, const struct config *config,
+                              struct error *error) OD_MUST;
 
-/* For an idle process: closes one session unused for imap.idle. Returns when to call again (base_now_ms); INT64_MAX:
+/* For an idle process: closes one session unused for imap.idle_timeout. Returns when to call again (base_now_ms); INT64_MAX:
  * after the next delivery. */
 int64_t sessions_expire(struct sessions *sessions) OD_MUST;
 
-struct refusals *sessions_refusals(struct sessions *sessions) OD_MUST;
+struct refusals *sessions_login_backoff(struct sessions *sessions) OD_MUST;
 
 /* Returns true if the server's identity was verified (server.h) within the last hour. */
-bool sessions_trusted(const struct sessions *sessions, const struct config *config) OD_MUST;
-void sessions_trust(struct sessions *sessions, const struct config *config);
+bool sessions_identity_verified(const struct sessions *sessions, const struct config *config) OD_MUST;
+void sessions_set_identity_verified(struct sessions *sessions, const struct config *config);
 
 #endif

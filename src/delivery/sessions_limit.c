@@ -8,20 +8,20 @@
 
 #define OTHER_FILES 64 /* descriptors for other purposes */
 
-static struct descriptors most_descriptors(const struct config *config)
+static struct descriptors max_descriptors(const struct config *config)
 {
-    struct descriptors most = mailbox_descriptors(config);
+    struct descriptors max = mailbox_descriptors(config);
     for (size_t i = 0; i < config_server_count(config); i++) {
         const struct descriptors other = mailbox_descriptors(config->servers[i]);
-        most.count = MAX(most.count, other.count);
-        most.below = MIN(most.below, other.below);
+        max.count = MAX(max.count, other.count);
+        max.below = MIN(max.below, other.below);
     }
-    return most;
+    return max;
 }
 
 size_t sessions_limit(const struct config *config, size_t processes)
 {
-    const struct descriptors each = most_descriptors(config);
+    const struct descriptors each = max_descriptors(config);
     const rlim_t share = MAX((rlim_t)config->imap.sessions / processes, 1), below = (rlim_t)each.below;
     const rlim_t wanted = MIN(share * each.count + OTHER_FILES, below);
     struct rlimit limit;
@@ -36,18 +36,18 @@ size_t sessions_limit(const struct config *config, size_t processes)
     return MAX(MIN(share, possible), 1);
 }
 
-bool sessions_suffice(const struct config *config, size_t *ret_limit, struct fault *fault)
+bool sessions_suffice(const struct config *config, size_t *ret_limit, struct error *error)
 {
-    const struct descriptors each = most_descriptors(config);
-    const size_t most = sessions_limit(config, 1);
+    const struct descriptors each = max_descriptors(config);
+    const size_t max = sessions_limit(config, 1);
     struct rlimit limit = {0};
-    if (most >= (size_t)config->imap.sessions)
+    if (max >= (size_t)config->imap.sessions)
         return true;
     (void)getrlimit(RLIMIT_NOFILE, &limit);
-    *ret_limit = most;
+    *ret_limit = max;
     if (limit.rlim_cur >= (rlim_t)each.below)
-        return fault_set(fault, "with TLS each opens %zu files, and their numbers must be below %d", each.count,
+        return error_set(error, "with TLS each opens %zu files, and their numbers must be below %d", each.count,
                          each.below);
-    return fault_set(fault, "each opens %zu file%s, and this process may have %llu (systemd's LimitNOFILE, ulimit -n)",
+    return error_set(error, "each opens %zu file%s, and this process may have %llu (systemd's LimitNOFILE, ulimit -n)",
                      each.count, each.count == 1 ? "" : "s", (unsigned long long)limit.rlim_cur);
 }

@@ -9,6 +9,6 @@
 size_t sessions_limit(const struct config *config, size_t processes) OD_MUST;
 
 /* Returns true if one process can have imap.sessions; else sets *ret_limit to sessions_limit(), and the error. */
-bool sessions_suffice(const struct config *config, size_t *ret_limit, struct fault *fault) OD_MUST;
+bool sessions_suffice(const struct config *config, size_t *ret_limit, struct error *error) OD_MUST;
 
 #endif

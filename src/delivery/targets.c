@@ -29,58 +29,58 @@ static size_t add_target(struct targets *targets, const struct config *server, c
 }
 
 static enum route_result find_route(const struct delivery *delivery, const struct delivery_recipient *recipient,
-                                    struct route *ret, struct fault *fault)
+                                    struct route *ret, struct error *error)
 {
     struct address own OD_CLEANUP(address_clear) = {.address = NULL};
     const struct address *address = recipient->parsed != NULL ? recipient->parsed : &own;
-    if (recipient->parsed == NULL && !address_parse(recipient->address, &own, fault))
-        return ROUTE_TROUBLE;
-    return route_find(delivery->request->config, delivery->ledger, address, ret, fault);
+    if (recipient->parsed == NULL && !address_parse(recipient->address, &own, error))
+        return ROUTE_ERROR;
+    return route_find(delivery->request->config, delivery->ledger, address, ret, error);
 }
 
 /* Returns ROUTE_OK if the account is the caller's own: the login is its name, or an unchanged local part that is routed
  * to it. LISA is not lisa, nor is lisa+x. */
-static enum route_result check_caller(const struct delivery *delivery, const char *account, struct fault *fault)
+static enum route_result check_caller(const struct delivery *delivery, const char *account, struct error *error)
 {
     const struct delivery_request *request = delivery->request;
     struct address login OD_CLEANUP(address_clear) = {.address = NULL};
     enum route_result result = ROUTE_NONE;
     if (request->only_login == NULL || strcmp(request->only_login, account) == 0)
         return ROUTE_OK;
-    if (!address_parse(request->only_login, &login, fault))
-        return ROUTE_TROUBLE;
+    if (!address_parse(request->only_login, &login, error))
+        return ROUTE_ERROR;
     if (strcmp(login.user, request->only_login) == 0)
-        result = route_leads_to(request->config, delivery->ledger, &login, account, fault);
+        result = route_leads_to(request->config, delivery->ledger, &login, account, error);
     if (result != ROUTE_NONE)
         return result;
-    fault_set(fault, "user %s may not deliver to %s, only to the user's own account", request->only_login, account);
-    return ROUTE_TROUBLE;
+    error_set(error, "user %s may not deliver to %s, only to the user's own account", request->only_login, account);
+    return ROUTE_ERROR;
 }
 
 static enum outcome trouble(const struct delivery *delivery)
 {
-    return ledger_is_lost(delivery->ledger) ? OUTCOME_DATABASE : OUTCOME_TROUBLE;
+    return ledger_is_lost(delivery->ledger) ? OUTCOME_DATABASE : OUTCOME_TEMPFAIL;
 }
 
 static bool route_recipients(struct delivery *delivery, struct targets *targets)
 {
     const struct delivery_request *request = delivery->request;
-    bool bounce = request->config->route.unknown == UNKNOWN_BOUNCE;
+    bool bounce = request->config->route.unknown_account == UNKNOWN_BOUNCE;
     enum outcome unknown = bounce ? OUTCOME_UNKNOWN_BOUNCE : OUTCOME_UNKNOWN_DEFER;
     size_t routed = 0;
     for (size_t i = 0; i < request->recipient_count; i++) {
         const struct delivery_recipient *recipient = &request->recipients[i];
-        struct route *route = &delivery->answers[i].route;
-        struct fault fault;
-        enum route_result result = find_route(delivery, recipient, route, &fault);
+        struct route *route = &delivery->replies[i].route;
+        struct error error;
+        enum route_result result = find_route(delivery, recipient, route, &error);
         if (result == ROUTE_OK)
-            result = check_caller(delivery, route->account, &fault);
+            result = check_caller(delivery, route->account, &error);
         targets->recipients[i] =
             (struct ledger_recipient){.address = recipient->address, .original = recipient->original};
         targets->of_recipient[i] = LEDGER_NO_TARGET;
         if (result != ROUTE_OK) {
-            report_set(&delivery->answers[i].report, result == ROUTE_NONE ? unknown : trouble(delivery), "%s",
-                       fault.text);
+            report_set(&delivery->replies[i].report, result == ROUTE_NONE ? unknown : trouble(delivery), "%s",
+                       error.text);
             continue;
         }
         debug_concerns(recipient->address, route->account);
@@ -100,7 +100,7 @@ static bool local_domain(const struct delivery *delivery, const struct route *fr
     if (request->config->route.account_query[0] != '\0')
         return true;
     for (size_t i = 0; i < request->recipient_count; i++)
-        if (delivery->answers[i].route.domain != NULL && strcmp(delivery->answers[i].route.domain, from->domain) == 0)
+        if (delivery->replies[i].route.domain != NULL && strcmp(delivery->replies[i].route.domain, from->domain) == 0)
             return true;
     return false;
 }
@@ -108,7 +108,7 @@ static bool local_domain(const struct delivery *delivery, const struct route *fr
 /* What is no address is no error: a stranger may have written it. */
 static bool find_login(const struct delivery_request *request, char **ret_text, struct address *ret)
 {
-    struct fault ignored;
+    struct error ignored;
     *ret_text = request->sasl_user != NULL ? base_strdup(request->sasl_user)
                                            : received_login(request->message, request->queue_id);
     return *ret_text != NULL && address_parse(*ret_text, ret, &ignored);
@@ -116,11 +116,11 @@ static bool find_login(const struct delivery_request *request, char **ret_text, 
 
 static bool find_from(const struct delivery *delivery, struct address *ret)
 {
-    struct fault ignored;
+    struct error ignored;
     const char *text = decoding_result(delivery->decoding)->from;
-    if (text == NULL && decoding_fault(delivery->decoding) != NULL && !decoding_cut_off(delivery->decoding))
+    if (text == NULL && decoding_error(delivery->decoding) != NULL && !decoding_cut_off(delivery->decoding))
         log_warning("%s: no Sent copy: the sender is unknown: %s", delivery_queue_id(delivery->request),
-                    decoding_fault(delivery->decoding));
+                    decoding_error(delivery->decoding));
     return text != NULL && address_parse(text, ret, &ignored);
 }
 
@@ -130,8 +130,8 @@ static bool find_from(const struct delivery *delivery, struct address *ret)
  * from           From maps to an account by account_query, or has a recipient's domain: a template maps any stranger
  *
  * With only_login there is no Sent copy: nothing said about the sender can be trusted. ROUTE_NONE: none is due, or From
- * could not be decoded. ROUTE_TROUBLE: unknown. *ret must be cleared. */
-static enum route_result sender_route(const struct delivery *delivery, struct route *ret, struct fault *fault)
+ * could not be decoded. ROUTE_ERROR: unknown. *ret must be cleared. */
+static enum route_result sender_route(const struct delivery *delivery, struct route *ret, struct error *error)
 {
     const struct delivery_request *request = delivery->request;
     enum route_sent_copy mode = request->config->route.sent_copy;
@@ -144,10 +144,10 @@ static enum route_result sender_route(const struct delivery *delivery, struct ro
         return ROUTE_NONE;
     if (!find_from(delivery, &from))
         return ROUTE_NONE;
-    enum route_result result = route_find(request->config, delivery->ledger, &from, ret, fault);
+    enum route_result result = route_find(request->config, delivery->ledger, &from, ret, error);
     bool stranger = login == NULL || strcmp(parsed.address, from.address) != 0;
     if (result == ROUTE_NO_SERVER)
-        return stranger ? ROUTE_NONE : ROUTE_TROUBLE;
+        return stranger ? ROUTE_NONE : ROUTE_ERROR;
     if (result == ROUTE_OK && ret->sent == NULL) /* no Sent copies */
         return ROUTE_NONE;
     if (result != ROUTE_OK)
@@ -156,17 +156,17 @@ static enum route_result sender_route(const struct delivery *delivery, struct ro
         return local_domain(delivery, ret) ? ROUTE_OK : ROUTE_NONE;
     if (strcmp(login, ret->account) == 0)
         return ROUTE_OK;
-    return route_leads_to(request->config, delivery->ledger, &parsed, ret->account, fault);
+    return route_leads_to(request->config, delivery->ledger, &parsed, ret->account, error);
 }
 
 /* Finds the server by an address. ROUTE_NONE: it does not lead to the account. */
 static enum route_result server_of(const struct delivery *delivery, const struct address *address, const char *account,
-                                   const struct config **ret, struct fault *fault)
+                                   const struct config **ret, struct error *error)
 {
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
-    enum route_result result = route_find(delivery->request->config, delivery->ledger, address, &route, fault);
-    if (result == ROUTE_TROUBLE)
-        return ROUTE_TROUBLE;
+    enum route_result result = route_find(delivery->request->config, delivery->ledger, address, &route, error);
+    if (result == ROUTE_ERROR)
+        return ROUTE_ERROR;
     if (result != ROUTE_OK || strcmp(route.account, account) != 0)
         return ROUTE_NONE;
     *ret = route.server;
@@ -175,9 +175,9 @@ static enum route_result server_of(const struct delivery *delivery, const struct
 
 /* By the account's name as an address, then by From. */
 static enum route_result recorded_server(const struct delivery *delivery, const char *account,
-                                         const struct config **ret, struct fault *fault)
+                                         const struct config **ret, struct error *error)
 {
-    struct fault ignored;
+    struct error ignored;
     struct address address OD_CLEANUP(address_clear) = {.address = NULL};
     struct address from OD_CLEANUP(address_clear) = {.address = NULL};
     enum route_result result = ROUTE_NONE;
@@ -186,22 +186,22 @@ static enum route_result recorded_server(const struct delivery *delivery, const 
         return ROUTE_OK;
     }
     if (address_parse(account, &address, &ignored))
-        result = server_of(delivery, &address, account, ret, fault);
+        result = server_of(delivery, &address, account, ret, error);
     if (result == ROUTE_NONE && find_from(delivery, &from))
-        result = server_of(delivery, &from, account, ret, fault);
+        result = server_of(delivery, &from, account, ret, error);
     if (result != ROUTE_NONE)
         return result;
-    fault_set(fault, "no address leads to account %s any more, so its IMAP server is not known", account);
-    return ROUTE_TROUBLE;
+    error_set(error, "no address leads to account %s any more, so its IMAP server is not known", account);
+    return ROUTE_ERROR;
 }
 
-static enum route_result recorded_sender(const struct delivery *delivery, struct route *ret, struct fault *fault)
+static enum route_result recorded_sender(const struct delivery *delivery, struct route *ret, struct error *error)
 {
     const struct delivery_request *request = delivery->request;
     if (request->sender_route->account == NULL)
         return ROUTE_NONE;
-    if (recorded_server(delivery, request->sender_route->account, &ret->server, fault) != ROUTE_OK)
-        return ROUTE_TROUBLE;
+    if (recorded_server(delivery, request->sender_route->account, &ret->server, error) != ROUTE_OK)
+        return ROUTE_ERROR;
     ret->account = base_strdup(request->sender_route->account);
     ret->sent = base_strdup(request->sender_route->sent);
     return ROUTE_OK;
@@ -211,19 +211,19 @@ static enum route_result recorded_sender(const struct delivery *delivery, struct
 static bool add_sent(struct delivery *delivery, struct targets *targets)
 {
     const struct delivery_request *request = delivery->request;
-    struct fault fault;
-    enum route_result result = request->sender_route != NULL ? recorded_sender(delivery, &targets->sender, &fault)
-                                                             : sender_route(delivery, &targets->sender, &fault);
+    struct error error;
+    enum route_result result = request->sender_route != NULL ? recorded_sender(delivery, &targets->sender, &error)
+                                                             : sender_route(delivery, &targets->sender, &error);
     if (result == ROUTE_OK)
         debug_concerns(request->sender, targets->sender.account);
     if (result == ROUTE_OK)
         (void)add_target(targets, targets->sender.server, targets->sender.account, targets->sender.sent, NULL,
                          COPY_SENT);
-    if (result != ROUTE_TROUBLE)
+    if (result != ROUTE_ERROR)
         return true;
     for (size_t i = 0; i < request->recipient_count; i++)
         if (targets->of_recipient[i] != LEDGER_NO_TARGET)
-            report_set(&delivery->answers[i].report, trouble(delivery), "sender: %s", fault.text);
+            report_set(&delivery->replies[i].report, trouble(delivery), "sender: %s", error.text);
     return false;
 }
 
@@ -243,9 +243,9 @@ static void describe_message(const struct delivery_request *request, struct targ
 {
     const struct message *message = request->message;
     struct ledger_message *ret = &targets->message;
-    targets->sender_text = decode_scrub(request->sender, strlen(request->sender));
+    targets->sender_text = decode_sanitize(request->sender, strlen(request->sender));
     if (message->message_id != NULL)
-        targets->message_id = decode_scrub(message->message_id, message->message_id_length);
+        targets->message_id = decode_sanitize(message->message_id, message->message_id_length);
     message_own_identity(message, request->config->lock.namespace, ret->identity);
     memcpy(ret->digest, message->digest, LEDGER_HASH_SIZE);
     ret->message_id = targets->message_id;

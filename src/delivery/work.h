@@ -12,27 +12,27 @@ struct delivery_work {
     struct delivery *delivery;
     struct targets targets;
     char **refusals; /* per target: ledger_refusal_id(), or NULL */
-    struct ledger_found *found;
+    struct ledger_state *found;
     struct plan *plan;
-    bool *left; /* per target: skipped by verification; or NULL */
+    bool *skipped; /* per target: skipped by verification; or NULL */
     struct ledger_claim *claim;
-    struct appending *appends;
-    struct made *made;
-    bool looking; /* verification: reused sessions will do */
-    bool whole;   /* the message is known to be complete */
+    struct append_op *appends;
+    struct copy_result *results;
+    bool read_only; /* verification: reused sessions will do */
+    bool complete;  /* the message is known to be complete */
 };
 
 /* An append item: what is stored for a target, and where. */
-struct letter {
+struct append_item {
     size_t target;
-    bool doubt;                        /* an earlier attempt may have stored it there */
-    const struct message *explanation; /* in place of the message (quarantine.h), or NULL */
-    const char *fallback;              /* in place of the target's mailbox (fallback.h), or NULL */
+    bool doubt;                   /* an earlier attempt may have stored it there */
+    const struct message *notice; /* in place of the message (quarantine.h), or NULL */
+    const char *fallback;         /* in place of the target's mailbox (fallback.h), or NULL */
 };
 
-static inline struct letter letter_planned(const struct delivery_work *work, size_t target)
+static inline struct append_item append_item_planned(const struct delivery_work *work, size_t target)
 {
-    return (struct letter){.target = target, .doubt = work->plan->targets[target].doubt};
+    return (struct append_item){.target = target, .doubt = work->plan->targets[target].doubt};
 }
 
 static inline const struct config *target_server(const struct delivery_work *work, size_t target)
@@ -40,9 +40,9 @@ static inline const struct config *target_server(const struct delivery_work *wor
     return work->targets.servers[target];
 }
 
-static inline const char *letter_mailbox(const struct delivery_work *work, const struct letter *letter)
+static inline const char *append_item_mailbox(const struct delivery_work *work, const struct append_item *item)
 {
-    return letter->fallback != NULL ? letter->fallback : work->targets.list[letter->target].mailbox;
+    return item->fallback != NULL ? item->fallback : work->targets.list[item->target].mailbox;
 }
 
 #endif

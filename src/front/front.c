@@ -37,17 +37,17 @@ static void defer_by_signal(int signal)
     output_exit(asked, sizeof(asked) - 1);
 }
 
-static int give_answer(const char *code, const char *text, int status)
+static int write_reply(const char *code, const char *text, int status)
 {
     char line[FRONT_REPLY_MAX + 8]; /* malloc(3) costs system calls */
     snprintf(line, sizeof(line), "%s%s\n", code, text);
-    output_give(line, strlen(line), status);
+    output_write_reply(line, strlen(line), status);
     return status;
 }
 
 static int defer(const char *text)
 {
-    return give_answer("4.3.0 ", text, EX_TEMPFAIL);
+    return write_reply("4.3.0 ", text, EX_TEMPFAIL);
 }
 
 /* Writes this program's path; returns the length of its directory, with the slash; 0: unknown. */
@@ -96,8 +96,8 @@ static int cannot_execute(const char *command, const char *path, const char *why
     }
     /* LMTP clients read a greeting; Postfix a status and a code */
     bool lmtp = strcmp(command, "lmtp") == 0;
-    char *answer OD_CLEANUP(base_free) = base_printf(lmtp ? "421 4.3.5 %s\r\n" : "4.3.5 %s\n", line);
-    output_give(answer, strlen(answer), EX_TEMPFAIL);
+    char *reply OD_CLEANUP(base_free) = base_printf(lmtp ? "421 4.3.5 %s\r\n" : "4.3.5 %s\n", line);
+    output_write_reply(reply, strlen(reply), EX_TEMPFAIL);
     return EX_TEMPFAIL;
 }
 
@@ -106,42 +106,42 @@ static int cannot_execute(const char *command, const char *path, const char *why
 static int execute_program(char **argv)
 {
     char path[PATH_MAX];
-    struct fault fault;
+    struct error error;
     const char *command = command_of(argv);
     bool mail = strcmp(command, "deliver") == 0 || strcmp(command, "lmtp") == 0;
     find_program(path);
     if (elf_file_is_complete(path) || errno == EACCES) {
-        if (mail && !front_libraries_suffice(path, &fault))
-            return cannot_execute(command, path, fault.text);
+        if (mail && !front_libraries_suffice(path, &error))
+            return cannot_execute(command, path, error.text);
         execv(path, argv);
     }
-    fault_set(&fault, "%s; install it again, by `make install' or Debian's package oncedrop", strerror(errno));
-    return cannot_execute(command, path, fault.text);
+    error_set(&error, "%s; install it again, by `make install' or Debian's package oncedrop", strerror(errno));
+    return cannot_execute(command, path, error.text);
 }
 
 static int deliver_otherwise(struct front_message *message, char **argv)
 {
-    struct fault fault;
-    return front_message_restore(message, &fault) ? execute_program(argv) : defer(fault.text);
+    struct error error;
+    return front_message_restore(message, &error) ? execute_program(argv) : defer(error.text);
 }
 
 /* fd: a socket, not connected. */
 static int hand_over(const struct front_request *request, int fd, char **argv)
 {
-    static struct front_answer reply;
+    static struct front_reply reply;
     struct front_message message;
-    struct fault fault;
+    struct error error;
     deadline_install(defer_by_signal);
-    enum front_read read = deadline_arm(READ_MS, &fault) ? front_message_read(&message, &fault) : FRONT_READ_NOTHING;
+    enum front_read read = deadline_arm(READ_MS, &error) ? front_message_read(&message, &error) : FRONT_READ_NOTHING;
     if (read == FRONT_READ_NOTHING)
         return execute_program(argv);
-    if (read == FRONT_READ_TROUBLE)
-        return defer(fault.text);
-    if (output_reader_gone())
+    if (read == FRONT_READ_ERROR)
+        return defer(error.text);
+    if (output_peer_closed())
         return defer(OUTPUT_CUT);
     switch (front_service_deliver(fd, request, &message, &reply)) {
     case FRONT_SERVICE_OK:
-        return give_answer("", reply.text, reply.status);
+        return write_reply("", reply.text, reply.status);
     case FRONT_SERVICE_NOT_TAKEN:
         return deliver_otherwise(&message, argv);
     case FRONT_SERVICE_BUSY:

@@ -21,7 +21,7 @@
 struct place {
     int length; /* of the directory, with the slash; 0: unknown */
     char path[PATH_MAX];
-    int error;              /* errno for `path`; 0: none */
+    int errnum;             /* errno for `path`; 0: none */
     struct elf_names names; /* first those of this process */
 };
 
@@ -53,7 +53,7 @@ static bool are_in_place(const char *program, struct place *place)
     for (; at < place->names.count; at++) {
         snprintf(place->path + place->length, sizeof(place->path) - (size_t)place->length, "%s", place->names.name[at]);
         if (!elf_file_add_needed(place->path, &place->names)) {
-            place->error = errno;
+            place->errnum = errno;
             return false;
         }
     }
@@ -61,12 +61,12 @@ static bool are_in_place(const char *program, struct place *place)
 }
 
 /* Runs `version`, with stderr to `error`. Returns 0 or an errno. */
-static int start(const char *program, int error, pid_t *ret_child)
+static int start(const char *program, int errnum, pid_t *ret_child)
 {
     char name[] = NAME, command[] = "version", *words[] = {name, command, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, error, STDERR_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, errnum, STDERR_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
@@ -112,17 +112,17 @@ static bool starts(const char *program, char *said, size_t size)
     return TEMP_FAILURE_RETRY(waitpid(child, &status, 0)) != child || status == 0;
 }
 
-bool front_libraries_suffice(const char *program, struct fault *fault)
+bool front_libraries_suffice(const char *program, struct error *error)
 {
     static struct place place;
     char said[256] = "";
     if (are_in_place(program, &place) || starts(program, said, sizeof(said)))
         return true;
-    if (place.error == EACCES)
-        return fault_set(fault, "%s: %s; let user %d read it", place.path, strerror(EACCES), (int)geteuid());
+    if (place.errnum == EACCES)
+        return error_set(error, "%s: %s; let user %d read it", place.path, strerror(EACCES), (int)geteuid());
     said[strcspn(said, "\n")] = '\0';
     const char *why = strncmp(said, NAME ": ", strlen(NAME ": ")) == 0 ? said + strlen(NAME ": ") : said;
     if (*why == '\0')
-        return fault_set(fault, "%s is missing or cut short; install its package again", place.path);
-    return fault_set(fault, "%s; install the library's package again", why);
+        return error_set(error, "%s is missing or cut short; install its package again", place.path);
+    return error_set(error, "%s; install the library's package again", why);
 }

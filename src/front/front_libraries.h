@@ -10,6 +10,6 @@
 
 /* Returns true if the program can be loaded, or no trial is possible. Looks for its libraries, and theirs, where our
  * libc is. If one is missing or truncated, tries the command `version` in a child. The error has library and hint. */
-bool front_libraries_suffice(const char *program, struct fault *fault) OD_MUST;
+bool front_libraries_suffice(const char *program, struct error *error) OD_MUST;
 
 #endif

@@ -8,7 +8,7 @@
 #include <sys/sendfile.h>
 #include <unistd.h>
 
-#include "base/temporary.h"
+#include "base/tempfile.h"
 
 static unsigned char buffer[FRONT_MESSAGE_SMALL];
 
@@ -25,37 +25,37 @@ static ssize_t read_input(void *bytes, size_t size)
     }
 }
 
-static bool use_memory(struct front_message *message, struct fault *fault)
+static bool use_memory(struct front_message *message, struct error *error)
 {
-    message->fd = temporary_memory();
+    message->fd = tempfile_memory();
     if (message->fd >= 0 && base_write(message->fd, message->bytes, message->size))
         return true;
-    return fault_set(fault, "cannot keep the message in memory: %m");
+    return error_set(error, "cannot keep the message in memory: %m");
 }
 
-static bool use_file(struct front_message *message, struct fault *fault)
+static bool use_file(struct front_message *message, struct error *error)
 {
     int memory OD_CLEANUP(base_close) = message->fd;
     off_t at = 0;
-    message->fd = temporary_open();
+    message->fd = tempfile_open();
     if (message->fd < 0)
-        return temporary_fault(fault, "make a", errno);
+        return tempfile_error(error, "make a", errno);
     while ((size_t)at < message->size)
         if (sendfile(message->fd, memory, &at, message->size - (size_t)at) <= 0)
-            return temporary_fault(fault, "write the", errno);
+            return tempfile_error(error, "write the", errno);
     return true;
 }
 
 /* Appends the buffer, beyond a small message. */
-static bool keep_more(struct front_message *message, size_t n, struct fault *fault)
+static bool keep_more(struct front_message *message, size_t n, struct error *error)
 {
     bool in_file = message->size >= FRONT_MESSAGE_FILE;
-    if (message->fd < 0 && !use_memory(message, fault))
+    if (message->fd < 0 && !use_memory(message, error))
         return false;
-    if (!in_file && message->size + n >= FRONT_MESSAGE_FILE && !use_file(message, fault))
+    if (!in_file && message->size + n >= FRONT_MESSAGE_FILE && !use_file(message, error))
         return false;
     if (!base_write(message->fd, buffer, n))
-        return temporary_fault(fault, "write the", errno);
+        return tempfile_error(error, "write the", errno);
     message->size += n;
     return true;
 }
@@ -71,28 +71,28 @@ static ssize_t read_small(struct front_message *message)
     return n;
 }
 
-enum front_read front_message_read(struct front_message *ret, struct fault *fault)
+enum front_read front_message_read(struct front_message *ret, struct error *error)
 {
     *ret = (struct front_message){.fd = -1, .bytes = buffer};
     ssize_t n = read_small(ret);
-    if (n > 0 && !use_memory(ret, fault))
-        return FRONT_READ_TROUBLE;
+    if (n > 0 && !use_memory(ret, error))
+        return FRONT_READ_ERROR;
     while (n > 0) {
         n = read_input(buffer, sizeof(buffer));
-        if (n > 0 && !keep_more(ret, (size_t)n, fault))
-            return FRONT_READ_TROUBLE;
+        if (n > 0 && !keep_more(ret, (size_t)n, error))
+            return FRONT_READ_ERROR;
     }
     if (n == 0)
         return FRONT_READ_OK;
-    fault_set(fault, "cannot read the message: %m");
-    return ret->size == 0 ? FRONT_READ_NOTHING : FRONT_READ_TROUBLE;
+    error_set(error, "cannot read the message: %m");
+    return ret->size == 0 ? FRONT_READ_NOTHING : FRONT_READ_ERROR;
 }
 
-bool front_message_restore(struct front_message *message, struct fault *fault)
+bool front_message_restore(struct front_message *message, struct error *error)
 {
-    if (message->fd < 0 && !use_memory(message, fault))
+    if (message->fd < 0 && !use_memory(message, error))
         return false;
     if (lseek(message->fd, 0, SEEK_SET) == 0 && dup2(message->fd, STDIN_FILENO) == STDIN_FILENO)
         return true;
-    return fault_set(fault, "cannot read the message again: %m");
+    return error_set(error, "cannot read the message again: %m");
 }

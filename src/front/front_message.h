@@ -18,13 +18,13 @@ struct front_message {
 enum front_read {
     FRONT_READ_OK,
     FRONT_READ_NOTHING, /* standard input is unchanged */
-    FRONT_READ_TROUBLE, /* what was read is lost */
+    FRONT_READ_ERROR,   /* what was read is lost */
 };
 
 /* Reads standard input to its end. On FRONT_READ_OK sets *ret, which is not freed. */
-enum front_read front_message_read(struct front_message *ret, struct fault *fault) OD_MUST;
+enum front_read front_message_read(struct front_message *ret, struct error *error) OD_MUST;
 
 /* Makes the message standard input, from its beginning. */
-bool front_message_restore(struct front_message *message, struct fault *fault) OD_MUST;
+bool front_message_restore(struct front_message *message, struct error *error) OD_MUST;
 
 #endif

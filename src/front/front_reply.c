@@ -95,7 +95,7 @@ static bool begins_with_code(const char *text)
     return detail >= 1 && detail <= 3 && at[detail] == ' ';
 }
 
-bool front_reply_answers(const char *line, int *ret_status, const char **ret)
+bool front_reply_codes(const char *line, int *ret_status, const char **ret)
 {
     size_t digits = strncmp(line, "250 ", 4) == 0 ? strspn(line + 4, "0123456789") : 0;
     if (digits < 1 || digits > 3 || line[4 + digits] != ' ')

@@ -33,6 +33,6 @@ bool front_reply_accepts(const char *line, int64_t *ret_ms) OD_MUST;
 
 /* Parses "250 STATUS D.S.N text"; *ret: "D.S.N text", for Postfix. Returns false if STATUS and code disagree, or
  * Postfix would misunderstand. */
-bool front_reply_answers(const char *line, int *ret_status, const char **ret) OD_MUST;
+bool front_reply_codes(const char *line, int *ret_status, const char **ret) OD_MUST;
 
 #endif

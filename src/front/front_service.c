@@ -141,7 +141,7 @@ static enum front_service take_turn(struct front_replies *replies, const struct 
             return step;
         *ret_sent = false;
         (void)poll(NULL, 0, pause_ms);
-        if (output_reader_gone())
+        if (output_peer_closed())
             return FRONT_SERVICE_GONE;
         if (!renew(replies))
             return FRONT_SERVICE_NOT_TAKEN;
@@ -156,11 +156,11 @@ static bool is_taken(struct front_replies *replies, int64_t until_ms, int64_t *r
 }
 
 /* Last check that the message is complete. */
-static enum front_service send_final_mark(int fd, int64_t until_ms)
+static enum front_service send_last_mark(int fd, int64_t until_ms)
 {
     ssize_t sent;
     do {
-        if (output_reader_gone())
+        if (output_peer_closed())
             return FRONT_SERVICE_GONE;
         sent = send(fd, final_mark, strlen(final_mark), MSG_NOSIGNAL);
     } while (sent < 0 && goes_on(fd, sent, until_ms));
@@ -168,29 +168,29 @@ static enum front_service send_final_mark(int fd, int64_t until_ms)
 }
 
 enum front_service front_service_deliver(int fd, const struct front_request *request,
-                                         const struct front_message *message, struct front_answer *ret)
+                                         const struct front_message *message, struct front_reply *ret)
 {
-    struct fault fault;
+    struct error error;
     char *line;
     int64_t ms;
     bool sent;
     ret->replies.fd = fd;
     ret->replies.used = ret->replies.end = 0;
-    if (!deadline_arm(FRONT_TURN_MS + FRONT_HAND_OVER_MS, &fault))
+    if (!deadline_arm(FRONT_TURN_MS + FRONT_HAND_OVER_MS, &error))
         return FRONT_SERVICE_NOT_TAKEN;
     enum front_service step = take_turn(&ret->replies, request, message, &sent);
     if (step != FRONT_SERVICE_OK)
         return step;
     const int64_t until = base_now_ms() + FRONT_HAND_OVER_MS;
     if ((!sent && !send_message(fd, request, message, until)) || !is_taken(&ret->replies, until, &ms) ||
-        !deadline_arm(until - base_now_ms() + ms + FRONT_REPLY_MS, &fault))
+        !deadline_arm(until - base_now_ms() + ms + FRONT_REPLY_MS, &error))
         return FRONT_SERVICE_NOT_TAKEN;
-    step = send_final_mark(fd, until);
+    step = send_last_mark(fd, until);
     if (step != FRONT_SERVICE_OK)
         return step;
     enum front_line read = front_reply_read(&ret->replies, base_now_ms() + ms + FRONT_REPLY_MS, output_pipe(), &line);
     if (read == FRONT_LINE_GONE)
         return FRONT_SERVICE_GONE;
-    bool answered = read == FRONT_LINE_OK && front_reply_answers(line, &ret->status, &ret->text);
-    return answered ? FRONT_SERVICE_OK : FRONT_SERVICE_UNKNOWN;
+    bool replied = read == FRONT_LINE_OK && front_reply_codes(line, &ret->status, &ret->text);
+    return replied ? FRONT_SERVICE_OK : FRONT_SERVICE_UNKNOWN;
 }

@@ -30,7 +30,7 @@ enum front_service {
 };
 
 /* The reply to Postfix. */
-struct front_answer {
+struct front_reply {
     int status;
     const char *text; /* "D.S.N text", in `replies` */
     struct front_replies replies;
@@ -39,6 +39,6 @@ struct front_answer {
 /* Hands the message over; on FRONT_SERVICE_OK sets *ret. Waits as long as the service says, plus FRONT_REPLY_MS.
  * Rearms the deadline, in case a wait does not end. fd: unix stream socket, non-blocking, not connected; stays open. */
 enum front_service front_service_deliver(int fd, const struct front_request *request,
-                                         const struct front_message *message, struct front_answer *ret) OD_MUST;
+                                         const struct front_message *message, struct front_reply *ret) OD_MUST;
 
 #endif

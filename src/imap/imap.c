@@ -18,7 +18,7 @@ static void name_step(struct imap *imap, const char *command)
 }
 
 OD_PRINTF(3, 0)
-static bool send_command(struct imap *imap, struct fault *fault, const char *format, va_list arguments)
+static bool send_command(struct imap *imap, struct error *error, const char *format, va_list arguments)
 {
     char *command OD_CLEANUP(base_free_secret) = NULL;
     imap->reply = imap_reply_none();
@@ -30,22 +30,22 @@ static bool send_command(struct imap *imap, struct fault *fault, const char *for
     name_step(imap, command);
     snprintf(imap->tag, sizeof(imap->tag), "A%u", ++imap->tag_number);
     char *line OD_CLEANUP(base_free_secret) = base_printf("%s %s", imap->tag, command);
-    return imap_stream_line(imap, line, fault);
+    return imap_stream_line(imap, line, error);
 }
 
-bool imap_send(struct imap *imap, struct fault *fault, const char *format, ...)
+bool imap_send(struct imap *imap, struct error *error, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    bool sent = send_command(imap, fault, format, arguments);
+    bool sent = send_command(imap, error, format, arguments);
     va_end(arguments);
     return sent;
 }
 
-bool imap_finish(struct imap *imap, imap_untagged *untagged, void *context, struct fault *fault)
+bool imap_finish(struct imap *imap, imap_untagged *untagged, void *context, struct error *error)
 {
     do {
-        if (!imap_response_read(imap, fault))
+        if (!imap_response_read(imap, error))
             return false;
         imap->responses++;
         if (imap->reply.kind == REPLY_UNTAGGED && untagged != NULL)
@@ -54,24 +54,25 @@ bool imap_finish(struct imap *imap, imap_untagged *untagged, void *context, stru
     return true;
 }
 
-bool imap_ask(struct imap *imap, imap_untagged *untagged, void *context, struct fault *fault, const char *format, ...)
+bool imap_command(struct imap *imap, imap_untagged *untagged, void *context, struct error *error, const char *format,
+                  ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    bool sent = send_command(imap, fault, format, arguments);
+    bool sent = send_command(imap, error, format, arguments);
     va_end(arguments);
-    if (!sent || !imap_finish(imap, untagged, context, fault))
+    if (!sent || !imap_finish(imap, untagged, context, error))
         return false;
     return imap->reply.status == STATUS_OK ||
-           fault_set(fault, "%s: %s refused: %s", imap->where, imap->step, imap->reply.data);
+           error_set(error, "%s: %s refused: %s", imap->peer_name, imap->step, imap->reply.data);
 }
 
-bool imap_capabilities(struct imap *imap, struct fault *fault)
+bool imap_capabilities(struct imap *imap, struct error *error)
 {
-    if (imap->capabilities == NULL && !imap_ask(imap, NULL, NULL, fault, "CAPABILITY"))
+    if (imap->capabilities == NULL && !imap_command(imap, NULL, NULL, error, "CAPABILITY"))
         return false;
     return imap->capabilities != NULL ||
-           fault_set(fault, "%s: CAPABILITY was answered without a capability", imap->where);
+           error_set(error, "%s: CAPABILITY was answered without a capability", imap->peer_name);
 }
 
 bool imap_can(const struct imap *imap, const char *capability)

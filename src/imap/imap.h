@@ -11,7 +11,7 @@
 struct imap *imap_setup_new(const struct config *config) OD_MUST;
 
 /* Connects, starts TLS, and reads the greeting. Sets imap->certificate and logged_in. */
-bool imap_setup(struct imap *imap, const struct config *config, const char *account, struct fault *fault) OD_MUST;
+bool imap_setup(struct imap *imap, const struct config *config, const char *account, struct error *error) OD_MUST;
 
 /* Sets the account for the debug log. */
 void imap_set_account(struct imap *imap, const char *account);
@@ -27,25 +27,25 @@ const char *imap_login_name(const struct config *config, const char *account) OD
 
 /* Logs in, unless that would expose the password. After a failure, imap->refused, crowded and ended say more. */
 bool imap_login(struct imap *imap, const struct config *config, const char *login, const char *password,
-                struct fault *fault) OD_MUST;
+                struct error *error) OD_MUST;
 
 /* Callback for an untagged response; may modify its bytes. */
 typedef void imap_untagged(void *context, struct imap_reply *reply);
 
 /* Sends "TAG command CRLF". */
-bool imap_send(struct imap *imap, struct fault *fault, const char *format, ...) OD_PRINTF(3, 4) OD_MUST;
+bool imap_send(struct imap *imap, struct error *error, const char *format, ...) OD_PRINTF(3, 4) OD_MUST;
 
 /* Reads up to the tagged response, of any status: imap->reply. `untagged` may be NULL. False: the connection is
  * lost. */
-bool imap_finish(struct imap *imap, imap_untagged *untagged, void *context, struct fault *fault) OD_MUST;
+bool imap_finish(struct imap *imap, imap_untagged *untagged, void *context, struct error *error) OD_MUST;
 
 /* Like imap_send() and imap_finish(), but fails unless tagged OK. imap->reply then has NO, BAD, or NONE (connection
  * lost). */
-bool imap_ask(struct imap *imap, imap_untagged *untagged, void *context, struct fault *fault, const char *format, ...)
-    OD_PRINTF(5, 6) OD_MUST;
+bool imap_command(struct imap *imap, imap_untagged *untagged, void *context, struct error *error, const char *format,
+                  ...) OD_PRINTF(5, 6) OD_MUST;
 
 /* Sends CAPABILITY unless the capabilities are known. */
-bool imap_capabilities(struct imap *imap, struct fault *fault) OD_MUST;
+bool imap_capabilities(struct imap *imap, struct error *error) OD_MUST;
 
 /* Returns whether the server announced the capability. */
 bool imap_can(const struct imap *imap, const char *capability) OD_MUST;

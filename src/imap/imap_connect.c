@@ -24,12 +24,12 @@ static int connect_socket(const struct sockaddr *address, socklen_t length, int6
             return -1;
         struct pollfd poll_fd = {.fd = fd, .events = POLLOUT};
         int ready = poll(&poll_fd, 1, (int)(ms < INT32_MAX ? ms : INT32_MAX));
-        int error = ETIMEDOUT;
-        socklen_t size = sizeof(error);
-        if (ready < 0 || (ready > 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0))
+        int errnum = ETIMEDOUT;
+        socklen_t size = sizeof(errnum);
+        if (ready < 0 || (ready > 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &errnum, &size) < 0))
             return -1;
-        if (error != 0) {
-            errno = error;
+        if (errnum != 0) {
+            errno = errnum;
             return -1;
         }
     }
@@ -53,17 +53,17 @@ static bool is_local(const struct sockaddr *address)
     return false;
 }
 
-static int connect_unix(const struct config *config, const char *where, int64_t ms, struct fault *fault)
+static int connect_unix(const struct config *config, const char *peer_name, int64_t ms, struct error *error)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(config->imap.host) >= sizeof(address.sun_path)) {
-        fault_set(fault, "%s: the path is too long for a socket", where);
+        error_set(error, "%s: the path is too long for a socket", peer_name);
         return -1;
     }
     strcpy(address.sun_path, config->imap.host);
     int fd = connect_socket((const struct sockaddr *)&address, sizeof(address), ms);
     if (fd < 0)
-        fault_set(fault, "%s: cannot connect: %s", where, strerror(errno));
+        error_set(error, "%s: cannot connect: %s", peer_name, strerror(errno));
     return fd;
 }
 
@@ -75,16 +75,16 @@ unsigned imap_connect_port(const struct config *config)
 }
 
 /* Gives each address an equal share of the remaining time, since one may drop packets. */
-static int connect_tcp(const struct config *config, const char *where, int64_t limit, struct fault *fault)
+static int connect_tcp(const struct config *config, const char *peer_name, int64_t limit, struct error *error)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
     struct addrinfo *addresses;
     char port[8];
     snprintf(port, sizeof(port), "%u", imap_connect_port(config) & 0xffff);
-    int error = getaddrinfo(config->imap.host, port, &hints, &addresses);
-    if (error != 0) {
-        fault_set(fault, "%s: host name lookup failed: %s (check imap.host)", where,
-                  error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error));
+    int errnum = getaddrinfo(config->imap.host, port, &hints, &addresses);
+    if (errnum != 0) {
+        error_set(error, "%s: host name lookup failed: %s (check imap.host)", peer_name,
+                  errnum == EAI_SYSTEM ? strerror(errno) : gai_strerror(errnum));
         return -1;
     }
     int left = 0;
@@ -97,21 +97,21 @@ static int connect_tcp(const struct config *config, const char *where, int64_t l
         fd = connect_socket(p->ai_addr, p->ai_addrlen, ms > 0 ? ms : 0);
     }
     if (fd < 0)
-        fault_set(fault, "%s: cannot connect: %s", where, strerror(errno));
+        error_set(error, "%s: cannot connect: %s", peer_name, strerror(errno));
     freeaddrinfo(addresses);
     return fd;
 }
 
-int imap_connect(const struct config *config, const char *where, int64_t ms, bool *ret_local, struct fault *fault)
+int imap_connect(const struct config *config, const char *peer_name, int64_t ms, bool *ret_local, struct error *error)
 {
     bool is_path = config->imap.host[0] == '/';
-    int fd = is_path ? connect_unix(config, where, ms, fault) : connect_tcp(config, where, ms, fault);
+    int fd = is_path ? connect_unix(config, peer_name, ms, error) : connect_tcp(config, peer_name, ms, error);
     if (fd < 0)
         return -1;
     struct sockaddr_storage peer = {.ss_family = AF_UNSPEC};
     socklen_t size = sizeof(peer);
     if (getpeername(fd, (struct sockaddr *)&peer, &size) < 0) {
-        fault_set(fault, "%s: connection lost: %s", where, strerror(errno));
+        error_set(error, "%s: connection lost: %s", peer_name, strerror(errno));
         close(fd);
         return -1;
     }

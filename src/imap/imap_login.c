@@ -18,25 +18,25 @@ static const struct {
 };
 
 static bool check_method(struct imap *imap, const struct config *config, const char *login, const char *password,
-                         struct fault *fault)
+                         struct error *error)
 {
     const char *master = config->imap.master_user, *mechanism = methods[config->imap.auth].mechanism;
     bool by_login = mechanism == NULL;
     if (*password == '\0')
-        return fault_set(fault, "%s requires a login, but neither imap.password_file nor imap.password_command is set",
-                         imap->where);
+        return error_set(error, "%s requires a login, but neither imap.password_file nor imap.password_command is set",
+                         imap->peer_name);
     if (imap_has_control(login) || imap_has_control(master) || imap_has_control(password))
-        return fault_set(fault, "IMAP user, master user or password has a control character");
+        return error_set(error, "IMAP user, master user or password has a control character");
     if (*master != '\0' && config->imap.auth != IMAP_AUTH_PLAIN)
-        return fault_set(fault, "imap.master_user works only with imap.auth=plain");
-    if (!imap_capabilities(imap, fault))
+        return error_set(error, "imap.master_user works only with imap.auth=plain");
+    if (!imap_capabilities(imap, error))
         return false;
     char *capability OD_CLEANUP(base_free) = base_printf("AUTH=%s", by_login ? "" : mechanism);
     if (imap_can(imap, by_login ? "LOGINDISABLED" : capability) != by_login)
         return true;
     if (by_login)
-        return fault_set(fault, "%s forbids LOGIN (LOGINDISABLED): change imap.tls or imap.auth", imap->where);
-    return fault_set(fault, "%s does not offer %s: change imap.tls or imap.auth", imap->where, capability);
+        return error_set(error, "%s forbids LOGIN (LOGINDISABLED): change imap.tls or imap.auth", imap->peer_name);
+    return error_set(error, "%s does not offer %s: change imap.tls or imap.auth", imap->peer_name, capability);
 }
 
 /* RFC 5801, 4. */
@@ -73,16 +73,16 @@ static char *initial_response(const struct config *config, const char *login, co
 /* Authenticates, up to the tagged response. After a bad token a second '+' may bring *ret_reason, in base64, before
  * NO. */
 static bool authenticate(struct imap *imap, const struct config *config, const char *response, char **ret_reason,
-                         struct fault *fault)
+                         struct error *error)
 {
-    bool answered = imap_can(imap, "SASL-IR");
-    if (!imap_send(imap, fault, "AUTHENTICATE %s%s%s", methods[config->imap.auth].mechanism, answered ? " " : "",
-                   answered ? response : ""))
+    bool replied = imap_can(imap, "SASL-IR");
+    if (!imap_send(imap, error, "AUTHENTICATE %s%s%s", methods[config->imap.auth].mechanism, replied ? " " : "",
+                   replied ? response : ""))
         return false;
-    while (imap_response_read(imap, fault)) {
+    while (imap_response_read(imap, error)) {
         bool over = imap->reply.kind == REPLY_TAGGED;
-        if (over && imap->reply.status == STATUS_OK && !answered) {
-            fault_set(fault, "%s: AUTHENTICATE answered OK before any credential was sent", imap->where);
+        if (over && imap->reply.status == STATUS_OK && !replied) {
+            error_set(error, "%s: AUTHENTICATE answered OK before any credential was sent", imap->peer_name);
             imap_stream_drop(imap);
             return false;
         }
@@ -90,19 +90,19 @@ static bool authenticate(struct imap *imap, const struct config *config, const c
             return true;
         if (imap->reply.kind != REPLY_CONTINUE)
             continue;
-        if (answered && *ret_reason == NULL)
+        if (replied && *ret_reason == NULL)
             *ret_reason = base_strdup(imap->reply.data);
-        if (!imap_stream_line(imap, answered ? methods[config->imap.auth].end : response, fault))
+        if (!imap_stream_line(imap, replied ? methods[config->imap.auth].end : response, error))
             return false;
-        answered = true;
+        replied = true;
     }
     return false;
 }
 
-static bool send_login(struct imap *imap, const char *login, const char *password, struct fault *fault)
+static bool send_login(struct imap *imap, const char *login, const char *password, struct error *error)
 {
     char *user OD_CLEANUP(base_free) = imap_quote(login);
-    return imap_send(imap, fault, "LOGIN %s %s", user, password) && imap_finish(imap, NULL, NULL, fault);
+    return imap_send(imap, error, "LOGIN %s %s", user, password) && imap_finish(imap, NULL, NULL, error);
 }
 
 #define REPEATED "(the server's words repeat the password)"
@@ -113,10 +113,10 @@ struct attempt {
 };
 
 static bool fail_login(const struct attempt *it, const char *said, const char *why, const char *doubt,
-                       struct fault *fault)
+                       struct error *error)
 {
     const char *master = it->config->imap.master_user, *file = it->config->imap.password_file;
-    return fault_set(fault,
+    return error_set(error,
                      "IMAP login of %s%s%s %s: %s (%scheck that this account exists, imap.user, imap.master_user and"
                      " imap.password_%s%s)",
                      it->login, *master != '\0' ? " as master user " : "", master, said, why, doubt,
@@ -129,13 +129,13 @@ static bool repeats_secret(const struct attempt *it, const char *words)
 }
 
 /* Omits the server's text if it repeats credentials. */
-static bool fail_refused(const struct attempt *it, const struct imap *imap, const char *reason, struct fault *fault)
+static bool fail_refused(const struct attempt *it, const struct imap *imap, const char *reason, struct error *error)
 {
     gsize size = 0;
     g_autofree char *decoded = reason != NULL ? (char *)g_base64_decode(reason, &size) : NULL;
     char *text OD_CLEANUP(base_free) =
         base_printf("%s%s%.*s", imap->reply.data, size > 0 ? " " : "", (int)size, size > 0 ? decoded : "");
-    return fail_login(it, "refused", repeats_secret(it, text) ? REPEATED : text, "", fault);
+    return fail_login(it, "refused", repeats_secret(it, text) ? REPEATED : text, "", error);
 }
 
 const char *imap_login_name(const struct config *config, const char *account)
@@ -144,11 +144,11 @@ const char *imap_login_name(const struct config *config, const char *account)
 }
 
 bool imap_login(struct imap *imap, const struct config *config, const char *login, const char *password,
-                struct fault *fault)
+                struct error *error)
 {
     bool by_login = methods[config->imap.auth].mechanism == NULL;
     const char *code = imap->reply.code;
-    if (!check_method(imap, config, login, password, fault))
+    if (!check_method(imap, config, login, password, error))
         return false;
     char *secret OD_CLEANUP(base_free_secret) = by_login ? imap_quote(password)
                                                          : initial_response(config, login, password);
@@ -157,21 +157,21 @@ bool imap_login(struct imap *imap, const struct config *config, const char *logi
     int64_t started = base_now_ms();
     imap->debug.password = password;
     imap->debug.secret = secret;
-    bool answered = by_login ? send_login(imap, login, secret, fault)
-                             : authenticate(imap, config, secret, &reason, fault);
+    bool replied = by_login ? send_login(imap, login, secret, error)
+                            : authenticate(imap, config, secret, &reason, error);
     imap->debug.password = imap->debug.secret = NULL;
-    if (!answered) { /* as Dovecot does for some nonexistent accounts */
+    if (!replied) { /* as Dovecot does for some nonexistent accounts */
         imap->refused = imap->ended || base_now_ms() - started < imap->timeout;
         if (imap->refused)
-            fail_login(&attempt, "not answered", repeats_secret(&attempt, fault->text) ? REPEATED : fault->text,
-                       "some servers refuse a login this way: ", fault);
+            fail_login(&attempt, "not answered", repeats_secret(&attempt, error->text) ? REPEATED : error->text,
+                       "some servers refuse a login this way: ", error);
         return false;
     }
     imap->refused = imap->reply.status == STATUS_NO;
-    imap->crowded = imap->refused &&
-                    (strcmp(code, "LIMIT") == 0 || strcmp(code, "UNAVAILABLE") == 0 || strcmp(code, "INUSE") == 0);
+    imap->too_many_sessions =
+        imap->refused && (strcmp(code, "LIMIT") == 0 || strcmp(code, "UNAVAILABLE") == 0 || strcmp(code, "INUSE") == 0);
     if (imap->reply.status != STATUS_OK)
-        return fail_refused(&attempt, imap, reason, fault);
+        return fail_refused(&attempt, imap, reason, error);
     if (strcmp(code, "CAPABILITY") != 0) /* earlier capabilities are invalid now */
         base_free(&imap->capabilities);
     return true;

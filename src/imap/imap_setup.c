@@ -17,73 +17,74 @@ static char *describe_server(const struct config *config)
 }
 
 /* Refuses a socket that would expose the password. */
-static int get_socket(struct imap *imap, const struct config *config, const char *account, struct fault *fault)
+static int get_socket(struct imap *imap, const struct config *config, const char *account, struct error *error)
 {
     bool none = config->imap.tls == IMAP_TLS_NONE;
     bool local;
     if (*config->imap.command != '\0')
-        return imap_spawn(config, account, &imap->child, fault);
+        return imap_spawn(config, account, &imap->child, error);
     if (*config->imap.host == '\0') {
-        fault_set(fault, "imap.host and imap.command are both empty");
+        error_set(error, "imap.host and imap.command are both empty");
         return -1;
     }
     if (config->imap.host[0] == '/' && !none) {
-        fault_set(fault, "%s: a unix socket needs imap.tls=none", imap->where);
+        error_set(error, "%s: a unix socket needs imap.tls=none", imap->peer_name);
         return -1;
     }
-    int fd = imap_connect(config, imap->where, imap->timeout, &local, fault);
+    int fd = imap_connect(config, imap->peer_name, imap->timeout, &local, error);
     if (fd >= 0 && none && !local) {
-        fault_set(fault, "%s: imap.tls=none is for loopback addresses, unix sockets and commands only", imap->where);
+        error_set(error, "%s: imap.tls=none is for loopback addresses, unix sockets and commands only",
+                  imap->peer_name);
         close(fd);
         return -1;
     }
     return fd;
 }
 
-static bool start_tls(struct imap *imap, const struct config *config, struct fault *fault)
+static bool start_tls(struct imap *imap, const struct config *config, struct error *error)
 {
     bool early = imap_stream_unread(imap); /* an attacker may have inserted it */
     if (early)
-        fault_set(fault, "%s: the server sent data ahead of the TLS handshake", imap->where);
-    if (!early && imap_stream_secure(imap, config, fault)) {
+        error_set(error, "%s: the server sent data ahead of the TLS handshake", imap->peer_name);
+    if (!early && imap_stream_secure(imap, config, error)) {
         imap_debug_fact(&imap->debug, "TLS, certificate of %s, issued by %s", imap->certificate.subject,
                         imap->certificate.issuer);
         return true;
     }
-    imap_debug_fact(&imap->debug, "%s", fault->text);
+    imap_debug_fact(&imap->debug, "%s", error->text);
     imap->ended = !imap_stream_connected(imap); /* Courier does so with too many sessions */
     imap_stream_drop(imap);                     /* without sending anything */
     return false;
 }
 
-static bool is_greeted(struct imap *imap, struct fault *fault)
+static bool is_greeted(struct imap *imap, struct error *error)
 {
     const struct imap_reply *reply = &imap->reply;
     imap->step = "greeting";
-    if (!imap_response_read(imap, fault))
+    if (!imap_response_read(imap, error))
         return false;
     if (reply->kind == REPLY_UNTAGGED && (reply->status == STATUS_OK || reply->status == STATUS_PREAUTH))
         return true;
     imap->ended = reply->status == STATUS_BYE;
-    fault_set(fault, "%s: does not greet as an IMAP server: %.200s", imap->where, imap->bytes);
+    error_set(error, "%s: does not greet as an IMAP server: %.200s", imap->peer_name, imap->bytes);
     imap_stream_drop(imap);
     return false;
 }
 
 /* Discards what was announced before TLS: an attacker may have inserted it. */
-static bool secure(struct imap *imap, const struct config *config, struct fault *fault)
+static bool secure(struct imap *imap, const struct config *config, struct error *error)
 {
-    if (!imap_ask(imap, NULL, NULL, fault, "STARTTLS"))
+    if (!imap_command(imap, NULL, NULL, error, "STARTTLS"))
         return false;
     base_free(&imap->capabilities);
-    base_free(&imap->farewell);
-    return start_tls(imap, config, fault);
+    base_free(&imap->bye_text);
+    return start_tls(imap, config, error);
 }
 
 struct imap *imap_setup_new(const struct config *config)
 {
     struct imap *imap = base_alloc(sizeof(*imap));
-    imap->where = describe_server(config);
+    imap->peer_name = describe_server(config);
     imap->timeout = config->imap.timeout;
     imap->step = "connect";
     imap->response_max = imap->budget = IMAP_RESPONSE_MAX;
@@ -98,44 +99,44 @@ void imap_set_account(struct imap *imap, const char *account)
     imap->debug.account = base_strdup(account);
 }
 
-bool imap_setup(struct imap *imap, const struct config *config, const char *account, struct fault *fault)
+bool imap_setup(struct imap *imap, const struct config *config, const char *account, struct error *error)
 {
     bool is_command = *config->imap.command != '\0';
     enum imap_tls tls = is_command ? IMAP_TLS_NONE : config->imap.tls;
     imap_set_account(imap, account);
-    int fd = get_socket(imap, config, account, fault);
+    int fd = get_socket(imap, config, account, error);
     if (fd < 0) {
-        imap_debug_fact(&imap->debug, "%s", fault->text);
+        imap_debug_fact(&imap->debug, "%s", error->text);
         return false;
     }
-    imap_debug_fact(&imap->debug, "connected to %s", imap->where);
+    imap_debug_fact(&imap->debug, "connected to %s", imap->peer_name);
     imap_stream_open(imap, fd);
-    if ((tls == IMAP_TLS_IMAPS && !start_tls(imap, config, fault)) || !is_greeted(imap, fault))
+    if ((tls == IMAP_TLS_IMAPS && !start_tls(imap, config, error)) || !is_greeted(imap, error))
         return false;
     imap->logged_in = imap->reply.status == STATUS_PREAUTH;
     if (imap->logged_in && !is_command) /* unknown account, and too late for STARTTLS */
-        return fault_set(fault, "%s: greets with PREAUTH, which is for imap.command only", imap->where);
-    return tls != IMAP_TLS_STARTTLS || secure(imap, config, fault);
+        return error_set(error, "%s: greets with PREAUTH, which is for imap.command only", imap->peer_name);
+    return tls != IMAP_TLS_STARTTLS || secure(imap, config, error);
 }
 
 void imap_setup_end_wait(struct imap **imap, int64_t ms)
 {
     struct imap *it = *imap;
-    struct fault fault;
+    struct error error;
     if (it == NULL)
         return;
     if (it->stream != NULL)
-        (void)!imap_send(it, &fault, "LOGOUT");
+        (void)!imap_send(it, &error, "LOGOUT");
     int64_t until = base_now_ms() + ms;
     do
         it->until_ms = until;
-    while (base_now_ms() < until && imap_response_read(it, &fault));
+    while (base_now_ms() < until && imap_response_read(it, &error));
     imap_stream_drop(it);
     (void)imap_spawn_reap(&it->child);
     free(it->debug.account);
-    free(it->where);
+    free(it->peer_name);
     free(it->capabilities);
-    free(it->farewell);
+    free(it->bye_text);
     free(it->bytes);
     base_free(imap);
 }

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
-#include "base/private.h"
+#include "base/secret_file.h"
 
 #define ACCOUNT "%{account}"
 
@@ -29,17 +29,17 @@ static void free_words(char ***words)
 
 /* Returns the words with `variable` replaced by `name`; NULL with the error set, which begins with `setting`. */
 static char **command_words(const char *setting, const char *command, const char *variable, const char *name,
-                            struct fault *fault)
+                            struct error *error)
 {
     char **words = NULL;
-    GError *error = NULL;
+    GError *gerror = NULL;
     if (name[0] == '-' && strstr(command, variable) != NULL) {
-        fault_set(fault, "%s: %s would be taken for an option", setting, name);
+        error_set(error, "%s: %s would be taken for an option", setting, name);
         return NULL;
     }
-    if (!g_shell_parse_argv(command, NULL, &words, &error)) {
-        fault_set(fault, "%s: %s", setting, error->message);
-        g_error_free(error);
+    if (!g_shell_parse_argv(command, NULL, &words, &gerror)) {
+        error_set(error, "%s: %s", setting, gerror->message);
+        g_error_free(gerror);
         return NULL;
     }
     for (char **word = words; *word != NULL; word++) {
@@ -52,8 +52,8 @@ static char **command_words(const char *setting, const char *command, const char
 }
 
 struct channels {
-    int in, out, error; /* error: -1: inherited */
-    bool group;         /* its own, to be killed */
+    int in, out, gerror; /* error: -1: inherited */
+    bool group;          /* its own, to be killed */
 };
 
 /* Returns 0 or an errno value. */
@@ -68,8 +68,8 @@ static int start_command(char **words, struct channels channels, pid_t *ret_chil
     posix_spawnattr_init(&attributes);
     posix_spawn_file_actions_adddup2(&actions, channels.in, STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, channels.out, STDOUT_FILENO);
-    if (channels.error >= 0)
-        posix_spawn_file_actions_adddup2(&actions, channels.error, STDERR_FILENO);
+    if (channels.gerror >= 0)
+        posix_spawn_file_actions_adddup2(&actions, channels.gerror, STDERR_FILENO);
     posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
     posix_spawnattr_setflags(&attributes, (short)(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
                                                   (channels.group ? POSIX_SPAWN_SETPGROUP : 0)));
@@ -79,29 +79,29 @@ static int start_command(char **words, struct channels channels, pid_t *ret_chil
     bool limited = getrlimit(RLIMIT_DATA, &ours) == 0;
     if (limited) /* delivery.memory does not apply to the command */
         (void)setrlimit(RLIMIT_DATA, &(struct rlimit){ours.rlim_max, ours.rlim_max});
-    int error = posix_spawnp(ret_child, words[0], &actions, &attributes, words, environ);
+    int gerror = posix_spawnp(ret_child, words[0], &actions, &attributes, words, environ);
     if (limited)
         (void)setrlimit(RLIMIT_DATA, &ours);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
-    return error;
+    return gerror;
 }
 
-int imap_spawn(const struct config *config, const char *account, pid_t *ret_child, struct fault *fault)
+int imap_spawn(const struct config *config, const char *account, pid_t *ret_child, struct error *error)
 {
-    char **words OD_CLEANUP(free_words) = command_words("imap.command", config->imap.command, ACCOUNT, account, fault);
+    char **words OD_CLEANUP(free_words) = command_words("imap.command", config->imap.command, ACCOUNT, account, error);
     if (words == NULL)
         return -1;
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
-        fault_set(fault, "socketpair: %s", strerror(errno));
+        error_set(error, "socketpair: %s", strerror(errno));
         return -1;
     }
     int ours OD_CLEANUP(base_close) = pair[0];
     int theirs OD_CLEANUP(base_close) = pair[1];
-    int error = start_command(words, (struct channels){.in = theirs, .out = theirs, .error = -1}, ret_child);
-    if (error != 0) {
-        fault_set(fault, "imap.command: cannot run %s: %s", words[0], strerror(error));
+    int gerror = start_command(words, (struct channels){.in = theirs, .out = theirs, .gerror = -1}, ret_child);
+    if (gerror != 0) {
+        error_set(error, "imap.command: cannot run %s: %s", words[0], strerror(gerror));
         return -1;
     }
     int fd = ours;
@@ -130,70 +130,70 @@ int imap_spawn_reap(pid_t *child)
 }
 
 /* Fails if the output reaches `limit` bytes, or does not end before until_ms. */
-static bool read_output(int fd, char *output, size_t limit, size_t *ret_size, int64_t until_ms, struct fault *fault)
+static bool read_output(int fd, char *output, size_t limit, size_t *ret_size, int64_t until_ms, struct error *error)
 {
     struct pollfd readable = {.fd = fd, .events = POLLIN};
     ssize_t got = 1;
     *ret_size = 0;
     while (got > 0 && *ret_size < limit) {
         if (base_poll(&readable, 1, until_ms) != 1)
-            return fault_set(fault, "imap.password_command: it has not ended in time");
+            return error_set(error, "imap.password_command: it has not ended in time");
         got = TEMP_FAILURE_RETRY(read(fd, output + *ret_size, limit - *ret_size));
         *ret_size += got > 0 ? (size_t)got : 0;
     }
-    return got == 0 || fault_set(fault, "imap.password_command: it printed more than %zu bytes", limit);
+    return got == 0 || error_set(error, "imap.password_command: it printed more than %zu bytes", limit);
 }
 
-static bool check_status(int status, struct fault *fault)
+static bool check_status(int status, struct error *error)
 {
     if (status >= 0 && WIFEXITED(status))
         return WEXITSTATUS(status) == 0 ||
-               fault_set(fault, "imap.password_command exited with status %d; run it as the same user to see why",
+               error_set(error, "imap.password_command exited with status %d; run it as the same user to see why",
                          WEXITSTATUS(status));
     if (status >= 0 && WIFSIGNALED(status))
-        return fault_set(fault, "imap.password_command was killed by signal %d", WTERMSIG(status));
-    return fault_set(fault, "imap.password_command: it has not ended after its output");
+        return error_set(error, "imap.password_command was killed by signal %d", WTERMSIG(status));
+    return error_set(error, "imap.password_command: it has not ended after its output");
 }
 
 /* The deadline, or a signal that ends this process, also kills the command. Returns its output's descriptor; -1 with
  * the error set. */
-static int start_password_command(char **words, pid_t *ret_child, struct fault *fault)
+static int start_password_command(char **words, pid_t *ret_child, struct error *error)
 {
     int ends[2], null OD_CLEANUP(base_close) = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0 || pipe2(ends, O_CLOEXEC) != 0) {
-        fault_set(fault, "imap.password_command: %s", strerror(errno));
+        error_set(error, "imap.password_command: %s", strerror(errno));
         return -1;
     }
     sigset_t all, before;
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &before);
-    int error = start_command(words, (struct channels){null, ends[1], null, true}, ret_child);
-    if (error == 0)
+    int gerror = start_command(words, (struct channels){null, ends[1], null, true}, ret_child);
+    if (gerror == 0)
         deadline_set_group(*ret_child);
     sigprocmask(SIG_SETMASK, &before, NULL);
     base_close(&ends[1]);
-    if (error == 0)
+    if (gerror == 0)
         return ends[0];
-    fault_set(fault, "imap.password_command: cannot run %s: %s", words[0], strerror(error));
+    error_set(error, "imap.password_command: cannot run %s: %s", words[0], strerror(gerror));
     base_close(&ends[0]);
     return -1;
 }
 
 char *imap_spawn_password(const struct config *config, const char *login, int64_t ms, size_t *ret_size,
-                          struct fault *fault)
+                          struct error *error)
 {
     int64_t until = base_now_ms() + ms;
     pid_t child = 0;
     char **words OD_CLEANUP(free_words) =
-        command_words("imap.password_command", config->imap.password_command, CONFIG_USER, login, fault);
-    int output OD_CLEANUP(base_close) = words != NULL ? start_password_command(words, &child, fault) : -1;
+        command_words("imap.password_command", config->imap.password_command, CONFIG_USER, login, error);
+    int output OD_CLEANUP(base_close) = words != NULL ? start_password_command(words, &child, error) : -1;
     if (output < 0)
         return NULL;
-    char *text OD_CLEANUP(base_free_secret) = base_alloc(PRIVATE_SECRET_LIMIT + 1);
-    bool whole = read_output(output, text, PRIVATE_SECRET_LIMIT, ret_size, until, fault);
+    char *text OD_CLEANUP(base_free_secret) = base_alloc(SECRET_FILE_MAX + 1);
+    bool whole = read_output(output, text, SECRET_FILE_MAX, ret_size, until, error);
     if (!whole)
         (void)kill(-child, SIGKILL);
     int status = imap_spawn_reap(&child);
     deadline_set_group(0);
-    return whole && check_status(status, fault) ? g_steal_pointer(&text) : NULL;
+    return whole && check_status(status, error) ? g_steal_pointer(&text) : NULL;
 }

@@ -28,14 +28,14 @@ void imap_stream_open(struct imap *imap, int fd)
     imap->stream->fd = fd;
 }
 
-bool imap_stream_secure(struct imap *imap, const struct config *config, struct fault *fault)
+bool imap_stream_secure(struct imap *imap, const struct config *config, struct error *error)
 {
     struct imap_stream *stream = imap->stream;
-    const struct imap_tls_module *tls = imap_tls_load(fault);
-    if (tls == NULL || !tls->begin(stream->fd, config, imap->where, imap->timeout, &stream->tls_session, fault))
+    const struct imap_tls_module *tls = imap_tls_load(error);
+    if (tls == NULL || !tls->begin(stream->fd, config, imap->peer_name, imap->timeout, &stream->tls_session, error))
         return false;
     stream->tls = tls;
-    return tls->verify(stream->tls_session, config, imap->where, &imap->certificate, fault);
+    return tls->verify(stream->tls_session, config, imap->peer_name, &imap->certificate, error);
 }
 
 bool imap_stream_connected(const struct imap *imap)
@@ -69,35 +69,36 @@ void imap_stream_drop(struct imap *imap)
     base_free(&imap->stream);
 }
 
-bool imap_stream_give_up(struct imap *imap, struct fault *fault, const char *why)
+bool imap_stream_fail(struct imap *imap, struct error *error, const char *why)
 {
-    if (imap->farewell != NULL)
-        fault_set(fault, "%s: %s: %s; it said: BYE %.200s", imap->where, imap->step, why, imap->farewell);
+    if (imap->bye_text != NULL)
+        error_set(error, "%s: %s: %s; it said: BYE %.200s", imap->peer_name, imap->step, why, imap->bye_text);
     else
-        fault_set(fault, "%s: %s: %s", imap->where, imap->step, why);
-    imap_debug_fact(&imap->debug, "%s", fault->text);
+        error_set(error, "%s: %s: %s", imap->peer_name, imap->step, why);
+    imap_debug_fact(&imap->debug, "%s", error->text);
     imap_stream_drop(imap);
     return false;
 }
 
 /* Closes the connection after a failed read or write, and sets the error. errno is 0 if TLS does not set it. */
-static bool explain_stream_failure(struct imap *imap, int64_t started, struct fault *fault)
+static bool explain_stream_failure(struct imap *imap, int64_t started, struct error *error)
 {
-    int error = errno;
+    int errnum = errno;
     char why[96];
-    bool late = base_now_ms() - started >= imap->timeout || (imap->until_ms != 0 && base_now_ms() >= imap->until_ms);
-    if (late)
+    bool timed_out = base_now_ms() - started >= imap->timeout ||
+                     (imap->until_ms != 0 && base_now_ms() >= imap->until_ms);
+    if (timed_out)
         snprintf(why, sizeof(why), "no answer within %lld s", (long long)(imap->timeout + 999) / 1000);
-    else if (error != 0 && error != EAGAIN)
-        snprintf(why, sizeof(why), "connection lost: %s", strerror(error));
+    else if (errnum != 0 && errnum != EAGAIN)
+        snprintf(why, sizeof(why), "connection lost: %s", strerror(errnum));
     else
         snprintf(why, sizeof(why), "connection lost");
-    imap->ended = !late;
-    return imap_stream_give_up(imap, fault, why);
+    imap->ended = !timed_out;
+    return imap_stream_fail(imap, error, why);
 }
 
 /* At least 1: what has arrived is read even after until_ms. */
-static int64_t time_left(const struct imap *imap)
+static int64_t time_remaining(const struct imap *imap)
 {
     int64_t left = imap->until_ms != 0 ? imap->until_ms - base_now_ms() : imap->timeout;
     return left < 1 ? 1 : left < imap->timeout ? left : imap->timeout;
@@ -110,19 +111,19 @@ static ssize_t read_bytes(struct imap_stream *stream, int64_t ms)
                                : imap_socket_read(stream->fd, stream->in, sizeof(stream->in), ms);
 }
 
-size_t imap_stream_wait(struct imap *imap, const char **ret, struct fault *fault)
+size_t imap_stream_wait(struct imap *imap, const char **ret, struct error *error)
 {
     struct imap_stream *stream = imap->stream;
     if (stream == NULL)
-        return imap_stream_give_up(imap, fault, "the connection was lost earlier");
+        return imap_stream_fail(imap, error, "the connection was lost earlier");
     int64_t started = base_now_ms();
     if (stream->in_from == stream->in_to) {
-        ssize_t n = read_bytes(stream, time_left(imap));
+        ssize_t n = read_bytes(stream, time_remaining(imap));
         imap->ended = n == 0;
         if (n < 0)
-            return explain_stream_failure(imap, started, fault);
+            return explain_stream_failure(imap, started, error);
         if (n == 0)
-            return imap_stream_give_up(imap, fault, "the server closed the connection");
+            return imap_stream_fail(imap, error, "the server closed the connection");
         imap->until_ms = 0; /* it has begun */
         stream->in_from = 0;
         stream->in_to = (size_t)n;
@@ -186,14 +187,14 @@ bool imap_stream_write(struct imap *imap, const struct iovec *pieces, size_t cou
     return write_pieces(imap, pieces, count);
 }
 
-bool imap_stream_line(struct imap *imap, const char *text, struct fault *fault)
+bool imap_stream_line(struct imap *imap, const char *text, struct error *error)
 {
     if (imap->stream == NULL)
-        return imap_stream_give_up(imap, fault, "the connection was lost earlier");
+        return imap_stream_fail(imap, error, "the connection was lost earlier");
     imap_debug_sent(&imap->debug, imap->tag, text);
     const struct iovec line = {.iov_base = (char *)(uintptr_t)text, .iov_len = strlen(text)};
     int64_t started = base_now_ms();
     errno = 0;
     bool sent = write_pieces(imap, &line, 1);
-    return sent || explain_stream_failure(imap, started, fault);
+    return sent || explain_stream_failure(imap, started, error);
 }

@@ -17,7 +17,7 @@ typedef void imap_body(void *context, const void *bytes, size_t size);
 
 struct imap {
     struct imap_stream *stream; /* NULL: unconnected, lost or closed */
-    char *where;                /* "IMAP server mail.example.org:993": begins every error */
+    char *peer_name;            /* "IMAP server mail.example.org:993": begins every error */
     int64_t timeout;            /* per read and write, ms */
     int64_t until_ms;           /* when the next response must begin (base_now_ms); 0: `timeout` */
     pid_t child;                /* imap.command; 0: none */
@@ -27,13 +27,13 @@ struct imap {
     const char *step;        /* the command or another step, for errors */
     struct imap_reply reply; /* the last, valid until the next read */
     char *capabilities;      /* NULL: unknown, as after TLS or login */
-    char *farewell;          /* text of the server's BYE */
+    char *bye_text;          /* text of the server's BYE */
     struct imap_certificate certificate;
-    bool logged_in; /* by PREAUTH of imap.command */
-    bool refused;   /* the login, by a response or by closing */
-    bool crowded;   /* login refused, as with too many sessions */
-    bool ended;     /* the server closed */
-    char *bytes;    /* of the last response, NUL-terminated */
+    bool logged_in;         /* by PREAUTH of imap.command */
+    bool refused;           /* the login, by a response or by closing */
+    bool too_many_sessions; /* login refused, as with too many sessions */
+    bool ended;             /* the server closed */
+    char *bytes;            /* of the last response, NUL-terminated */
     size_t size;
     size_t capacity;
     size_t response_max; /* of one response, with literals */
@@ -51,7 +51,7 @@ struct imap {
 void imap_stream_open(struct imap *imap, int fd);
 
 /* Starts TLS and verifies the certificate: imap->certificate. After a failure the stream may only be closed. */
-bool imap_stream_secure(struct imap *imap, const struct config *config, struct fault *fault) OD_MUST;
+bool imap_stream_secure(struct imap *imap, const struct config *config, struct error *error) OD_MUST;
 
 /* Returns whether received bytes are buffered. */
 bool imap_stream_unread(const struct imap *imap) OD_MUST;
@@ -67,11 +67,11 @@ void imap_stream_discard_unsent(struct imap *imap, bool on);
 bool imap_stream_write(struct imap *imap, const struct iovec *pieces, size_t count) OD_MUST;
 
 /* Like imap_stream_write(), but a failure closes the connection. */
-bool imap_stream_line(struct imap *imap, const char *text, struct fault *fault) OD_MUST;
+bool imap_stream_line(struct imap *imap, const char *text, struct error *error) OD_MUST;
 
 /* Waits for bytes, until imap->until_ms or the timeout. Returns their number, and *ret points to them. 0: connection
  * lost, and closed. */
-size_t imap_stream_wait(struct imap *imap, const char **ret, struct fault *fault) OD_MUST;
+size_t imap_stream_wait(struct imap *imap, const char **ret, struct error *error) OD_MUST;
 
 /* Consumes n of these. */
 void imap_stream_take(struct imap *imap, void *to, size_t n);
@@ -80,9 +80,9 @@ void imap_stream_take(struct imap *imap, void *to, size_t n);
 void imap_stream_drop(struct imap *imap);
 
 /* Closes, and sets the error. Always false. */
-bool imap_stream_give_up(struct imap *imap, struct fault *fault, const char *why);
+bool imap_stream_fail(struct imap *imap, struct error *error, const char *why);
 
 /* imap_response.c: reads one response: imap->reply. */
-bool imap_response_read(struct imap *imap, struct fault *fault) OD_MUST;
+bool imap_response_read(struct imap *imap, struct error *error) OD_MUST;
 
 #endif

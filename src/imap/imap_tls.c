@@ -22,7 +22,7 @@ const char imap_tls_module_build[] = MODULE_BUILD;
 #define CHAIN_MAX 16 /* as in GnuTLS */
 
 /* libetpan's own timeouts are whole seconds; 0 means this variable. */
-static void set_patience(int64_t ms)
+static void set_timeout(int64_t ms)
 {
     mailstream_network_delay.tv_sec = ms / 1000;
     mailstream_network_delay.tv_usec = ms % 1000 * 1000;
@@ -65,7 +65,7 @@ static void set_server_name(struct mailstream_ssl_context *context, void *data)
 }
 
 /* The first certificate is the server's. */
-static void note_certificate(gnutls_x509_crt_t certificate, struct imap_certificate *ret)
+static void record_certificate(gnutls_x509_crt_t certificate, struct imap_certificate *ret)
 {
     int64_t ends = gnutls_x509_crt_get_expiration_time(certificate);
     size_t subject = sizeof(ret->subject), issuer = sizeof(ret->issuer);
@@ -91,12 +91,12 @@ static void get_chain(mailstream_low *session, struct chain *ret, struct imap_ce
         ret->count++;
         if (gnutls_x509_crt_import(*certificate, &datum, GNUTLS_X509_FMT_DER) < 0)
             break;
-        note_certificate(*certificate, ret_leaf);
+        record_certificate(*certificate, ret_leaf);
     }
     mailstream_certificate_chain_free(array);
 }
 
-static const char *remedy(unsigned status)
+static const char *hint(unsigned status)
 {
     if (status & GNUTLS_CERT_UNEXPECTED_OWNER)
         return "set imap.host or imap.server_name to a name in the certificate";
@@ -107,8 +107,8 @@ static const char *remedy(unsigned status)
     return "set imap.ca_file to the certificate of the authority that signed it";
 }
 
-static bool verify(const struct config *config, const char *where, struct peer *peer, struct chain *chain,
-                   struct fault *fault)
+static bool verify(const struct config *config, const char *peer_name, struct peer *peer, struct chain *chain,
+                   struct error *error)
 {
     static char purpose[] = GNUTLS_KP_TLS_WWW_SERVER;
     gnutls_typed_vdata_st wanted[] = {
@@ -120,8 +120,8 @@ static bool verify(const struct config *config, const char *where, struct peer *
     if (peer->address_size > 0)
         wanted[1] = (gnutls_typed_vdata_st){GNUTLS_DT_IP_ADDRESS, peer->address, peer->address_size};
     if (chain->count == 0)
-        return fault_set(fault, "%s: the server presented no certificate", where);
-    gnutls_x509_trust_list_t trust = imap_trust(config->imap.ca_file, fault);
+        return error_set(error, "%s: the server presented no certificate", peer_name);
+    gnutls_x509_trust_list_t trust = imap_trust(config->imap.ca_file, error);
     if (trust == NULL)
         return false;
     int result =
@@ -131,46 +131,46 @@ static bool verify(const struct config *config, const char *where, struct peer *
     gnutls_datum_t text = {.data = NULL};
     if (result == 0)
         result = gnutls_certificate_verification_status_print(status, GNUTLS_CRT_X509, &text, 0);
-    fault_set(fault, "%s: certificate of %s not accepted: %s(%s)", where, peer->name,
-              text.data != NULL ? (const char *)text.data : gnutls_strerror(result), remedy(status));
+    error_set(error, "%s: certificate of %s not accepted: %s(%s)", peer_name, peer->name,
+              text.data != NULL ? (const char *)text.data : gnutls_strerror(result), hint(status));
     gnutls_free(text.data);
     return false;
 }
 
-static bool tls_begin(int fd, const struct config *config, const char *where, int64_t ms, void **ret,
-                      struct fault *fault)
+static bool tls_begin(int fd, const struct config *config, const char *peer_name, int64_t ms, void **ret,
+                      struct error *error)
 {
     struct peer peer = expected_peer(config);
     const struct descriptors pipe_ends = {IMAP_TLS_DESCRIPTORS - 1, IMAP_TLS_BELOW};
-    if (fd >= IMAP_TLS_BELOW || !descriptors_available(pipe_ends, fault)) /* else libetpan writes beyond an fd_set */
-        return fault_set(fault, "%s: too many open files for TLS", where);
-    set_patience(ms);
+    if (fd >= IMAP_TLS_BELOW || !descriptors_available(pipe_ends, error)) /* else libetpan writes beyond an fd_set */
+        return error_set(error, "%s: too many open files for TLS", peer_name);
+    set_timeout(ms);
     mailstream_low *low = mailstream_low_tls_open_with_callback_timeout(fd, 0, set_server_name, &peer);
     if (low == NULL)
-        return fault_set(fault, "%s: TLS handshake failed (is imap.tls right for this port?)", where);
+        return error_set(error, "%s: TLS handshake failed (is imap.tls right for this port?)", peer_name);
     *ret = low;
     return true;
 }
 
-static bool tls_verify(void *session, const struct config *config, const char *where, struct imap_certificate *ret,
-                       struct fault *fault)
+static bool tls_verify(void *session, const struct config *config, const char *peer_name, struct imap_certificate *ret,
+                       struct error *error)
 {
     struct chain chain OD_CLEANUP(free_chain) = {.count = 0};
     struct peer peer = expected_peer(config);
     get_chain(session, &chain, ret);
-    ret->accepted = verify(config, where, &peer, &chain, fault);
+    ret->accepted = verify(config, peer_name, &peer, &chain, error);
     return ret->accepted;
 }
 
 static ssize_t tls_read(void *session, void *to, size_t size, int64_t ms)
 {
-    set_patience(ms);
+    set_timeout(ms);
     return mailstream_low_read(session, to, size);
 }
 
 static ssize_t tls_write(void *session, const void *bytes, size_t size, int64_t ms)
 {
-    set_patience(ms);
+    set_timeout(ms);
     return mailstream_low_write(session, bytes, size);
 }
 

@@ -26,11 +26,12 @@ struct imap_certificate {
 /* Times are in milliseconds. Errors begin with `where`. */
 struct imap_tls_module {
     /* The handshake. False: no session. */
-    bool (*begin)(int fd, const struct config *config, const char *where, int64_t ms, void **ret, struct fault *fault);
+    bool (*begin)(int fd, const struct config *config, const char *peer_name, int64_t ms, void **ret,
+                  struct error *error);
 
     /* Verifies and describes the certificate. False: nothing may be sent. */
-    bool (*verify)(void *session, const struct config *config, const char *where, struct imap_certificate *ret,
-                   struct fault *fault);
+    bool (*verify)(void *session, const struct config *config, const char *peer_name, struct imap_certificate *ret,
+                   struct error *error);
 
     /* See imap_socket.h; errno may be unset. */
     ssize_t (*read)(void *session, void *to, size_t size, int64_t ms);
@@ -44,6 +45,6 @@ struct imap_tls_module {
 extern const struct imap_tls_module imap_tls_module;
 
 /* Returns the module, linked to this program or loaded; NULL with the error set. */
-const struct imap_tls_module *imap_tls_load(struct fault *fault) OD_MUST;
+const struct imap_tls_module *imap_tls_load(struct error *error) OD_MUST;
 
 #endif

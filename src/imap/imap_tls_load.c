@@ -5,7 +5,7 @@
 /* NULL unless linked to the program. */
 #pragma weak imap_tls_module
 
-const struct imap_tls_module *imap_tls_load(struct fault *fault)
+const struct imap_tls_module *imap_tls_load(struct error *error)
 {
     static const struct imap_tls_module *loaded = &imap_tls_module;
     static const struct module module = {
@@ -15,6 +15,6 @@ const struct imap_tls_module *imap_tls_load(struct fault *fault)
         .package = "oncedrop",
     };
     if (loaded == NULL)
-        loaded = module_load(&module, fault);
+        loaded = module_load(&module, error);
     return loaded;
 }

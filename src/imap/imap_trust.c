@@ -23,7 +23,7 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
            a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-static struct trust *find_trust(const char *file)
+static struct trust *find_authorities(const char *file)
 {
     static struct trust *first;
     struct trust *trust = first;
@@ -38,7 +38,7 @@ static struct trust *find_trust(const char *file)
     return trust;
 }
 
-static bool read_trust(struct trust *trust, struct fault *fault)
+static bool read_authorities(struct trust *trust, struct error *error)
 {
     if (trust->list != NULL)
         gnutls_x509_trust_list_deinit(trust->list, 1);
@@ -53,18 +53,18 @@ static bool read_trust(struct trust *trust, struct fault *fault)
         return true;
     const char *why = added < 0 ? gnutls_strerror(added) : "no certificate in it";
     if (*trust->file != '\0')
-        return fault_set(fault, "imap.ca_file %s: %s", trust->file, why);
-    return fault_set(fault, "the system's certificate authorities: %s (install ca-certificates or set imap.ca_file)",
+        return error_set(error, "imap.ca_file %s: %s", trust->file, why);
+    return error_set(error, "the system's certificate authorities: %s (install ca-certificates or set imap.ca_file)",
                      why);
 }
 
-gnutls_x509_trust_list_t imap_trust(const char *file, struct fault *fault)
+gnutls_x509_trust_list_t imap_trust(const char *file, struct error *error)
 {
-    struct trust *trust = find_trust(file);
+    struct trust *trust = find_authorities(file);
     struct stat now = {.st_size = 0};
     bool known = *file == '\0' || stat(file, &now) == 0;
     if (known && base_now_ms() < trust->until_ms && is_same_file(&now, &trust->stat))
         return trust->list;
     trust->stat = now;
-    return read_trust(trust, fault) ? trust->list : NULL;
+    return read_authorities(trust, error) ? trust->list : NULL;
 }

@@ -8,6 +8,6 @@
 
 /* Returns the authorities in this PEM file; "": the system's. Caches them for ten minutes, or until the file changes.
  * Valid until the next call. NULL with the error set: none. */
-gnutls_x509_trust_list_t imap_trust(const char *file, struct fault *fault) OD_MUST;
+gnutls_x509_trust_list_t imap_trust(const char *file, struct error *error) OD_MUST;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The ledger: the record of every message, and the claims that prevent a second copy. A delivery calls ledger_look,
- * ledger_claim, ledger_hold, and after its APPENDs ledger_settle; or ledger_abandon, if nothing was sent.
+ * The ledger: the record of every message, and the claims that prevent a second copy. A delivery calls ledger_read_state,
+ * ledger_claim, ledger_hold, and after its APPENDs ledger_settle; or ledger_release, if nothing was sent.
  *
  * No call changes its input. All waits have a timeout. In src/ledger, functions with an error parameter set it when
  * they fail. */
@@ -17,7 +17,7 @@ struct ledger;
 struct decoded;
 
 /* Connects to the database. queue_id: a part of the session's name, or NULL. */
-struct ledger *ledger_open(const struct config *config, const char *queue_id, struct fault *fault) OD_MUST;
+struct ledger *ledger_open(const struct config *config, const char *queue_id, struct error *error) OD_MUST;
 void ledger_close(struct ledger **ledger);
 
 /* Returns true if the last call could not reconnect. False for NULL. */
@@ -25,13 +25,13 @@ bool ledger_is_lost(const struct ledger *ledger) OD_MUST;
 
 /* Loads the engine, as ledger_open does: before functions that take no ledger, and in a process that drops the right to
  * read the files or outlives an upgrade. */
-bool ledger_load(const struct config *config, struct fault *fault) OD_MUST;
+bool ledger_load(const struct config *config, struct error *error) OD_MUST;
 
 /* Returns true if a process of service.user logs in to the database as that user. */
 bool ledger_login_is_service(const struct config *config) OD_MUST;
 
 enum ledger_result {
-    LEDGER_TROUBLE, /* error set */
+    LEDGER_ERROR, /* error set */
     LEDGER_OK,
     LEDGER_BUSY,     /* another delivery has the message */
     LEDGER_CONFLICT, /* another transaction committed first, so ours is rolled back; error set */
@@ -82,30 +82,30 @@ struct ledger_refusal {
     char reason[256]; /* valid UTF-8 */
 };
 
-struct ledger_found_copy {
+struct ledger_copy_state {
     enum copy_state state; /* COPY_NONE: no row */
     bool doubt;
-    int64_t attempt;        /* of the last claim; 0: none */
-    int64_t attempt_age_ms; /* since the last claim, at least */
-    int64_t first_age_ms;   /* since the first claim, less a clock jump since the last */
-    size_t owner;           /* recipient it was claimed for, or LEDGER_OTHER */
+    int64_t generation;   /* of the last claim; 0: none */
+    int64_t claim_age_ms; /* since the last claim, at least */
+    int64_t first_age_ms; /* since the first claim, less a clock jump since the last */
+    size_t owner;         /* recipient it was claimed for, or LEDGER_OTHER */
     bool owner_finished;
-    bool told;                /* the owner's delivery of the complete message, to here, succeeded in the last day */
-    bool beside;              /* the account has a copy in another mailbox (Sent only if perhaps the same) */
-    int64_t beside_age_ms;    /* since the last claim of such a copy without a result; 0: none */
-    bool alias;               /* one has it that may be the same mailbox, Sent included (alias.h) */
-    bool elsewhere;           /* Sent: a variant has the copy, or may get it */
-    bool elsewhere_under_way; /* Sent: a variant's copy is in flight */
+    bool recorded_today;      /* the owner's delivery of the complete message, to here, succeeded in the last day */
+    bool sibling;             /* the account has a copy in another mailbox (Sent only if perhaps the same) */
+    int64_t sibling_age_ms;   /* since the last claim of such a copy without a result; 0: none */
+    bool same_mailbox;        /* one has it that may be the same mailbox, Sent included (same_mailbox.h) */
+    bool variant_has_copy;    /* Sent: a variant has the copy, or may get it */
+    bool variant_in_flight;   /* Sent: a variant's copy is in flight */
     bool variant_waits;       /* Sent: such a copy, perhaps without a responsible delivery */
     int64_t uidvalidity, uid; /* 0: unknown */
     struct ledger_refusal refusal;
 };
 
-struct ledger_found {
+struct ledger_state {
     bool known;                        /* recorded */
     bool ahead;                        /* a copy without a result was claimed in the future, by the database's clock */
     int64_t received_at;               /* as first recorded, in seconds since 1970: INTERNALDATE of every copy */
-    struct ledger_found_copy copies[]; /* [target_count] */
+    struct ledger_copy_state copies[]; /* [target_count] */
 };
 
 /* Returns how many milliseconds of the hold-off remain for a copy claimed age_ms ago; 0: it is over. Until then the server may
@@ -125,13 +125,13 @@ static inline bool ledger_in_hold_off(int64_t age_ms, int64_t hold_off_ms)
  * lock, or has just claimed a copy and is about to take the lock. Except in a dry run, gives claims in the future the
  * present time.
  *
- * LEDGER_OK    *ret is new (free(3)), the lock is held; ledger_claim or ledger_leave must follow
+ * LEDGER_OK    *ret is new (free(3)), the lock is held; ledger_claim or ledger_unlock must follow
  * LEDGER_BUSY  another delivery holds the lock */
-enum ledger_result ledger_look(struct ledger *ledger, const struct ledger_message *message, struct ledger_found **ret,
-                               struct fault *fault) OD_MUST;
+enum ledger_result ledger_read_state(struct ledger *ledger, const struct ledger_message *message,
+                                     struct ledger_state **ret, struct error *error) OD_MUST;
 
 /* Releases the lock without a record, but counts `held` recipients deferred as after LEDGER_BUSY. */
-void ledger_leave(struct ledger *ledger, size_t held);
+void ledger_unlock(struct ledger *ledger, size_t held);
 
 /* Returns the lock holder's session, for the log: a new string. NULL: none, or unknown. */
 char *ledger_holder(struct ledger *ledger) OD_MUST;
@@ -144,12 +144,12 @@ struct ledger_copy {
     bool again; /* recorded as stored; made again on purpose */
 };
 
-struct ledger_answer {
+struct ledger_reply {
     size_t recipient;
     const char *outcome; /* "claimed": none yet */
     const char *reason;  /* may be NULL */
     bool finished;       /* Postfix will not retry this recipient */
-    bool whole;          /* the message is complete */
+    bool complete;       /* the message is complete */
 };
 
 /* Milliseconds elapsed in this attempt. */
@@ -158,13 +158,13 @@ struct ledger_times {
 };
 
 /* What is recorded of each recipient, and of this attempt. */
-struct ledger_answers {
-    struct ledger_answer *answers;
+struct ledger_replies {
+    struct ledger_reply *replies;
     size_t count;
     struct ledger_times times;
 };
 
-struct ledger_made {
+struct ledger_copy_result {
     size_t target;
     enum copy_state state; /* appending: unknown */
     bool doubt;
@@ -175,30 +175,30 @@ struct ledger_made {
 struct ledger_claim;
 
 /* Returns true if ledger_claim returns after the COMMIT, since the database works in this process. */
-bool ledger_works_here(const struct ledger *ledger) OD_MUST;
+bool ledger_in_process(const struct ledger *ledger) OD_MUST;
 
 /* Sends the record (from `decoded`, unless the message is known), the replies, and the copies as `appending` with the
  * next generation and a new token; a COMMIT; and, if there are copies, the lock again. Does not wait: ledger_hold must
  * follow, and reports failures. The message must outlive the claim. Never returns NULL. */
 struct ledger_claim *ledger_claim(struct ledger *ledger, const struct ledger_message *message,
-                                  const struct ledger_found *found, const struct ledger_copy *copies, size_t copy_count,
-                                  struct ledger_answers answers, const struct decoded *decoded) OD_MUST;
+                                  const struct ledger_state *found, const struct ledger_copy *copies, size_t copy_count,
+                                  struct ledger_replies replies, const struct decoded *decoded) OD_MUST;
 void ledger_claim_free(struct ledger_claim **claim);
 
 /* After ledger_hold: returns false if this attempt is certainly not on record. */
 bool ledger_may_have(const struct ledger_claim *claim) OD_MUST;
 
-/* Waits for the results of ledger_claim. An APPEND may only follow LEDGER_OK; otherwise ledger_abandon must follow.
+/* Waits for the results of ledger_claim. An APPEND may only follow LEDGER_OK; otherwise ledger_release must follow.
  *
  * LEDGER_OK        committed; if there are copies, all are ours and the lock is held
  * LEDGER_BUSY      committed, but the lock or a copy was not available
  * LEDGER_CONFLICT  certainly not committed */
-enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim, struct fault *fault) OD_MUST;
+enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim, struct error *error) OD_MUST;
 
 struct ledger_settling {
-    const struct ledger_made *made;
-    size_t made_count;
-    struct ledger_answers answers;
+    const struct ledger_copy_result *result;
+    size_t result_count;
+    struct ledger_replies replies;
     size_t next; /* target to hold next; LEDGER_NO_TARGET: none */
 };
 
@@ -206,24 +206,24 @@ struct ledger_settling {
  * record.notify. Retries once on a new connection, without the lock: generation and token suffice.
  *
  * *ret_next   the lock is held and copy `next` is still ours; if false, it must be released
- * ret_taken   [made_count]: another delivery has taken over, or the ledger was replaced
+ * ret_taken   [result_count]: another delivery has taken over, or the ledger was replaced
  *
  * LEDGER_BUSY     committed, but something was taken over
- * LEDGER_TROUBLE  as far as known not committed; outputs untouched */
+ * LEDGER_ERROR  as far as known not committed; outputs untouched */
 enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *claim,
                                  const struct ledger_settling *settling, bool *ret_next, bool *ret_taken,
-                                 struct fault *fault) OD_MUST;
+                                 struct error *error) OD_MUST;
 
 /* Releases the lock and the unsettled copies, for which nothing was sent. If the claim is known to be committed,
  * records the replies, and makes these copies `pending` with the doubt from before. What fails is left to the
  * hold-off. */
-void ledger_abandon(struct ledger *ledger, struct ledger_claim *claim, struct ledger_answers answers);
+void ledger_release(struct ledger *ledger, struct ledger_claim *claim, struct ledger_replies replies);
 
 /* Runs route.account_query for one address. *ret_found: it returned a row. ret_columns: account, inbox, sent,
  * server: new strings (free(3)), or NULL. Fails, outputs untouched, if the query fails, cannot return rows, or
  * returns several. */
-bool ledger_lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found, char *ret_columns[4],
-                   struct fault *fault) OD_MUST;
+bool ledger_account_query(struct ledger *ledger, const char *query, const char *address, bool *ret_found,
+                          char *ret_columns[4], struct error *error) OD_MUST;
 
 /* Returns its name in lock.method and table setting. */
 const char *lock_method_name(enum lock_method method) OD_MUST;

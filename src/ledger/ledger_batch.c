@@ -5,7 +5,7 @@
 
 static void roll_back(struct ledger *ledger)
 {
-    struct fault ignored;
+    struct error ignored;
     ledger_rollback(ledger);
     if (!ledger_leases(ledger) || !sql_usable(ledger->sql))
         return;
@@ -17,31 +17,31 @@ static void roll_back(struct ledger *ledger)
 }
 
 struct sql_rows *ledger_batch_find(struct ledger *ledger, enum sql_step find, const struct sql_value *values,
-                                   struct fault *fault)
+                                   struct error *error)
 {
-    if (!ledger_connect(ledger, fault) || !ledger_set_lock(ledger, 0, fault))
+    if (!ledger_connect(ledger, error) || !ledger_set_lock(ledger, 0, error))
         return NULL;
-    ledger_add_begin_look(ledger, SQL_TIMEOUT_MS);
+    ledger_add_begin_read(ledger, SQL_TIMEOUT_MS);
     size_t mark = sql_mark(ledger->sql);
-    sql_add(ledger->sql, SQL_STEP(read_agreed));
+    sql_add(ledger->sql, SQL_STEP(read_setting));
     sql_add(ledger->sql, find, values);
     sql_add(ledger->sql, SQL_STEP(commit));
     struct sql_rows *agreed OD_CLEANUP(sql_rows_free) =
-        sql_send(ledger->sql, fault) ? sql_take(ledger->sql, mark, fault) : NULL;
-    struct sql_rows *rows = agreed != NULL ? sql_take(ledger->sql, mark + 1, fault) : NULL;
+        sql_send(ledger->sql, error) ? sql_get_result(ledger->sql, mark, error) : NULL;
+    struct sql_rows *rows = agreed != NULL ? sql_get_result(ledger->sql, mark + 1, error) : NULL;
     if (rows != NULL &&
-        !ledger_agrees(ledger, agreed->count == 1 ? sql_text(agreed, 0, READ_AGREED_LOCK_METHOD) : NULL, fault))
+        !ledger_agrees(ledger, agreed->count == 1 ? sql_text(agreed, 0, READ_SETTING_LOCK_METHOD) : NULL, error))
         sql_rows_free(&rows);
     sql_finish(ledger->sql);
     if (rows != NULL)
         return rows;
     roll_back(ledger);
-    ledger_add_remedy(ledger, SQL_OPERATOR, fault);
+    ledger_add_hint(ledger, SQL_OPERATOR, error);
     return NULL;
 }
 
 static bool lock_messages(struct ledger *ledger, const struct ledger_candidates *candidates, struct ledger_batch *ret,
-                          struct fault *fault)
+                          struct error *error)
 {
     bool good = true;
     ledger_add_begin(ledger, SQL_TIMEOUT_MS);
@@ -50,28 +50,28 @@ static bool lock_messages(struct ledger *ledger, const struct ledger_candidates 
         ledger_add_acquire(ledger, candidates->keys[i], 0);
     size_t end = sql_mark(ledger->sql);
     ledger_add_end(ledger);
-    if (!sql_send(ledger->sql, fault))
+    if (!sql_send(ledger->sql, error))
         return false;
     for (size_t i = 0; i < candidates->count; i++) {
-        struct sql_rows *rows OD_CLEANUP(sql_rows_free) = sql_take(ledger->sql, mark + i, fault);
+        struct sql_rows *rows OD_CLEANUP(sql_rows_free) = sql_get_result(ledger->sql, mark + i, error);
         if (rows != NULL && lock_granted(rows))
             ret->ids[ret->count++] = candidates->ids[i];
         good = good && rows != NULL;
     }
-    good = good && ledger_ended(ledger, end, fault);
+    good = good && ledger_ended(ledger, end, error);
     sql_finish(ledger->sql);
     return good;
 }
 
 /* Locks the messages' rows, and removes the others from the batch. A claim whose lease has expired may be about to
  * commit without the lock, but locks its message's row. */
-static bool lock_rows(struct ledger *ledger, struct ledger_batch *batch, struct fault *fault)
+static bool lock_rows(struct ledger *ledger, struct ledger_batch *batch, struct error *error)
 {
     ledger_add_begin_under(ledger);
     size_t mark = sql_mark(ledger->sql);
     sql_add(ledger->sql, SQL_STEP(lock_messages, .ids = SQL_NUMBERS(batch->ids, batch->count)));
-    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = sql_send(ledger->sql, fault) ? sql_take(ledger->sql, mark, fault)
-                                                                                   : NULL;
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
+        sql_send(ledger->sql, error) ? sql_get_result(ledger->sql, mark, error) : NULL;
     batch->count = rows != NULL ? MIN(rows->count, LEDGER_BATCH) : 0;
     for (size_t i = 0; i < batch->count; i++)
         batch->ids[i] = sql_number(rows, i, LOCK_MESSAGES_ID);
@@ -80,15 +80,15 @@ static bool lock_rows(struct ledger *ledger, struct ledger_batch *batch, struct 
 }
 
 bool ledger_batch_lock(struct ledger *ledger, const struct ledger_candidates *candidates, struct ledger_batch *ret,
-                       struct fault *fault)
+                       struct error *error)
 {
     ret->open = false;
     ret->count = 0;
     if (candidates->count == 0)
         return true;
-    if (!lock_messages(ledger, candidates, ret, fault) || !lock_rows(ledger, ret, fault)) {
+    if (!lock_messages(ledger, candidates, ret, error) || !lock_rows(ledger, ret, error)) {
         roll_back(ledger);
-        ledger_add_remedy(ledger, SQL_OPERATOR, fault);
+        ledger_add_hint(ledger, SQL_OPERATOR, error);
         return false;
     }
     ret->open = true;
@@ -96,20 +96,20 @@ bool ledger_batch_lock(struct ledger *ledger, const struct ledger_candidates *ca
 }
 
 struct sql_rows *ledger_batch_commit(struct ledger *ledger, enum sql_step step, const struct sql_value *values,
-                                     struct fault *fault)
+                                     struct error *error)
 {
     size_t mark = sql_mark(ledger->sql);
     sql_add(ledger->sql, step, values);
     ledger_add_release_all(ledger);
     size_t commit = sql_mark(ledger->sql);
     sql_add(ledger->sql, SQL_STEP(commit));
-    struct sql_rows *rows = sql_send(ledger->sql, fault) ? sql_take(ledger->sql, mark, fault) : NULL;
-    if (rows != NULL && !sql_committed(ledger->sql, commit, fault))
+    struct sql_rows *rows = sql_send(ledger->sql, error) ? sql_get_result(ledger->sql, mark, error) : NULL;
+    if (rows != NULL && !sql_committed(ledger->sql, commit, error))
         sql_rows_free(&rows);
     sql_finish(ledger->sql);
     if (rows != NULL)
         return rows;
     roll_back(ledger);
-    ledger_add_remedy(ledger, SQL_OPERATOR, fault);
+    ledger_add_hint(ledger, SQL_OPERATOR, error);
     return NULL;
 }

@@ -25,14 +25,14 @@ struct ledger_batch {
 
 /* Runs a step that finds messages, if lock.method is the one of all hosts. */
 struct sql_rows *ledger_batch_find(struct ledger *ledger, enum sql_step find, const struct sql_value *values,
-                                   struct fault *fault) OD_MUST;
+                                   struct error *error) OD_MUST;
 
 /* Locks the candidates that no delivery holds, in a transaction that stays open (none without candidates). The step
  * that changes them must check its condition again. */
 bool ledger_batch_lock(struct ledger *ledger, const struct ledger_candidates *candidates, struct ledger_batch *ret,
-                       struct fault *fault) OD_MUST;
+                       struct error *error) OD_MUST;
 
 struct sql_rows *ledger_batch_commit(struct ledger *ledger, enum sql_step step, const struct sql_value *values,
-                                     struct fault *fault) OD_MUST;
+                                     struct error *error) OD_MUST;
 
 #endif

@@ -8,23 +8,23 @@
 #include "ledger/ledger_lock.h"
 #include "ledger/ledger_server.h"
 
-const char *ledger_check_secured(const struct ledger *ledger, bool *ret_good)
+const char *ledger_check_tls(const struct ledger *ledger, bool *ret_ok)
 {
-    return sql_secured(ledger->sql, ret_good);
+    return sql_tls_summary(ledger->sql, ret_ok);
 }
 
-enum sql_proof ledger_check_proof(const struct config *config, bool connects, size_t n, const char **ret_name,
-                                  struct fault *ret)
+enum sql_self_test ledger_self_test(const struct config *config, bool connects, size_t n, const char **ret_name,
+                                    struct error *ret)
 {
     const struct sql_engine *engine = sql_load(config, ret);
     if (engine != NULL)
-        return engine->prove(config, connects, n, ret_name, ret);
+        return engine->self_test(config, connects, n, ret_name, ret);
     *ret_name = "database";
-    return SQL_PROOF_BAD;
+    return SQL_SELF_TEST_FAILED;
 }
 
 static bool write_delivery(struct ledger *ledger, const struct ledger_message *message,
-                           const struct ledger_found *found, struct fault *fault)
+                           const struct ledger_state *found, struct error *error)
 {
     static char text[] = "check \xe2\x9c\x93"; /* not ASCII, which every database accepts */
     struct decoded_address address = {.role = "from", .position = 1, .address = text};
@@ -38,20 +38,20 @@ static bool write_delivery(struct ledger *ledger, const struct ledger_message *m
         .part_count = ledger->config->record.level >= RECORD_TEXT,
     };
     const struct ledger_copy copy = {.target = 0, .recipient = 0};
-    const struct ledger_made made = {.target = 0, .state = COPY_STORED};
-    struct ledger_answer answer = {.recipient = 0, .outcome = "stored", .finished = true};
-    const struct ledger_answers answers = {.answers = &answer, .count = 1};
+    const struct ledger_copy_result result = {.target = 0, .state = COPY_STORED};
+    struct ledger_reply reply = {.recipient = 0, .outcome = "stored", .finished = true};
+    const struct ledger_replies replies = {.replies = &reply, .count = 1};
     struct ledger_claim *claim OD_CLEANUP(ledger_claim_free) = ledger_claim_new(message, found, &copy, 1);
     ledger_add_begin_under(ledger);
     ledger_add_server(ledger);
-    ledger_add_claim(ledger, claim, found, answers, &decoded);
-    ledger_add_settle(ledger, claim, &made, 1, answers);
-    bool written = sql_send(ledger->sql, fault) && sql_passed(ledger->sql, sql_mark(ledger->sql), fault);
+    ledger_add_claim(ledger, claim, found, replies, &decoded);
+    ledger_add_settle(ledger, claim, &result, 1, replies);
+    bool written = sql_send(ledger->sql, error) && sql_succeeded(ledger->sql, sql_mark(ledger->sql), error);
     sql_finish(ledger->sql);
     return written;
 }
 
-bool ledger_check_write(struct ledger *ledger, struct fault *fault)
+bool ledger_check_write(struct ledger *ledger, struct error *error)
 {
     static const struct ledger_target target = {.account = "check",
                                                 .mailbox = "check",
@@ -69,19 +69,19 @@ bool ledger_check_write(struct ledger *ledger, struct fault *fault)
         .recipients = &recipient,
         .recipient_count = 1,
     };
-    struct ledger_found *found OD_CLEANUP(base_free) = NULL;
+    struct ledger_state *found OD_CLEANUP(base_free) = NULL;
     int64_t random[2 * LEDGER_HASH_SIZE / sizeof(int64_t)];
     for (size_t i = 0; i < sizeof(random) / sizeof(random[0]); i++)
-        if (!base_random(&random[i], fault))
+        if (!base_random(&random[i], error))
             return false;
     memcpy(message.identity, random, LEDGER_HASH_SIZE);
     memcpy(message.digest, (const char *)random + LEDGER_HASH_SIZE, LEDGER_HASH_SIZE);
-    enum ledger_result result = ledger_look(ledger, &message, &found, fault);
+    enum ledger_result result = ledger_read_state(ledger, &message, &found, error);
     if (result == LEDGER_BUSY)
-        fault_set(fault, "the lock is not granted although it is free");
-    bool written = result == LEDGER_OK && write_delivery(ledger, &message, found, fault);
-    if (!written && result == LEDGER_OK) /* ledger_look has added its own */
-        ledger_add_remedy(ledger, SQL_DELIVERY, fault);
+        error_set(error, "the lock is not granted although it is free");
+    bool written = result == LEDGER_OK && write_delivery(ledger, &message, found, error);
+    if (!written && result == LEDGER_OK) /* ledger_read_state has added its own */
+        ledger_add_hint(ledger, SQL_DELIVERY, error);
     ledger_rollback(ledger);
     return written;
 }

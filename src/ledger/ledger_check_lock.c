@@ -8,80 +8,80 @@
 #include "ledger/ledger_lock.h"
 
 #define CHECK_MS 4000 /* for a result that takes milliseconds */
-#define HOSTS_MOST 8
+#define HOSTS_MAX 8
 
 enum sharing {
-    SHARING_TROUBLE, /* a transaction failed; error set */
+    SHARING_ERROR, /* a transaction failed; error set */
     EXCLUDES,
     NEVER_GRANTED,
     GRANTED_TWICE,
     NOT_RELEASED,
 };
 
-static bool begin_try(struct ledger *ledger, int64_t key, bool *ret, struct fault *fault)
+static bool begin_try(struct ledger *ledger, int64_t key, bool *ret, struct error *error)
 {
-    if (!ledger_connect(ledger, fault) || !ledger_set_lock(ledger, key, fault))
+    if (!ledger_connect(ledger, error) || !ledger_set_lock(ledger, key, error))
         return false;
     sql_set_timeout(ledger->sql, CHECK_MS);
-    ledger_add_begin_look(ledger, CHECK_MS);
+    ledger_add_begin_read(ledger, CHECK_MS);
     size_t mark = sql_mark(ledger->sql);
     ledger_add_acquire(ledger, key, 0);
     size_t end = sql_mark(ledger->sql);
     ledger_add_end(ledger);
     struct sql_rows *result OD_CLEANUP(sql_rows_free) =
-        sql_send(ledger->sql, fault) ? sql_take(ledger->sql, mark, fault) : NULL;
-    if (result != NULL && !ledger_ended(ledger, end, fault))
+        sql_send(ledger->sql, error) ? sql_get_result(ledger->sql, mark, error) : NULL;
+    if (result != NULL && !ledger_ended(ledger, end, error))
         sql_rows_free(&result);
     bool kept = sql_finish(ledger->sql);
     if (result == NULL)
-        ledger_add_remedy(ledger, SQL_DELIVERY, fault);
+        ledger_add_hint(ledger, SQL_DELIVERY, error);
     else if (!kept)
-        fault_set(fault, "database: the connection is closed as soon as a transaction begins");
+        error_set(error, "database: the connection is closed as soon as a transaction begins");
     else
-        ledger_note_lock(ledger, *ret = lock_granted(result));
+        ledger_remember_lock(ledger, *ret = lock_granted(result));
     return result != NULL && kept;
 }
 
 /* Explains why `other` had no result, if it waited for the transaction of `ledger`. */
-static void explain_no_answer(struct ledger *ledger, struct ledger *other, int64_t key, struct fault *fault)
+static void explain_no_reply(struct ledger *ledger, struct ledger *other, int64_t key, struct error *error)
 {
-    struct fault ignored;
+    struct error ignored;
     bool granted;
     if (other->sql == NULL || sql_usable(other->sql)) /* there was a result: an error */
         return;
     ledger_rollback(ledger);
     if (begin_try(other, key, &granted, &ignored))
-        fault_set(fault,
+        error_set(error,
                   "a second transaction waits until the first has ended: the pool has one connection, and two"
                   " deliveries cannot run at once; give it more%s",
                   ledger->engine->pool_hint);
 }
 
-static enum sharing try_both(struct ledger *ledger, struct ledger *other, int64_t key, struct fault *fault)
+static enum sharing try_both(struct ledger *ledger, struct ledger *other, int64_t key, struct error *error)
 {
     bool first = false, beside = false, second = true, after = false;
-    if (!begin_try(ledger, key, &first, fault))
-        return SHARING_TROUBLE;
-    if (!begin_try(other, key ^ 1, &beside, fault)) {
-        explain_no_answer(ledger, other, key ^ 1, fault);
-        return SHARING_TROUBLE;
+    if (!begin_try(ledger, key, &first, error))
+        return SHARING_ERROR;
+    if (!begin_try(other, key ^ 1, &beside, error)) {
+        explain_no_reply(ledger, other, key ^ 1, error);
+        return SHARING_ERROR;
     }
     ledger_rollback(other);
-    if (!begin_try(other, key, &second, fault)) {
-        fault_prefix(fault, "a try of a lock that is held must return at once");
-        return SHARING_TROUBLE;
+    if (!begin_try(other, key, &second, error)) {
+        error_prefix(error, "a try of a lock that is held must return at once");
+        return SHARING_ERROR;
     }
     ledger_rollback(other);
     ledger_rollback(ledger);
-    if (!begin_try(other, key, &after, fault))
-        return SHARING_TROUBLE;
+    if (!begin_try(other, key, &after, error))
+        return SHARING_ERROR;
     return !first || !beside ? NEVER_GRANTED : second ? GRANTED_TWICE : after ? EXCLUDES : NOT_RELEASED;
 }
 
-static enum sharing share(struct ledger *ledger, struct ledger *other, struct fault *fault)
+static enum sharing share(struct ledger *ledger, struct ledger *other, struct error *error)
 {
     int64_t key = 0;
-    enum sharing sharing = base_random(&key, fault) ? try_both(ledger, other, key, fault) : SHARING_TROUBLE;
+    enum sharing sharing = base_random(&key, error) ? try_both(ledger, other, key, error) : SHARING_ERROR;
     ledger_rollback(other);
     ledger_rollback(ledger);
     return sharing;
@@ -90,7 +90,7 @@ static enum sharing share(struct ledger *ledger, struct ledger *other, struct fa
 /* Returns the other methods that work: a new string; NULL: none. */
 static char *other_methods(struct ledger *ledger, struct ledger *other)
 {
-    struct fault ignored;
+    struct error ignored;
     const struct config *config = ledger->config, *others = other->config;
     GString *names = g_string_new(NULL);
     for (enum lock_method method = 0; method < LOCK_METHODS; method++) {
@@ -109,7 +109,7 @@ static char *other_methods(struct ledger *ledger, struct ledger *other)
 }
 
 static bool explain_sharing(struct ledger *ledger, struct ledger *other, enum sharing sharing, const char *who,
-                            struct fault *fault)
+                            struct error *error)
 {
     static const char *const wrong[] = {
         [NEVER_GRANTED] = "the lock is not granted although it is free",
@@ -117,18 +117,18 @@ static bool explain_sharing(struct ledger *ledger, struct ledger *other, enum sh
         [NOT_RELEASED] = "the lock is not released when its transaction ends",
     };
     const char *method = lock_method_name(ledger->config->lock.method);
-    bool lacks = ledger->engine->failure(fault) == SQL_FAILURE_NO_LOCK;
-    char *others OD_CLEANUP(base_free) = sharing != SHARING_TROUBLE || lacks ? other_methods(ledger, other) : NULL;
-    char *reason OD_CLEANUP(base_free) = sharing == SHARING_TROUBLE ? base_strdup(fault->text)
+    bool lacks = ledger->engine->failure(error) == SQL_FAILURE_NO_LOCK;
+    char *others OD_CLEANUP(base_free) = sharing != SHARING_ERROR || lacks ? other_methods(ledger, other) : NULL;
+    char *reason OD_CLEANUP(base_free) = sharing == SHARING_ERROR   ? base_strdup(error->text)
                                          : sharing == GRANTED_TWICE ? base_printf("%s %s", who, wrong[sharing])
                                                                     : base_printf("%s: %s", who, wrong[sharing]);
     if (others != NULL)
-        fault_set(fault,
+        error_set(error,
                   "method = %s cannot be used here: %s; set lock.method = %s on all hosts, then run: oncedrop schema"
                   " method",
                   method, reason, others);
-    else if (sharing != SHARING_TROUBLE)
-        fault_set(fault,
+    else if (sharing != SHARING_ERROR)
+        error_set(error,
                   "method = %s cannot be used here, nor any other: %s; this database or pooler has no locks, or they"
                   " reached two databases; all deliveries must reach one primary",
                   method, reason);
@@ -142,12 +142,12 @@ struct host {
 };
 
 struct hosts {
-    struct host list[HOSTS_MOST];
+    struct host list[HOSTS_MAX];
 };
 
 static void hosts_clear(struct hosts *hosts)
 {
-    for (size_t i = 0; i < HOSTS_MOST; i++) {
+    for (size_t i = 0; i < HOSTS_MAX; i++) {
         ledger_close(&hosts->list[i].ledger);
         base_free(&hosts->list[i].conninfo);
         base_free(&hosts->list[i].name);
@@ -158,27 +158,27 @@ static void hosts_clear(struct hosts *hosts)
  * target_session_attrs excludes it. */
 static bool reach(const struct sql_engine *engine, struct host *host, char **left_out)
 {
-    struct fault fault;
+    struct error error;
     bool granted;
-    host->ledger = ledger_open(&host->config, NULL, &fault);
-    bool reached = host->ledger != NULL && begin_try(host->ledger, 0, &granted, &fault);
+    host->ledger = ledger_open(&host->config, NULL, &error);
+    bool reached = host->ledger != NULL && begin_try(host->ledger, 0, &granted, &error);
     if (reached)
         ledger_rollback(host->ledger);
     else
         ledger_close(&host->ledger);
-    if (reached || engine->failure(&fault) == SQL_FAILURE_OTHER_HOST)
+    if (reached || engine->failure(&error) == SQL_FAILURE_OTHER_HOST)
         return reached;
     char *before OD_CLEANUP(base_free) = *left_out;
     *left_out =
-        base_printf("%s%s%s: %s", before != NULL ? before : "", before != NULL ? "; " : "", host->name, fault.text);
+        base_printf("%s%s%s: %s", before != NULL ? before : "", before != NULL ? "; " : "", host->name, error.text);
     return false;
 }
 
 static bool check_hosts(const struct ledger *ledger, struct host *hosts, struct ledger_check_lock *ret,
-                        struct fault *fault)
+                        struct error *error)
 {
     const struct config *config = ledger->config;
-    for (size_t i = 0; i < HOSTS_MOST; i++) {
+    for (size_t i = 0; i < HOSTS_MAX; i++) {
         hosts[i].conninfo = ledger->engine->nth_host(config, i, &hosts[i].name);
         if (hosts[i].conninfo == NULL)
             break;
@@ -189,41 +189,41 @@ static bool check_hosts(const struct ledger *ledger, struct host *hosts, struct 
         ret->hosts++;
         for (size_t j = 0; j < i; j++) {
             char *who OD_CLEANUP(base_free) = base_printf("sessions of %s and %s", hosts[j].name, hosts[i].name);
-            enum sharing sharing = hosts[j].ledger != NULL ? share(hosts[j].ledger, hosts[i].ledger, fault) : EXCLUDES;
-            if (sharing == SHARING_TROUBLE)
-                fault_prefix(fault, "%s", who);
+            enum sharing sharing = hosts[j].ledger != NULL ? share(hosts[j].ledger, hosts[i].ledger, error) : EXCLUDES;
+            if (sharing == SHARING_ERROR)
+                error_prefix(error, "%s", who);
             if (sharing != EXCLUDES)
-                return explain_sharing(hosts[j].ledger, hosts[i].ledger, sharing, who, fault);
+                return explain_sharing(hosts[j].ledger, hosts[i].ledger, sharing, who, error);
         }
     }
     return true;
 }
 
 /* If a row is missing, its messages are deferred for ever. */
-static bool check_slots(struct ledger *ledger, struct fault *fault)
+static bool check_slots(struct ledger *ledger, struct error *error)
 {
     if (ledger->config->lock.method != LOCK_METHOD_ROW)
         return true;
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
-        ledger_ask(ledger, SQL_DELIVERY, SQL_STEP(slots_missing, .count = SQL_NUMBER(LOCK_SLOTS)), fault);
+        ledger_read(ledger, SQL_DELIVERY, SQL_STEP(slots_missing, .count = SQL_NUMBER(LOCK_SLOTS)), error);
     if (rows == NULL)
         return false;
-    return rows->count == 0 || fault_set(fault, "%s", sql_text(rows, 0, SLOTS_MISSING_REASON));
+    return rows->count == 0 || error_set(error, "%s", sql_text(rows, 0, SLOTS_MISSING_REASON));
 }
 
-bool ledger_check_lock(const struct config *config, struct ledger_check_lock *ret, struct fault *fault)
+bool ledger_check_lock(const struct config *config, struct ledger_check_lock *ret, struct error *error)
 {
     *ret = (struct ledger_check_lock){.hosts = 0};
     struct hosts hosts OD_CLEANUP(hosts_clear) = {.list = {{.ledger = NULL}}};
-    struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(config, NULL, fault);
-    struct ledger *other OD_CLEANUP(ledger_close) = ledger != NULL ? ledger_open(config, NULL, fault) : NULL;
+    struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(config, NULL, error);
+    struct ledger *other OD_CLEANUP(ledger_close) = ledger != NULL ? ledger_open(config, NULL, error) : NULL;
     if (other == NULL)
         return false;
-    enum sharing sharing = share(ledger, other, fault);
+    enum sharing sharing = share(ledger, other, error);
     if (sharing != EXCLUDES)
-        return explain_sharing(ledger, other, sharing, "two sessions", fault);
-    if (!check_slots(ledger, fault))
+        return explain_sharing(ledger, other, sharing, "two sessions", error);
+    if (!check_slots(ledger, error))
         return false;
     char *second OD_CLEANUP(base_free) = ledger->engine->nth_host(config, 1, NULL);
-    return second == NULL || check_hosts(ledger, hosts.list, ret, fault);
+    return second == NULL || check_hosts(ledger, hosts.list, ret, error);
 }

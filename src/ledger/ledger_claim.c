@@ -5,27 +5,27 @@
 #include "ledger/ledger_lock.h"
 #include "ledger/ledger_record.h"
 
-bool ledger_works_here(const struct ledger *ledger)
+bool ledger_in_process(const struct ledger *ledger)
 {
-    return ledger->engine->works_here;
+    return ledger->engine->in_process;
 }
 
 /* known: the message may be recorded already. */
-static void add_answer(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_answer *answer,
-                       bool known, const struct ledger_times *times)
+static void add_reply(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_reply *reply,
+                      bool known, const struct ledger_times *times)
 {
     const struct ledger_message *message = claim->message;
-    const struct ledger_recipient *recipient = &message->recipients[answer->recipient];
-    sql_add(ledger->sql, SQL_STEP(answer, LEDGER_KEY(message), .recipient = SQL_TEXT(recipient->address),
+    const struct ledger_recipient *recipient = &message->recipients[reply->recipient];
+    sql_add(ledger->sql, SQL_STEP(reply, LEDGER_KEY(message), .recipient = SQL_TEXT(recipient->address),
                                   .original = SQL_TEXT(recipient->original), .account = SQL_TEXT(recipient->account),
                                   .mailbox = SQL_TEXT(recipient->mailbox),
                                   .queue_id = LEDGER_QUEUE_ID(message->queue_id), .host = SQL_TEXT(ledger->host),
-                                  .outcome = SQL_TEXT(answer->outcome), .reason = SQL_TEXT(answer->reason),
-                                  .is_finished = SQL_TRUTH(answer->finished), .is_whole = SQL_TRUTH(answer->whole),
+                                  .outcome = SQL_TEXT(reply->outcome), .reason = SQL_TEXT(reply->reason),
+                                  .is_finished = SQL_BOOL(reply->finished), .is_complete = SQL_BOOL(reply->complete),
                                   .claim = SQL_NUMBER(claim->token), .pid = SQL_NUMBER(getpid()),
-                                  .queued_at = SQL_NUMBER_IF(message->queued_at != 0, message->queued_at),
+                                  .queued_at = SQL_NUMBER_OR_NULL(message->queued_at != 0, message->queued_at),
                                   .trace = SQL_TRUE_IF(ledger->config->record.trace), .known = SQL_TRUE_IF(known),
-                                  LEDGER_SPENT(times)));
+                                  LEDGER_TIMES(times)));
 }
 
 static void add_copy(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_claimed *claimed)
@@ -36,10 +36,10 @@ static void add_copy(struct ledger *ledger, const struct ledger_claim *claim, co
     sql_add(ledger->sql,
             SQL_STEP(claim_copy, LEDGER_KEY(message), .account = SQL_TEXT(target->account),
                      .mailbox = SQL_TEXT(target->mailbox), .role = SQL_TEXT(ledger_role_name(target->role)),
-                     .doubt = SQL_TRUTH(copy->doubt), .claim = SQL_NUMBER(claim->token), .pid = SQL_NUMBER(getpid()),
+                     .doubt = SQL_BOOL(copy->doubt), .claim = SQL_NUMBER(claim->token), .pid = SQL_NUMBER(getpid()),
                      .recipient = SQL_TEXT(message->recipients[copy->recipient].address),
-                     .attempt_before = SQL_NUMBER_IF(claimed->attempt > 1, claimed->attempt - 1),
-                     .again = SQL_TRUTH(copy->again), LEDGER_CLOCKS(ledger)));
+                     .attempt_before = SQL_NUMBER_OR_NULL(claimed->generation > 1, claimed->generation - 1),
+                     .again = SQL_BOOL(copy->again), LEDGER_CLOCKS(ledger)));
 }
 
 static bool is_held(const struct ledger_claimed *claimed, size_t target)
@@ -61,7 +61,7 @@ size_t ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, 
     }
     int64_t wait = ledger_hold_wait_ms(ledger->config);
     sql_set_timeout(ledger->sql, SQL_TIMEOUT_MS + wait);
-    ledger_add_begin_look(ledger, wait);
+    ledger_add_begin_read(ledger, wait);
     size_t mark = sql_mark(ledger->sql);
     ledger_add_reassert(ledger);
     sql_add(ledger->sql, SQL_STEP(hold_copies, LEDGER_KEY(claim->message), .accounts = SQL_TEXTS(accounts, count),
@@ -70,31 +70,32 @@ size_t ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, 
     return mark;
 }
 
-enum ledger_result ledger_take_hold(struct ledger *ledger, size_t mark, size_t count, struct fault *fault)
+enum ledger_result ledger_take_hold(struct ledger *ledger, size_t mark, size_t count, struct error *error)
 {
-    struct sql_rows *lock OD_CLEANUP(sql_rows_free) = sql_take(ledger->sql, mark, fault);
-    struct sql_rows *ours OD_CLEANUP(sql_rows_free) = lock != NULL ? sql_take(ledger->sql, mark + 1, fault) : NULL;
-    if (ours == NULL || !ledger_ended(ledger, mark + 2, fault))
-        return ledger_lock_timed_out(ledger, fault) ? LEDGER_BUSY : LEDGER_TROUBLE;
-    ledger_note_lock(ledger, true);
+    struct sql_rows *lock OD_CLEANUP(sql_rows_free) = sql_get_result(ledger->sql, mark, error);
+    struct sql_rows *ours OD_CLEANUP(sql_rows_free) = lock != NULL ? sql_get_result(ledger->sql, mark + 1, error)
+                                                                   : NULL;
+    if (ours == NULL || !ledger_ended(ledger, mark + 2, error))
+        return ledger_lock_timed_out(ledger, error) ? LEDGER_BUSY : LEDGER_ERROR;
+    ledger_remember_lock(ledger, true);
     if (!lock_reasserted(lock)) {
         ledger->leased = false; /* another session has it */
         return LEDGER_BUSY;
     }
     size_t held = 0;
     for (size_t row = 0; row < ours->count; row++)
-        held += ledger_state(sql_text(ours, row, HOLD_COPIES_STATE)) == COPY_APPENDING;
+        held += ledger_copy_state_of_name(sql_text(ours, row, HOLD_COPIES_STATE)) == COPY_APPENDING;
     return held == count ? LEDGER_OK : LEDGER_BUSY;
 }
 
-void ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_found *found,
-                      struct ledger_answers answers, const struct decoded *decoded)
+void ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_state *found,
+                      struct ledger_replies replies, const struct decoded *decoded)
 {
     if (!found->known)
         ledger_add_record(ledger, claim->message, found->received_at, decoded);
-    bool known = found->known || ledger_leases(ledger); /* a lease may have been another's since ledger_look */
-    for (size_t i = 0; i < answers.count; i++)
-        add_answer(ledger, claim, &answers.answers[i], known, &answers.times);
+    bool known = found->known || ledger_leases(ledger); /* a lease may have been another's since ledger_read_state */
+    for (size_t i = 0; i < replies.count; i++)
+        add_reply(ledger, claim, &replies.replies[i], known, &replies.times);
     size_t searches = 0;
     for (size_t i = 0; i < claim->copy_count; i++) {
         add_copy(ledger, claim, &claim->copies[i]);
@@ -104,7 +105,7 @@ void ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, c
         ledger_add_event(ledger, "search", searches);
 }
 
-struct ledger_claim *ledger_claim_new(const struct ledger_message *message, const struct ledger_found *found,
+struct ledger_claim *ledger_claim_new(const struct ledger_message *message, const struct ledger_state *found,
                                       const struct ledger_copy *copies, size_t copy_count)
 {
     struct ledger_claim *claim = base_alloc(sizeof(*claim));
@@ -114,34 +115,34 @@ struct ledger_claim *ledger_claim_new(const struct ledger_message *message, cons
     for (size_t i = 0; i < copy_count; i++)
         claim->copies[i] = (struct ledger_claimed){
             .copy = copies[i],
-            .attempt = found->copies[copies[i].target].attempt + 1,
+            .generation = found->copies[copies[i].target].generation + 1,
         };
     return claim;
 }
 
-static bool send_claim(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_found *found,
-                       struct ledger_answers answers, const struct decoded *decoded, struct fault *fault)
+static bool send_claim(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_state *found,
+                       struct ledger_replies replies, const struct decoded *decoded, struct error *error)
 {
-    if (!base_random(&claim->token, fault))
+    if (!base_random(&claim->token, error))
         return false;
     ledger_add_begin_under(ledger);
-    ledger_add_claim(ledger, claim, found, answers, decoded);
+    ledger_add_claim(ledger, claim, found, replies, decoded);
     if (claim->copy_count == 0)
         ledger_add_release(ledger);
     claim->commit = sql_mark(ledger->sql);
     sql_add(ledger->sql, SQL_STEP(commit));
     if (claim->copy_count > 0)
         claim->hold = ledger_add_hold(ledger, claim, LEDGER_ALL_TARGETS);
-    return sql_send(ledger->sql, fault);
+    return sql_send(ledger->sql, error);
 }
 
 struct ledger_claim *ledger_claim(struct ledger *ledger, const struct ledger_message *message,
-                                  const struct ledger_found *found, const struct ledger_copy *copies, size_t copy_count,
-                                  struct ledger_answers answers, const struct decoded *decoded)
+                                  const struct ledger_state *found, const struct ledger_copy *copies, size_t copy_count,
+                                  struct ledger_replies replies, const struct decoded *decoded)
 {
     struct ledger_claim *claim = ledger_claim_new(message, found, copies, copy_count);
     ledger->in_transaction = false;
-    claim->in_flight = send_claim(ledger, claim, found, answers, decoded, &claim->fault);
+    claim->in_flight = send_claim(ledger, claim, found, replies, decoded, &claim->error);
     return claim;
 }
 
@@ -153,29 +154,29 @@ void ledger_claim_free(struct ledger_claim **claim)
     base_free(claim);
 }
 
-static enum ledger_result take_claim(struct ledger *ledger, struct ledger_claim *claim, struct fault *fault)
+static enum ledger_result take_claim(struct ledger *ledger, struct ledger_claim *claim, struct error *error)
 {
-    if (!sql_committed(ledger->sql, claim->commit, fault))
-        return ledger_conflicted(ledger, fault) ? LEDGER_CONFLICT : LEDGER_TROUBLE;
+    if (!sql_committed(ledger->sql, claim->commit, error))
+        return ledger_conflicted(ledger, error) ? LEDGER_CONFLICT : LEDGER_ERROR;
     claim->committed = true;
-    return claim->copy_count > 0 ? ledger_take_hold(ledger, claim->hold, claim->copy_count, fault) : LEDGER_OK;
+    return claim->copy_count > 0 ? ledger_take_hold(ledger, claim->hold, claim->copy_count, error) : LEDGER_OK;
 }
 
-enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim, struct fault *fault)
+enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim, struct error *error)
 {
     if (!claim->in_flight) {
-        *fault = claim->fault;
+        *error = claim->error;
         sql_close(&ledger->sql); /* if the COMMIT was sent, the hold-off releases the claim */
-        return LEDGER_TROUBLE;
+        return LEDGER_ERROR;
     }
-    enum ledger_result result = take_claim(ledger, claim, fault);
-    if (result == LEDGER_TROUBLE)
-        ledger_add_remedy(ledger, SQL_DELIVERY, fault);
+    enum ledger_result result = take_claim(ledger, claim, error);
+    if (result == LEDGER_ERROR)
+        ledger_add_hint(ledger, SQL_DELIVERY, error);
     bool alive = sql_finish(ledger->sql);
-    claim->refused = !claim->committed && (alive || fault->code[0] != '\0');
+    claim->refused = !claim->committed && (alive || error->code[0] != '\0');
     if (!alive && result == LEDGER_OK && claim->copy_count > 0) {
-        fault_set(fault, "database: connection lost");
-        result = LEDGER_TROUBLE;
+        error_set(error, "database: connection lost");
+        result = LEDGER_ERROR;
     }
     return result;
 }

@@ -8,8 +8,8 @@
 
 struct ledger_claimed {
     struct ledger_copy copy;
-    int64_t attempt; /* ours */
-    bool settled;    /* ledger_settle was called */
+    int64_t generation; /* ours */
+    bool settled;       /* ledger_settle was called */
 };
 
 struct ledger_claim {
@@ -18,14 +18,14 @@ struct ledger_claim {
     size_t copy_count;
     int64_t token;       /* random */
     bool in_flight;      /* its batch was sent */
-    struct fault fault;  /* otherwise: why */
+    struct error error;  /* otherwise: why */
     bool committed;      /* certainly */
     bool refused;        /* certainly not committed */
     size_t commit, hold; /* marks */
 };
 
 /* Parameters: the times of an attempt. */
-#define LEDGER_SPENT(times) \
+#define LEDGER_TIMES(times) \
     .read_ms = SQL_NUMBER((times)->read), .lock_ms = SQL_NUMBER((times)->lock), \
     .database_ms = SQL_NUMBER((times)->database), .imap_ms = SQL_NUMBER((times)->imap)
 
@@ -36,16 +36,16 @@ struct ledger_claim {
 size_t ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, size_t target) OD_MUST;
 
 /* Reads the result of a hold of `count` copies. */
-enum ledger_result ledger_take_hold(struct ledger *ledger, size_t mark, size_t count, struct fault *fault) OD_MUST;
+enum ledger_result ledger_take_hold(struct ledger *ledger, size_t mark, size_t count, struct error *error) OD_MUST;
 
-struct ledger_claim *ledger_claim_new(const struct ledger_message *message, const struct ledger_found *found,
+struct ledger_claim *ledger_claim_new(const struct ledger_message *message, const struct ledger_state *found,
                                       const struct ledger_copy *copies, size_t copy_count) OD_MUST;
 
-void ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_found *found,
-                      struct ledger_answers answers, const struct decoded *decoded);
+void ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_state *found,
+                      struct ledger_replies replies, const struct decoded *decoded);
 
 /* Adds what settling writes: first a statement for each copy, which changes a row if the copy is still ours. */
-void ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_made *made,
-                       size_t made_count, struct ledger_answers answers);
+void ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_copy_result *result,
+                       size_t result_count, struct ledger_replies replies);
 
 #endif

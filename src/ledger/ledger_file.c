@@ -3,18 +3,18 @@
 
 #include "ledger/ledger_session.h"
 
-bool ledger_backup(const struct config *config, const char *file, struct fault *fault)
+bool ledger_backup(const struct config *config, const char *file, struct error *error)
 {
-    const struct sql_engine *engine = sql_load(config, fault);
+    const struct sql_engine *engine = sql_load(config, error);
     if (engine == NULL)
         return false;
-    if (engine->backup(config, file, fault))
+    if (engine->backup(config, file, error))
         return true;
-    engine->add_remedy(config, SQL_OPERATOR, fault);
+    engine->add_hint(config, SQL_OPERATOR, error);
     return false;
 }
 
-struct ledger_table *ledger_damage(struct ledger *ledger, struct fault *fault)
+struct ledger_table *ledger_damage(struct ledger *ledger, struct error *error)
 {
-    return ledger_query(ledger, SQL_STEP(file_damage), fault);
+    return ledger_query(ledger, SQL_STEP(file_damage), error);
 }

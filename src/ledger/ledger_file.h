@@ -7,9 +7,9 @@
 #include "ledger/ledger_query.h"
 
 /* Writes a copy to a new file, synced, while deliveries go on. Fails if the file exists; leaves no partial file. */
-bool ledger_backup(const struct config *config, const char *file, struct fault *fault) OD_MUST;
+bool ledger_backup(const struct config *config, const char *file, struct error *error) OD_MUST;
 
 /* Returns a row of text for each defect. */
-struct ledger_table *ledger_damage(struct ledger *ledger, struct fault *fault) OD_MUST;
+struct ledger_table *ledger_damage(struct ledger *ledger, struct error *error) OD_MUST;
 
 #endif

@@ -10,10 +10,10 @@
 static void add_character(GString *pattern, gunichar c)
 {
     gunichar cases[] = {c, g_unichar_tolower(c), g_unichar_toupper(c)};
-    bool is_letter = cases[1] != cases[2];
-    if (!is_letter && (c >= 0x80 || strchr("\\^.*+?(){}|$[", (int)c) == NULL)) {
+    bool is_drive_letter = cases[1] != cases[2];
+    if (!is_drive_letter && (c >= 0x80 || strchr("\\^.*+?(){}|$[", (int)c) == NULL)) {
         g_string_append_unichar(pattern, c);
-    } else if (!is_letter) {
+    } else if (!is_drive_letter) {
         g_string_append_printf(pattern, c == '^' ? "\\%c" : c == '\\' ? "[\\%c]" : "[%c]", (int)c);
     } else {
         char *set OD_CLEANUP(base_free) = g_ucs4_to_utf8(cases, G_N_ELEMENTS(cases), NULL, NULL, NULL);
@@ -38,14 +38,14 @@ static bool is_moment(const char *time)
     return time != NULL && time[0] == '@';
 }
 
-struct ledger_table *ledger_list(struct ledger *ledger, const struct ledger_filter *filter, struct fault *fault)
+struct ledger_table *ledger_list(struct ledger *ledger, const struct ledger_filter *filter, struct error *error)
 {
     bool unfinished = filter->state != NULL && strcmp(filter->state, "unfinished") == 0;
     char *subject OD_CLEANUP(base_free) = part_pattern(filter->subject);
     char *message_id OD_CLEANUP(base_free) = part_pattern(filter->message_id);
     return ledger_query(ledger,
                         SQL_STEP(list, .state = SQL_TEXT(unfinished ? NULL : filter->state),
-                                 .unfinished = unfinished ? SQL_TRUTH(true) : SQL_NONE,
+                                 .unfinished = unfinished ? SQL_BOOL(true) : SQL_NULL,
                                  .since_ms = SQL_TEXT(is_moment(filter->since) ? NULL : filter->since),
                                  .since = SQL_TEXT(is_moment(filter->since) ? filter->since : NULL),
                                  .until_ms = SQL_TEXT(is_moment(filter->until) ? NULL : filter->until),
@@ -54,15 +54,15 @@ struct ledger_table *ledger_list(struct ledger *ledger, const struct ledger_filt
                                  .message_id = SQL_TEXT(message_id), .recipient = SQL_TEXT(filter->recipient),
                                  .sender = SQL_TEXT(filter->sender), .queue_id = SQL_TEXT(filter->queue_id),
                                  .delay_ms = SQL_TEXT(filter->delay), .limit = SQL_NUMBER(filter->limit)),
-                        fault);
+                        error);
 }
 
-struct ledger_table *ledger_totals(struct ledger *ledger, struct fault *fault)
+struct ledger_table *ledger_totals(struct ledger *ledger, struct error *error)
 {
-    return ledger_query(ledger, SQL_STEP(totals), fault);
+    return ledger_query(ledger, SQL_STEP(totals), error);
 }
 
-struct ledger_table *ledger_hours(struct ledger *ledger, int64_t hours, struct fault *fault)
+struct ledger_table *ledger_hours(struct ledger *ledger, int64_t hours, struct error *error)
 {
-    return ledger_query(ledger, SQL_STEP(hours, .hours = SQL_NUMBER(hours)), fault);
+    return ledger_query(ledger, SQL_STEP(hours, .hours = SQL_NUMBER(hours)), error);
 }

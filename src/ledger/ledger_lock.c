@@ -9,12 +9,12 @@ static const struct {
     const char *name;
     enum sql_step acquire, reassert, holder, release, release_all;
 } methods[LOCK_METHODS] = {
-    [LOCK_METHOD_ADVISORY] = {"advisory", SQL_STEP_try_advisory, SQL_STEP_again_advisory, SQL_STEP_holder_advisory,
+    [LOCK_METHOD_ADVISORY] = {"advisory", SQL_STEP_lock_advisory, SQL_STEP_relock_advisory, SQL_STEP_holder_advisory,
                               SQL_STEPS, SQL_STEPS},
-    [LOCK_METHOD_ROW] = {"row", SQL_STEP_try_row, SQL_STEP_again_row, SQL_STEP_holder_row, SQL_STEPS, SQL_STEPS},
-    [LOCK_METHOD_LEASE] = {"lease", SQL_STEP_try_lease, SQL_STEP_again_lease, SQL_STEP_holder_lease,
+    [LOCK_METHOD_ROW] = {"row", SQL_STEP_lock_row, SQL_STEP_relock_row, SQL_STEP_holder_row, SQL_STEPS, SQL_STEPS},
+    [LOCK_METHOD_LEASE] = {"lease", SQL_STEP_lock_lease, SQL_STEP_relock_lease, SQL_STEP_holder_lease,
                            SQL_STEP_release_lease, SQL_STEP_release_leases},
-    [LOCK_METHOD_SESSION] = {"session", SQL_STEP_try_session, SQL_STEP_again_session, SQL_STEP_holder_session,
+    [LOCK_METHOD_SESSION] = {"session", SQL_STEP_lock_session, SQL_STEP_relock_session, SQL_STEP_holder_session,
                              SQL_STEP_release_session, SQL_STEP_release_sessions},
 };
 
@@ -33,12 +33,12 @@ bool ledger_has_method(const struct ledger *ledger, enum lock_method method)
     return ledger->engine->steps[methods[method].acquire].text != NULL;
 }
 
-bool ledger_agrees(const struct ledger *ledger, const char *recorded, struct fault *fault)
+bool ledger_agrees(const struct ledger *ledger, const char *recorded, struct error *error)
 {
     const char *method = lock_method_name(ledger->config->lock.method);
     if (recorded != NULL && strcmp(recorded, method) == 0)
         return true;
-    return fault_set(fault,
+    return error_set(error,
                      "[lock] method = %s, but the hosts of this database have agreed on %s, and with different methods"
                      " deliveries would not exclude each other (to change it everywhere: oncedrop schema method)",
                      method, recorded != NULL ? recorded : "none");
@@ -49,14 +49,14 @@ int64_t ledger_hold_wait_ms(const struct config *config)
     return config->lock.wait > 1000 ? config->lock.wait : 1000;
 }
 
-bool ledger_set_lock(struct ledger *ledger, int64_t key, struct fault *fault)
+bool ledger_set_lock(struct ledger *ledger, int64_t key, struct error *error)
 {
     ledger->lock_key = key;
     ledger->leased = false;
-    return !ledger_leases(ledger) || base_random(&ledger->lock_owner, fault);
+    return !ledger_leases(ledger) || base_random(&ledger->lock_owner, error);
 }
 
-void ledger_note_lock(struct ledger *ledger, bool held)
+void ledger_remember_lock(struct ledger *ledger, bool held)
 {
     ledger->in_transaction = held && !ledger_leases(ledger);
     ledger->leased = held && ledger_leases(ledger);
@@ -67,7 +67,7 @@ static void add_step(struct ledger *ledger, enum sql_step step, int64_t key, int
 {
     bool slot = ledger->config->lock.method == LOCK_METHOD_ROW;
     sql_add(ledger->sql, step,
-            SQL_VALUES(try_lease, .key = SQL_NUMBER(slot ? key & (LOCK_SLOTS - 1) : key),
+            SQL_VALUES(lock_lease, .key = SQL_NUMBER(slot ? key & (LOCK_SLOTS - 1) : key),
                        .owner = SQL_NUMBER(ledger->lock_owner),
                        .lasts_ms = SQL_NUMBER(ledger->config->delivery.deadline), .host = SQL_TEXT(ledger->host),
                        .pid = SQL_NUMBER(getpid()), .session = SQL_TEXT(ledger->application),
@@ -100,7 +100,7 @@ void ledger_add_release_all(struct ledger *ledger)
 
 bool lock_granted(const struct sql_rows *rows)
 {
-    return rows->count == 1 && sql_truth(rows, 0, 0);
+    return rows->count == 1 && sql_bool(rows, 0, 0);
 }
 
 bool lock_reasserted(const struct sql_rows *rows)
@@ -108,24 +108,24 @@ bool lock_reasserted(const struct sql_rows *rows)
     return rows->count == 1;
 }
 
-bool ledger_conflicted(const struct ledger *ledger, const struct fault *fault)
+bool ledger_conflicted(const struct ledger *ledger, const struct error *error)
 {
-    return ledger->engine->failure(fault) == SQL_FAILURE_CONFLICT;
+    return ledger->engine->failure(error) == SQL_FAILURE_CONFLICT;
 }
 
-struct sql_rows *ledger_run_or_retry(ledger_run *once, struct ledger *ledger, enum sql_step step,
-                                     const struct sql_value *values, struct fault *fault)
+struct sql_rows *ledger_query_or_retry(ledger_query_function *once, struct ledger *ledger, enum sql_step step,
+                                       const struct sql_value *values, struct error *error)
 {
     bool kept = ledger->sql != NULL;
-    struct sql_rows *rows = once(ledger, SQL_DELIVERY, step, values, fault);
-    if (rows == NULL && (ledger_lost_kept(ledger, kept) || ledger_conflicted(ledger, fault)))
-        rows = once(ledger, SQL_DELIVERY, step, values, fault);
+    struct sql_rows *rows = once(ledger, SQL_DELIVERY, step, values, error);
+    if (rows == NULL && (ledger_lost_reused(ledger, kept) || ledger_conflicted(ledger, error)))
+        rows = once(ledger, SQL_DELIVERY, step, values, error);
     return rows;
 }
 
-bool ledger_lock_timed_out(const struct ledger *ledger, const struct fault *fault)
+bool ledger_lock_timed_out(const struct ledger *ledger, const struct error *error)
 {
-    return ledger->engine->failure(fault) == SQL_FAILURE_LOCK_TIMEOUT || ledger_conflicted(ledger, fault);
+    return ledger->engine->failure(error) == SQL_FAILURE_LOCK_TIMEOUT || ledger_conflicted(ledger, error);
 }
 
 void ledger_add_rollback(struct ledger *ledger)
@@ -140,9 +140,9 @@ void ledger_add_end(struct ledger *ledger)
         sql_add(ledger->sql, SQL_STEP(commit));
 }
 
-bool ledger_ended(struct ledger *ledger, size_t mark, struct fault *fault)
+bool ledger_ended(struct ledger *ledger, size_t mark, struct error *error)
 {
-    return !ledger_leases(ledger) || sql_committed(ledger->sql, mark, fault);
+    return !ledger_leases(ledger) || sql_committed(ledger->sql, mark, error);
 }
 
 void ledger_add_begin_under(struct ledger *ledger)
@@ -153,7 +153,7 @@ void ledger_add_begin_under(struct ledger *ledger)
 
 void ledger_rollback(struct ledger *ledger)
 {
-    struct fault ignored;
+    struct error ignored;
     bool usable = sql_usable(ledger->sql), leased = ledger->leased;
     ledger->in_transaction = false;
     if (usable && (!ledger_leases(ledger) || leased || sql_in_transaction(ledger->sql))) {
@@ -176,13 +176,13 @@ void ledger_add_holder(struct ledger *ledger)
 
 void ledger_take_holder(struct ledger *ledger, size_t mark)
 {
-    struct fault ignored;
-    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = sql_take(ledger->sql, mark, &ignored);
+    struct error ignored;
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = sql_get_result(ledger->sql, mark, &ignored);
     base_free(&ledger->holder);
     if (rows == NULL || rows->count == 0)
         return;
     const char *name = sql_text(rows, 0, HOLDER_LEASE_SESSION);
-    if (sql_truth(rows, 0, HOLDER_LEASE_OURS))
+    if (sql_bool(rows, 0, HOLDER_LEASE_OURS))
         ledger->holder = base_strdup(name);
     else
         ledger->holder = base_printf("%s (database user %s, process %s)",
@@ -192,7 +192,7 @@ void ledger_take_holder(struct ledger *ledger, size_t mark)
 
 char *ledger_holder(struct ledger *ledger)
 {
-    struct fault ignored;
+    struct error ignored;
     if (ledger->holder == NULL && !ledger->in_transaction && sql_usable(ledger->sql)) {
         ledger_add_path(ledger);
         ledger_add_holder(ledger);

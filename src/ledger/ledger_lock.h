@@ -15,12 +15,12 @@ bool ledger_leases(const struct ledger *ledger) OD_MUST;
 bool ledger_has_method(const struct ledger *ledger, enum lock_method method) OD_MUST;
 
 /* Returns true if lock.method is the recorded one of all hosts; NULL: none recorded. */
-bool ledger_agrees(const struct ledger *ledger, const char *recorded, struct fault *fault) OD_MUST;
+bool ledger_agrees(const struct ledger *ledger, const char *recorded, struct error *error) OD_MUST;
 
 /* Sets the key, and a lease's owner, before the lock is acquired. */
-bool ledger_set_lock(struct ledger *ledger, int64_t key, struct fault *fault) OD_MUST;
+bool ledger_set_lock(struct ledger *ledger, int64_t key, struct error *error) OD_MUST;
 
-void ledger_note_lock(struct ledger *ledger, bool held);
+void ledger_remember_lock(struct ledger *ledger, bool held);
 
 /* Adds a statement that tries the lock in the open transaction, for lock_granted. wait_ms: timeout, if the engine can
  * wait. */
@@ -33,17 +33,17 @@ void ledger_add_reassert(struct ledger *ledger);
 bool lock_reasserted(const struct sql_rows *rows) OD_MUST;
 
 /* Returns true if ledger_add_end at this mark succeeded: a lease counts only once it is committed. */
-bool ledger_ended(struct ledger *ledger, size_t mark, struct fault *fault) OD_MUST;
+bool ledger_ended(struct ledger *ledger, size_t mark, struct error *error) OD_MUST;
 
 /* Returns true if another transaction committed first, so that ours is rolled back. */
-bool ledger_conflicted(const struct ledger *ledger, const struct fault *fault) OD_MUST;
+bool ledger_conflicted(const struct ledger *ledger, const struct error *error) OD_MUST;
 
-/* Runs a step by ledger_ask or ledger_change. Retries once after a conflict, or if a reused connection was lost. */
-struct sql_rows *ledger_run_or_retry(ledger_run *once, struct ledger *ledger, enum sql_step step,
-                                     const struct sql_value *values, struct fault *fault) OD_MUST;
+/* Runs a step by ledger_read or ledger_write. Retries once after a conflict, or if a reused connection was lost. */
+struct sql_rows *ledger_query_or_retry(ledger_query_function *once, struct ledger *ledger, enum sql_step step,
+                                       const struct sql_value *values, struct error *error) OD_MUST;
 
 /* Returns true after a conflict or a lock timeout. */
-bool ledger_lock_timed_out(const struct ledger *ledger, const struct fault *fault) OD_MUST;
+bool ledger_lock_timed_out(const struct ledger *ledger, const struct error *error) OD_MUST;
 
 /* Adds the release of a lease, if it is held and still ours. */
 void ledger_add_release(struct ledger *ledger);

@@ -8,7 +8,7 @@ _Static_assert((int)LOCKS_ROW_WAITING == (int)LOCKS_WAITING, "columns");
 _Static_assert((int)LOCKS_LEASE_WAITING == (int)LOCKS_WAITING, "columns");
 _Static_assert((int)LOCKS_SESSION_WAITING == (int)LOCKS_WAITING, "columns");
 
-struct ledger_table *ledger_locks(struct ledger *ledger, struct fault *fault)
+struct ledger_table *ledger_locks(struct ledger *ledger, struct error *error)
 {
     static const enum sql_step steps[LOCK_METHODS] = {
         [LOCK_METHOD_ADVISORY] = SQL_STEP_locks_advisory,
@@ -17,10 +17,10 @@ struct ledger_table *ledger_locks(struct ledger *ledger, struct fault *fault)
         [LOCK_METHOD_SESSION] = SQL_STEP_locks_session,
     };
     return ledger_query(ledger, steps[ledger->config->lock.method],
-                        SQL_VALUES(locks_lease, .claim_ms = SQL_NUMBER(ledger_hold_wait_ms(ledger->config))), fault);
+                        SQL_VALUES(locks_lease, .claim_ms = SQL_NUMBER(ledger_hold_wait_ms(ledger->config))), error);
 }
 
-char *ledger_locks_remedy(const struct ledger *ledger)
+char *ledger_locks_hint(const struct ledger *ledger)
 {
-    return ledger->engine->show_holders(ledger->config);
+    return ledger->engine->holders_hint(ledger->config);
 }

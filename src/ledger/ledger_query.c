@@ -78,18 +78,18 @@ struct ledger_table *ledger_table_of(const struct sql_rows *rows)
 }
 
 struct ledger_table *ledger_query(struct ledger *ledger, enum sql_step step, const struct sql_value *values,
-                                  struct fault *fault)
+                                  struct error *error)
 {
-    if (!ledger_connect(ledger, fault))
+    if (!ledger_connect(ledger, error))
         return NULL;
     sql_add(ledger->sql, SQL_STEP(for_people));
-    sql_receive_any(ledger->sql);
-    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = ledger_ask_here(ledger, SQL_OPERATOR, step, values, fault);
+    sql_unlimit_result(ledger->sql);
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = ledger_query_here(ledger, SQL_OPERATOR, step, values, error);
     return rows != NULL ? ledger_table_of(rows) : NULL;
 }
 
-char *ledger_server_version(struct ledger *ledger, struct fault *fault)
+char *ledger_server_version(struct ledger *ledger, struct error *error)
 {
-    struct ledger_table *table OD_CLEANUP(ledger_table_free) = ledger_query(ledger, SQL_STEP(server_version), fault);
+    struct ledger_table *table OD_CLEANUP(ledger_table_free) = ledger_query(ledger, SQL_STEP(server_version), error);
     return table != NULL ? base_strdup(ledger_cell(table, 0, 0)) : NULL;
 }

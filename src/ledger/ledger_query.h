@@ -18,7 +18,7 @@ struct ledger_table {
 
 /* Runs a step that only reads, outside of any transaction. */
 struct ledger_table *ledger_query(struct ledger *ledger, enum sql_step step, const struct sql_value *values,
-                                  struct fault *fault) OD_MUST;
+                                  struct error *error) OD_MUST;
 
 /* Returns a new table; rows NULL: an empty one. */
 struct ledger_table *ledger_table_of(const struct sql_rows *rows) OD_MUST;
@@ -38,6 +38,6 @@ const char *ledger_cell(const struct ledger_table *table, size_t row, size_t col
 void ledger_table_join(struct ledger_table **table, struct ledger_table **more);
 
 /* Returns a new string, "PostgreSQL 15.4 ...". */
-char *ledger_server_version(struct ledger *ledger, struct fault *fault) OD_MUST;
+char *ledger_server_version(struct ledger *ledger, struct error *error) OD_MUST;
 
 #endif

@@ -22,7 +22,7 @@ static void add_message(struct ledger *ledger, const struct ledger_message *mess
             SQL_STEP(record_message, LEDGER_KEY(message), .lock_key = SQL_NUMBER(message_lock_key(message->identity)),
                      .message_id = SQL_TEXT(message->message_id), .sender = SQL_TEXT(message->sender),
                      .from = SQL_TEXT(decoded->from), .subject = SQL_TEXT(decoded->subject),
-                     .date = SQL_NUMBER_IF(decoded->has_date, decoded->date), .size = SQL_NUMBER(message->size),
+                     .date = SQL_NUMBER_OR_NULL(decoded->has_date, decoded->date), .size = SQL_NUMBER(message->size),
                      .in_reply_to = SQL_TEXT(decoded->in_reply_to), .references = SQL_TEXTS(list, count),
                      .received_at = SQL_NUMBER(received_at)));
 }
@@ -57,7 +57,7 @@ static void add_part(struct ledger *ledger, const struct ledger_message *message
                      .charset = SQL_TEXT(part->charset), .disposition = SQL_TEXT(part->disposition),
                      .filename = SQL_TEXT(part->filename), .size = SQL_NUMBER(part->size),
                      .sha256 = SQL_BYTES(part->sha256, sizeof(part->sha256)),
-                     .content = SQL_TEXT_MOST(part->text, TEXT_MAX)));
+                     .content = SQL_TEXT_CUT(part->text, TEXT_MAX)));
 }
 
 static void add_raw(struct ledger *ledger, const struct ledger_message *message, size_t at)

@@ -6,7 +6,7 @@
 
 #include "ledger/ledger_lock.h"
 
-#define NAME_MOST 500 /* of names only displayed */
+#define NAME_SIZE 500 /* of names only displayed */
 
 char *ledger_refusal_id(const char *server, const char *account)
 {
@@ -29,33 +29,33 @@ static struct ledger_refusal refusal_of_row(const struct sql_rows *rows, size_t 
     return refusal;
 }
 
-bool ledger_refusal_read(struct ledger *ledger, const char *id, struct ledger_refusal *ret, struct fault *fault)
+bool ledger_refusal_read(struct ledger *ledger, const char *id, struct ledger_refusal *ret, struct error *error)
 {
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
-        ledger_run_or_retry(ledger_ask, ledger, SQL_STEP(refusal_read, .ids = SQL_TEXTS(&id, 1)), fault);
+        ledger_query_or_retry(ledger_read, ledger, SQL_STEP(refusal_read, .ids = SQL_TEXTS(&id, 1)), error);
     if (rows != NULL)
         *ret = rows->count == 1 ? refusal_of_row(rows, 0) : (struct ledger_refusal){.refusals = 0};
     return rows != NULL;
 }
 
 bool ledger_refusal_record(struct ledger *ledger, const char *server, const char *account,
-                           const struct ledger_refusal *refusal, struct fault *fault)
+                           const struct ledger_refusal *refusal, struct error *error)
 {
     char *id OD_CLEANUP(base_free) = ledger_refusal_id(server, account);
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
-        ledger_run_or_retry(ledger_change, ledger,
-                            SQL_STEP(refusal_record, .id = SQL_TEXT(id), .server = SQL_TEXT_MOST(server, NAME_MOST),
-                                     .account = SQL_TEXT_MOST(account, NAME_MOST),
-                                     .refusals = SQL_NUMBER(refusal->refusals), .wait_ms = SQL_NUMBER(refusal->wait_ms),
-                                     .reason = SQL_TEXT(refusal->reason)),
-                            fault);
+        ledger_query_or_retry(ledger_write, ledger,
+                              SQL_STEP(refusal_record, .id = SQL_TEXT(id), .server = SQL_TEXT_CUT(server, NAME_SIZE),
+                                       .account = SQL_TEXT_CUT(account, NAME_SIZE),
+                                       .refusals = SQL_NUMBER(refusal->refusals),
+                                       .wait_ms = SQL_NUMBER(refusal->wait_ms), .reason = SQL_TEXT(refusal->reason)),
+                              error);
     return rows != NULL;
 }
 
-bool ledger_refusal_forget(struct ledger *ledger, const char *id, struct fault *fault)
+bool ledger_refusal_forget(struct ledger *ledger, const char *id, struct error *error)
 {
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
-        ledger_run_or_retry(ledger_change, ledger, SQL_STEP(refusal_forget, .id = SQL_TEXT(id)), fault);
+        ledger_query_or_retry(ledger_write, ledger, SQL_STEP(refusal_forget, .id = SQL_TEXT(id)), error);
     return rows != NULL;
 }
 
@@ -71,7 +71,7 @@ bool ledger_add_refusals(struct ledger *ledger, const struct ledger_message *mes
     return count > 0;
 }
 
-void ledger_take_refusals(const struct ledger_message *message, const struct sql_rows *rows, struct ledger_found *found)
+void ledger_take_refusals(const struct ledger_message *message, const struct sql_rows *rows, struct ledger_state *found)
 {
     for (size_t row = 0; row < rows->count; row++)
         for (size_t i = 0; i < message->target_count; i++)

@@ -8,7 +8,7 @@
 #include "ledger/ledger_query.h"
 
 struct ledger_filter {
-    const char *state;     /* pending, ..., "abandoned", unfinished (the first two); here and below, NULL: any */
+    const char *state;     /* pending, ..., "expired", unfinished (the first two); here and below, NULL: any */
     const char *since;     /* milliseconds before now, or @ and seconds since 1970 */
     const char *until;     /* same form */
     const char *recipient; /* envelope recipient or account, lower case */
@@ -23,36 +23,36 @@ struct ledger_filter {
 
 /* Lists copies, newest first; delay in seconds. */
 struct ledger_table *ledger_list(struct ledger *ledger, const struct ledger_filter *filter,
-                                 struct fault *fault) OD_MUST;
+                                 struct error *error) OD_MUST;
 
-struct ledger_table *ledger_totals(struct ledger *ledger, struct fault *fault) OD_MUST;
+struct ledger_table *ledger_totals(struct ledger *ledger, struct error *error) OD_MUST;
 
 /* Returns a row for each recent hour in which a recipient's mailbox got a copy. */
-struct ledger_table *ledger_hours(struct ledger *ledger, int64_t hours, struct fault *fault) OD_MUST;
+struct ledger_table *ledger_hours(struct ledger *ledger, int64_t hours, struct error *error) OD_MUST;
 
 /* Finds messages by identity, digest, or any attempt's queue id, each or NULL; oldest first. */
 struct ledger_table *ledger_find_messages(struct ledger *ledger, const unsigned char *identity,
                                           const unsigned char *digest, const char *queue_id,
-                                          struct fault *fault) OD_MUST;
+                                          struct error *error) OD_MUST;
 
 /* Sets *ret: a message with this digest is recorded. Uses only what a delivery may read. */
-bool ledger_knows(struct ledger *ledger, const unsigned char *digest, bool *ret, struct fault *fault) OD_MUST;
+bool ledger_knows(struct ledger *ledger, const unsigned char *digest, bool *ret, struct error *error) OD_MUST;
 
 /* Returns Message-IDs to suggest instead of this one. */
-struct ledger_table *ledger_near(struct ledger *ledger, const char *message_id, struct fault *fault) OD_MUST;
+struct ledger_table *ledger_near(struct ledger *ledger, const char *message_id, struct error *error) OD_MUST;
 
 /* Returns when the oldest message that is not purged was received. */
-struct ledger_table *ledger_oldest(struct ledger *ledger, struct fault *fault) OD_MUST;
+struct ledger_table *ledger_oldest(struct ledger *ledger, struct error *error) OD_MUST;
 
-/* Returns a section about a message (its id): "addresses", "deliveries", "tries" (oldest first; times in seconds),
- * "spans" (of attempts with record.trace), "copies", "parts"; or "why", sentences (ledger_why.h). */
+/* Returns a section about a message (its id): "addresses", "deliveries", "attempts" (oldest first; times in seconds),
+ * "spans" (of attempts with record.trace), "copies", "parts"; or "why", sentences (ledger_explain.h). */
 struct ledger_table *ledger_show(struct ledger *ledger, const char *section, const char *message,
-                                 struct fault *fault) OD_MUST;
+                                 struct error *error) OD_MUST;
 
 /* Lists claims in progress and held locks with the sessions that wait for them, oldest first, by key. Includes a lock
  * without a claim if a delivery of ours holds it or waits for it, or its key is of a recorded message or looks like
  * ours. */
-struct ledger_table *ledger_locks(struct ledger *ledger, struct fault *fault) OD_MUST;
+struct ledger_table *ledger_locks(struct ledger *ledger, struct error *error) OD_MUST;
 
 enum {
     LOCKS_KEY,        /* of a row lock without a claim: the number of the row */
@@ -75,6 +75,6 @@ enum {
 };
 
 /* Returns the hint for hidden columns: a new string. */
-char *ledger_locks_remedy(const struct ledger *ledger) OD_MUST;
+char *ledger_locks_hint(const struct ledger *ledger) OD_MUST;
 
 #endif

@@ -16,29 +16,29 @@ static bool take_ids(const struct sql_rows *rows, size_t limit, int64_t *ret_ids
 }
 
 bool ledger_unfinished_ids(struct ledger *ledger, int64_t after, size_t limit, int64_t *ret_ids, size_t *ret_count,
-                           struct fault *fault)
+                           struct error *error)
 {
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
-        ledger_ask(ledger, SQL_OPERATOR,
-                   SQL_STEP(unfinished_ids, .after = SQL_NUMBER(after), .most = SQL_NUMBER((int64_t)limit)), fault);
+        ledger_read(ledger, SQL_OPERATOR,
+                    SQL_STEP(unfinished_ids, .after = SQL_NUMBER(after), .max = SQL_NUMBER((int64_t)limit)), error);
     return take_ids(rows, limit, ret_ids, ret_count);
 }
 
 bool ledger_stored_ids(struct ledger *ledger, const char *account, const char *since, int64_t after, size_t limit,
-                       int64_t *ret_ids, size_t *ret_count, struct fault *fault)
+                       int64_t *ret_ids, size_t *ret_count, struct error *error)
 {
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
-        ledger_ask(ledger, SQL_OPERATOR,
-                   SQL_STEP(stored_ids, .after = SQL_NUMBER(after), .most = SQL_NUMBER((int64_t)limit),
-                            .account = SQL_TEXT(account), .since = SQL_TEXT(since)),
-                   fault);
+        ledger_read(ledger, SQL_OPERATOR,
+                    SQL_STEP(stored_ids, .after = SQL_NUMBER(after), .max = SQL_NUMBER((int64_t)limit),
+                             .account = SQL_TEXT(account), .since = SQL_TEXT(since)),
+                    error);
     return take_ids(rows, limit, ret_ids, ret_count);
 }
 
-bool ledger_unfinished_others(struct ledger *ledger, int64_t *ret, struct fault *fault)
+bool ledger_unfinished_others(struct ledger *ledger, int64_t *ret, struct error *error)
 {
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
-        ledger_ask(ledger, SQL_OPERATOR, SQL_STEP(unfinished_others), fault);
+        ledger_read(ledger, SQL_OPERATOR, SQL_STEP(unfinished_others), error);
     if (rows != NULL)
         *ret = sql_number(rows, 0, UNFINISHED_OTHERS_MESSAGES);
     return rows != NULL;
@@ -60,7 +60,7 @@ static struct ledger_recorded *take_recorded(const struct sql_rows *rows)
     take_digest(sql_text(rows, 0, RECORDED_READ_DIGEST), recorded->digest);
     recorded->sent_account = sql_copy(rows, 0, RECORDED_READ_SENT_ACCOUNT);
     recorded->sent_mailbox = sql_copy(rows, 0, RECORDED_READ_SENT_MAILBOX);
-    recorded->has_bytes = sql_truth(rows, 0, RECORDED_READ_HAS_BYTES);
+    recorded->has_bytes = sql_bool(rows, 0, RECORDED_READ_HAS_BYTES);
     recorded->recipients = base_alloc((rows->count + 1) * sizeof(char *));
     recorded->originals = base_alloc((rows->count + 1) * sizeof(char *));
     for (size_t row = 0; row < rows->count; row++) {
@@ -71,14 +71,14 @@ static struct ledger_recorded *take_recorded(const struct sql_rows *rows)
 }
 
 bool ledger_recorded_read(struct ledger *ledger, int64_t id, enum ledger_part part, struct ledger_recorded **ret,
-                          struct fault *fault)
+                          struct error *error)
 {
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
-        ledger_ask(ledger, SQL_OPERATOR,
-                   SQL_STEP(recorded_read, .message = SQL_NUMBER(id),
-                            .unfinished = part == LEDGER_UNFINISHED ? SQL_TRUTH(true) : SQL_NONE,
-                            .stored = part == LEDGER_STORED ? SQL_TRUTH(true) : SQL_NONE),
-                   fault);
+        ledger_read(ledger, SQL_OPERATOR,
+                    SQL_STEP(recorded_read, .message = SQL_NUMBER(id),
+                             .unfinished = part == LEDGER_UNFINISHED ? SQL_BOOL(true) : SQL_NULL,
+                             .stored = part == LEDGER_STORED ? SQL_BOOL(true) : SQL_NULL),
+                    error);
     if (rows == NULL)
         return false;
     *ret = rows->count > 0 ? take_recorded(rows) : NULL;
@@ -100,18 +100,18 @@ void ledger_recorded_free(struct ledger_recorded **recorded)
 }
 
 bool ledger_raw(struct ledger *ledger, int64_t id,
-                bool (*take)(void *context, const void *bytes, size_t size, struct fault *fault), void *context,
-                struct fault *fault)
+                bool (*take)(void *context, const void *bytes, size_t size, struct error *error), void *context,
+                struct error *error)
 {
     for (int64_t chunk = 0;; chunk++) {
         struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
-            ledger_ask(ledger, SQL_OPERATOR, SQL_STEP(raw_chunk, .message = SQL_NUMBER(id), .chunk = SQL_NUMBER(chunk)),
-                       fault);
+            ledger_read(ledger, SQL_OPERATOR,
+                        SQL_STEP(raw_chunk, .message = SQL_NUMBER(id), .chunk = SQL_NUMBER(chunk)), error);
         if (rows == NULL)
             return false;
         if (rows->count == 0)
             return true;
-        if (!take(context, sql_text(rows, 0, RAW_CHUNK_DATA), rows->cells[RAW_CHUNK_DATA].size, fault))
+        if (!take(context, sql_text(rows, 0, RAW_CHUNK_DATA), rows->cells[RAW_CHUNK_DATA].size, error))
             return false;
     }
 }

@@ -5,23 +5,23 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Without "abandoned": a delivery treats it as pending, doubt included. */
+/* Without "expired": a delivery treats it as pending, doubt included. */
 static const char *const state_names[] = {
     [COPY_NONE] = "none",     [COPY_PENDING] = "pending", [COPY_APPENDING] = "appending",
     [COPY_STORED] = "stored", [COPY_FAILED] = "failed",
 };
 
-const char *ledger_state_name(enum copy_state state)
+const char *ledger_copy_state_name(enum copy_state state)
 {
     return state_names[state];
 }
 
-enum copy_state ledger_state(const char *name)
+enum copy_state ledger_copy_state_of_name(const char *name)
 {
     for (size_t i = 0; i < sizeof(state_names) / sizeof(state_names[0]); i++)
         if (strcmp(name, state_names[i]) == 0)
             return (enum copy_state)i;
-    return strcmp(name, "abandoned") == 0 ? COPY_PENDING : COPY_NONE;
+    return strcmp(name, "expired") == 0 ? COPY_PENDING : COPY_NONE;
 }
 
 const char *ledger_role_name(enum copy_role role)
@@ -29,9 +29,9 @@ const char *ledger_role_name(enum copy_role role)
     return role == COPY_SENT ? "sent" : "inbox";
 }
 
-struct ledger *ledger_open(const struct config *config, const char *queue_id, struct fault *fault)
+struct ledger *ledger_open(const struct config *config, const char *queue_id, struct error *error)
 {
-    const struct sql_engine *engine = sql_load(config, fault);
+    const struct sql_engine *engine = sql_load(config, error);
     if (engine == NULL)
         return NULL;
     struct ledger *ledger = base_alloc(sizeof(*ledger));
@@ -41,24 +41,24 @@ struct ledger *ledger_open(const struct config *config, const char *queue_id, st
         strcpy(ledger->host, "localhost");
     snprintf(ledger->application, sizeof(ledger->application), "oncedrop %.20s[%d]%s%.20s", ledger->host, (int)getpid(),
              queue_id != NULL ? " " : "", queue_id != NULL ? queue_id : "");
-    if (!ledger_connect(ledger, fault))
+    if (!ledger_connect(ledger, error))
         ledger_close(&ledger);
     return ledger;
 }
 
-bool ledger_connect(struct ledger *ledger, struct fault *fault)
+bool ledger_connect(struct ledger *ledger, struct error *error)
 {
     if (sql_usable(ledger->sql))
-        sql_look(ledger->sql);
+        sql_check_connection(ledger->sql);
     if (sql_usable(ledger->sql))
         return true;
     sql_close(&ledger->sql);
     ledger->in_transaction = false; /* a lease is still ours */
-    ledger->sql = sql_open(ledger->config, ledger->application, fault);
+    ledger->sql = sql_open(ledger->config, ledger->application, error);
     return ledger->sql != NULL;
 }
 
-bool ledger_lost_kept(const struct ledger *ledger, bool kept)
+bool ledger_lost_reused(const struct ledger *ledger, bool kept)
 {
     return kept && !sql_usable(ledger->sql);
 }
@@ -77,14 +77,14 @@ void ledger_close(struct ledger **ledger)
     base_free(ledger);
 }
 
-bool ledger_load(const struct config *config, struct fault *fault)
+bool ledger_load(const struct config *config, struct error *error)
 {
-    return sql_load(config, fault) != NULL;
+    return sql_load(config, error) != NULL;
 }
 
 bool ledger_login_is_service(const struct config *config)
 {
-    struct fault ignored;
+    struct error ignored;
     const struct sql_engine *engine = sql_load(config, &ignored);
     return engine != NULL && engine->login_is_service(config);
 }
@@ -102,14 +102,14 @@ void ledger_add_begin(struct ledger *ledger, int64_t lock_ms)
     add_begin(ledger, SQL_STEP_begin, SQL_STEP_settings, lock_ms);
 }
 
-void ledger_add_begin_look(struct ledger *ledger, int64_t lock_ms)
+void ledger_add_begin_read(struct ledger *ledger, int64_t lock_ms)
 {
-    add_begin(ledger, SQL_STEP_begin_look, SQL_STEP_settings, lock_ms);
+    add_begin(ledger, SQL_STEP_begin_read, SQL_STEP_settings, lock_ms);
 }
 
 void ledger_add_begin_as_is(struct ledger *ledger)
 {
-    add_begin(ledger, SQL_STEP_begin_look, SQL_STEP_settings_as_is, SQL_TIMEOUT_MS);
+    add_begin(ledger, SQL_STEP_begin_read, SQL_STEP_settings_as_is, SQL_TIMEOUT_MS);
 }
 
 void ledger_add_begin_idle(struct ledger *ledger)
@@ -131,7 +131,7 @@ void ledger_add_event(struct ledger *ledger, const char *name, size_t count)
 
 void ledger_finish(struct ledger *ledger)
 {
-    struct fault ignored;
+    struct error ignored;
     if (!sql_finish(ledger->sql) || !sql_in_transaction(ledger->sql))
         return;
     sql_add(ledger->sql, SQL_STEP(rollback));
@@ -139,44 +139,44 @@ void ledger_finish(struct ledger *ledger)
         sql_finish(ledger->sql);
 }
 
-void ledger_add_remedy(const struct ledger *ledger, const char *role, struct fault *fault)
+void ledger_add_hint(const struct ledger *ledger, const char *role, struct error *error)
 {
-    ledger->engine->add_remedy(ledger->config, role, fault);
+    ledger->engine->add_hint(ledger->config, role, error);
 }
 
-struct sql_rows *ledger_ask_here(struct ledger *ledger, const char *role, enum sql_step step,
-                                 const struct sql_value *values, struct fault *fault)
+struct sql_rows *ledger_query_here(struct ledger *ledger, const char *role, enum sql_step step,
+                                   const struct sql_value *values, struct error *error)
 {
     ledger_add_path(ledger);
     size_t mark = sql_mark(ledger->sql);
     sql_add(ledger->sql, step, values);
-    struct sql_rows *rows = sql_send(ledger->sql, fault) ? sql_take(ledger->sql, mark, fault) : NULL;
+    struct sql_rows *rows = sql_send(ledger->sql, error) ? sql_get_result(ledger->sql, mark, error) : NULL;
     sql_finish(ledger->sql);
     if (rows == NULL)
-        ledger_add_remedy(ledger, role, fault);
+        ledger_add_hint(ledger, role, error);
     return rows;
 }
 
-struct sql_rows *ledger_ask(struct ledger *ledger, const char *role, enum sql_step step, const struct sql_value *values,
-                            struct fault *fault)
+struct sql_rows *ledger_read(struct ledger *ledger, const char *role, enum sql_step step,
+                             const struct sql_value *values, struct error *error)
 {
-    return ledger_connect(ledger, fault) ? ledger_ask_here(ledger, role, step, values, fault) : NULL;
+    return ledger_connect(ledger, error) ? ledger_query_here(ledger, role, step, values, error) : NULL;
 }
 
-struct sql_rows *ledger_change(struct ledger *ledger, const char *role, enum sql_step step,
-                               const struct sql_value *values, struct fault *fault)
+struct sql_rows *ledger_write(struct ledger *ledger, const char *role, enum sql_step step,
+                              const struct sql_value *values, struct error *error)
 {
-    if (!ledger_connect(ledger, fault))
+    if (!ledger_connect(ledger, error))
         return NULL;
     ledger_add_begin(ledger, SQL_TIMEOUT_MS);
     size_t mark = sql_mark(ledger->sql);
     sql_add(ledger->sql, step, values);
     sql_add(ledger->sql, SQL_STEP(commit));
-    struct sql_rows *rows = sql_send(ledger->sql, fault) ? sql_take(ledger->sql, mark, fault) : NULL;
-    if (rows != NULL && !sql_committed(ledger->sql, mark + 1, fault))
+    struct sql_rows *rows = sql_send(ledger->sql, error) ? sql_get_result(ledger->sql, mark, error) : NULL;
+    if (rows != NULL && !sql_committed(ledger->sql, mark + 1, error))
         sql_rows_free(&rows);
     ledger_finish(ledger);
     if (rows == NULL)
-        ledger_add_remedy(ledger, role, fault);
+        ledger_add_hint(ledger, role, error);
     return rows;
 }

@@ -15,7 +15,7 @@ struct ledger {
     char host[256];
     char application[64];
     bool in_transaction; /* open and not failed: its lock is held */
-    bool knew;           /* the last message, so perhaps the next */
+    bool last_was_known; /* the last message, so perhaps the next */
     int64_t lock_key;
     int64_t lock_owner; /* of a lease: random, new for each one */
     bool leased;        /* a lease must be released */
@@ -23,7 +23,7 @@ struct ledger {
 };
 
 /* A queue id as a parameter, truncated alike to write and to search. */
-#define LEDGER_QUEUE_ID(id) SQL_TEXT_MOST((id), 200)
+#define LEDGER_QUEUE_ID(id) SQL_TEXT_CUT((id), 200)
 
 /* Parameters: the key of a message. */
 #define LEDGER_KEY(message) \
@@ -32,41 +32,41 @@ struct ledger {
 
 /* Parameters: host and clocks, to claim or to compare a claim's age. */
 #define LEDGER_CLOCKS(ledger) \
-    .host = SQL_TEXT((ledger)->host), .boot = SQL_NUMBER_IF(base_boot() != 0, base_boot()), \
+    .host = SQL_TEXT((ledger)->host), .boot = SQL_NUMBER_OR_NULL(base_boot() != 0, base_boot()), \
     .running_us = SQL_NUMBER(base_now_ms() * 1000), .wall_us = SQL_NUMBER(base_wall_us())
 
 /* The parameter of a step that checks the hold-off. */
 #define LEDGER_HOLD_OFF(ledger) .hold_off_ms = SQL_NUMBER((ledger)->config->delivery.hold_off)
 
 /* Reconnects if the connection is not usable. */
-bool ledger_connect(struct ledger *ledger, struct fault *fault) OD_MUST;
+bool ledger_connect(struct ledger *ledger, struct error *error) OD_MUST;
 
 /* Returns true if a failed operation lost a reused connection, and may be retried. kept: connected when it began. */
-bool ledger_lost_kept(const struct ledger *ledger, bool kept) OD_MUST;
+bool ledger_lost_reused(const struct ledger *ledger, bool kept) OD_MUST;
 
 /* Runs a step in the session as it is. role: needed by the step. */
-struct sql_rows *ledger_ask_here(struct ledger *ledger, const char *role, enum sql_step step,
-                                 const struct sql_value *values, struct fault *fault) OD_MUST;
+struct sql_rows *ledger_query_here(struct ledger *ledger, const char *role, enum sql_step step,
+                                   const struct sql_value *values, struct error *error) OD_MUST;
 
 /* Runs a step that only reads, outside of any transaction; reconnects. */
-struct sql_rows *ledger_ask(struct ledger *ledger, const char *role, enum sql_step step, const struct sql_value *values,
-                            struct fault *fault) OD_MUST;
+struct sql_rows *ledger_read(struct ledger *ledger, const char *role, enum sql_step step,
+                             const struct sql_value *values, struct error *error) OD_MUST;
 
-/* Like ledger_ask, for a step that writes, in its own transaction. */
-struct sql_rows *ledger_change(struct ledger *ledger, const char *role, enum sql_step step,
-                               const struct sql_value *values, struct fault *fault) OD_MUST;
+/* Like ledger_read, for a step that writes, in its own transaction. */
+struct sql_rows *ledger_write(struct ledger *ledger, const char *role, enum sql_step step,
+                              const struct sql_value *values, struct error *error) OD_MUST;
 
-typedef struct sql_rows *ledger_run(struct ledger *ledger, const char *role, enum sql_step step,
-                                    const struct sql_value *values, struct fault *fault);
+typedef struct sql_rows *ledger_query_function(struct ledger *ledger, const char *role, enum sql_step step,
+                                               const struct sql_value *values, struct error *error);
 
 /* Adds the hint to a database error. role: needed by the failed step. */
-void ledger_add_remedy(const struct ledger *ledger, const char *role, struct fault *fault);
+void ledger_add_hint(const struct ledger *ledger, const char *role, struct error *error);
 
 /* Adds BEGIN and its settings. lock_ms: timeout of its steps for a lock. */
 void ledger_add_begin(struct ledger *ledger, int64_t lock_ms);
 
 /* Like ledger_add_begin, to take the lock and read: does not count as a writer where only one may write. */
-void ledger_add_begin_look(struct ledger *ledger, int64_t lock_ms);
+void ledger_add_begin_read(struct ledger *ledger, int64_t lock_ms);
 
 /* Like ledger_add_begin, for the site's own statement. */
 void ledger_add_begin_as_is(struct ledger *ledger);
@@ -77,14 +77,14 @@ void ledger_add_begin_idle(struct ledger *ledger);
 /* Adds what a batch outside of any transaction needs to read. */
 void ledger_add_path(struct ledger *ledger);
 
-/* Adds a row for the statistics: "held", "search". */
+/* Adds a row for the statistics: "busy", "search". */
 void ledger_add_event(struct ledger *ledger, const char *name, size_t count);
 
 /* Ends a batch whose last statement is a COMMIT; rolls back after a failure. */
 void ledger_finish(struct ledger *ledger);
 
-const char *ledger_state_name(enum copy_state state) OD_MUST;
-enum copy_state ledger_state(const char *name) OD_MUST;
+const char *ledger_copy_state_name(enum copy_state state) OD_MUST;
+enum copy_state ledger_copy_state_of_name(const char *name) OD_MUST;
 const char *ledger_role_name(enum copy_role role) OD_MUST;
 
 #endif

@@ -4,35 +4,35 @@
 #include <glib.h>
 #include <string.h>
 
+#include "ledger/ledger_explain.h"
 #include "ledger/ledger_session.h"
-#include "ledger/ledger_why.h"
 
 struct ledger_table *ledger_find_messages(struct ledger *ledger, const unsigned char *identity,
-                                          const unsigned char *digest, const char *queue_id, struct fault *fault)
+                                          const unsigned char *digest, const char *queue_id, struct error *error)
 {
     return ledger_query(ledger,
                         SQL_STEP(find_messages, .identity = SQL_BYTES(identity, LEDGER_HASH_SIZE),
                                  .digest = SQL_BYTES(digest, LEDGER_HASH_SIZE), .queue_id = LEDGER_QUEUE_ID(queue_id)),
-                        fault);
+                        error);
 }
 
-bool ledger_knows(struct ledger *ledger, const unsigned char *digest, bool *ret, struct fault *fault)
+bool ledger_knows(struct ledger *ledger, const unsigned char *digest, bool *ret, struct error *error)
 {
     struct ledger_table *found OD_CLEANUP(ledger_table_free) =
-        ledger_query(ledger, SQL_STEP(find_digest, .digest = SQL_BYTES(digest, LEDGER_HASH_SIZE)), fault);
+        ledger_query(ledger, SQL_STEP(find_digest, .digest = SQL_BYTES(digest, LEDGER_HASH_SIZE)), error);
     if (found != NULL)
         *ret = found->rows > 0;
     return found != NULL;
 }
 
-struct ledger_table *ledger_near(struct ledger *ledger, const char *message_id, struct fault *fault)
+struct ledger_table *ledger_near(struct ledger *ledger, const char *message_id, struct error *error)
 {
-    return ledger_query(ledger, SQL_STEP(near, .message_id = SQL_TEXT(message_id)), fault);
+    return ledger_query(ledger, SQL_STEP(near, .message_id = SQL_TEXT(message_id)), error);
 }
 
-struct ledger_table *ledger_oldest(struct ledger *ledger, struct fault *fault)
+struct ledger_table *ledger_oldest(struct ledger *ledger, struct error *error)
 {
-    return ledger_query(ledger, SQL_STEP(oldest), fault);
+    return ledger_query(ledger, SQL_STEP(oldest), error);
 }
 
 static struct ledger_table *table_of_sentences(GPtrArray *sentences)
@@ -45,7 +45,7 @@ static struct ledger_table *table_of_sentences(GPtrArray *sentences)
     return table;
 }
 
-static void why_clear(struct ledger_why *why)
+static void explanation_clear(struct ledger_explanation *why)
 {
     sql_rows_free(&why->copies);
     sql_rows_free(&why->tries);
@@ -53,46 +53,46 @@ static void why_clear(struct ledger_why *why)
     sql_rows_free(&why->others);
 }
 
-static struct ledger_table *show_why(struct ledger *ledger, const char *message, struct fault *fault)
+static struct ledger_table *explain(struct ledger *ledger, const char *message, struct error *error)
 {
-    struct ledger_why why OD_CLEANUP(why_clear) = {.copies = NULL};
+    struct ledger_explanation why OD_CLEANUP(explanation_clear) = {.copies = NULL};
     const struct sql_value id = SQL_TEXT(message);
-    if (!ledger_connect(ledger, fault))
+    if (!ledger_connect(ledger, error))
         return NULL;
     sql_add(ledger->sql, SQL_STEP(begin_snapshot));
     ledger_add_path(ledger);
     sql_add(ledger->sql, SQL_STEP(for_people));
-    sql_receive_any(ledger->sql);
+    sql_unlimit_result(ledger->sql);
     size_t mark = sql_mark(ledger->sql);
-    sql_add(ledger->sql, SQL_STEP(why_copies, .message = id, LEDGER_HOLD_OFF(ledger)));
-    sql_add(ledger->sql, SQL_STEP(why_tries, .message = id));
-    sql_add(ledger->sql, SQL_STEP(why_deliveries, .message = id));
-    sql_add(ledger->sql, SQL_STEP(why_others, .message = id));
+    sql_add(ledger->sql, SQL_STEP(explain_copies, .message = id, LEDGER_HOLD_OFF(ledger)));
+    sql_add(ledger->sql, SQL_STEP(explain_attempts, .message = id));
+    sql_add(ledger->sql, SQL_STEP(explain_deliveries, .message = id));
+    sql_add(ledger->sql, SQL_STEP(explain_others, .message = id));
     sql_add(ledger->sql, SQL_STEP(rollback));
     struct sql_rows **const results[] = {&why.copies, &why.tries, &why.deliveries, &why.others};
-    bool good = sql_send(ledger->sql, fault);
+    bool good = sql_send(ledger->sql, error);
     for (size_t i = 0; good && i < G_N_ELEMENTS(results); i++)
-        good = (*results[i] = sql_take(ledger->sql, mark + i, fault)) != NULL;
+        good = (*results[i] = sql_get_result(ledger->sql, mark + i, error)) != NULL;
     ledger_finish(ledger);
     if (!good)
-        ledger_add_remedy(ledger, SQL_OPERATOR, fault);
-    return good ? table_of_sentences(ledger_why_sentences(&why)) : NULL;
+        ledger_add_hint(ledger, SQL_OPERATOR, error);
+    return good ? table_of_sentences(ledger_explain(&why)) : NULL;
 }
 
-struct ledger_table *ledger_show(struct ledger *ledger, const char *section, const char *message, struct fault *fault)
+struct ledger_table *ledger_show(struct ledger *ledger, const char *section, const char *message, struct error *error)
 {
     static const struct {
         const char *name;
         enum sql_step step;
     } sections[] = {
         {"addresses", SQL_STEP_show_addresses}, {"deliveries", SQL_STEP_show_deliveries},
-        {"tries", SQL_STEP_show_tries},         {"spans", SQL_STEP_show_spans},
+        {"attempts", SQL_STEP_show_attempts},   {"spans", SQL_STEP_show_spans},
         {"copies", SQL_STEP_show_copies},       {"parts", SQL_STEP_show_parts},
     };
     size_t i = 0;
     if (strcmp(section, "why") == 0)
-        return show_why(ledger, message, fault);
+        return explain(ledger, message, error);
     while (i + 1 < G_N_ELEMENTS(sections) && strcmp(sections[i].name, section) != 0)
         i++;
-    return ledger_query(ledger, sections[i].step, SQL_VALUES(show_copies, .message = SQL_TEXT(message)), fault);
+    return ledger_query(ledger, sections[i].step, SQL_VALUES(show_copies, .message = SQL_TEXT(message)), error);
 }

@@ -16,16 +16,16 @@ struct ledger_transferred {
 
 /* Begins to read the source in one snapshot. Unless `running`, fails if a delivery is under way, and blocks other
  * writers until it is closed. */
-bool ledger_transfer_begin(struct ledger *source, bool running, struct fault *fault) OD_MUST;
+bool ledger_transfer_begin(struct ledger *source, bool running, struct error *error) OD_MUST;
 
 /* Copies one table, by number, in the order of their references. A failure keeps the rows added. */
 bool ledger_transfer_table(struct ledger *source, struct ledger *target, size_t table, struct ledger_transferred *ret,
-                           struct fault *fault) OD_MUST;
+                           struct error *error) OD_MUST;
 
 /* Copies, after all tables, the counts and the next ids. */
-bool ledger_transfer_end(struct ledger *source, struct ledger *target, struct fault *fault) OD_MUST;
+bool ledger_transfer_end(struct ledger *source, struct ledger *target, struct error *error) OD_MUST;
 
 /* Returns true if rows and next ids are equal. The error names the table that differs. */
-bool ledger_transfer_compare(struct ledger *source, struct ledger *target, struct fault *fault) OD_MUST;
+bool ledger_transfer_compare(struct ledger *source, struct ledger *target, struct error *error) OD_MUST;
 
 #endif

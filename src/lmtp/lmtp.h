@@ -21,15 +21,15 @@ struct lmtp_times {
 #define LMTP_ERRORS_MAX 20                    /* refused commands */
 
 /* What the next connection reuses. The decoder's process is global (decode/decoding.h). */
-struct lmtp_kept {
+struct lmtp_cache {
     struct ledger *ledger;     /* NULL before the first message */
     struct sessions *sessions; /* IMAP */
 };
 
-struct lmtp_kept lmtp_kept_new(const struct config *config) OD_MUST;
+struct lmtp_cache lmtp_cache_new(const struct config *config) OD_MUST;
 
 /* Ends all sessions and the decoder's process. */
-void lmtp_kept_clear(struct lmtp_kept *kept);
+void lmtp_cache_clear(struct lmtp_cache *cache);
 
 /* Of one connection. */
 struct lmtp_terms {
@@ -50,7 +50,7 @@ struct lmtp_terms {
  * A client unresponsive between transactions soon gets 421 if the service stops, or if all workers are busy and others
  * wait. Postfix probes a reused connection by RSET: after 421 to RSET it reconnects; 421 to MAIL defers the message,
  * and is avoided. */
-void lmtp_serve(const struct config *config, int in, int out, const struct lmtp_terms *terms, struct lmtp_kept *kept);
+void lmtp_serve(const struct config *config, int in, int out, const struct lmtp_terms *terms, struct lmtp_cache *cache);
 
 /* For deadline_install(): logs deliveries in flight, and ends the process. The peer defers recipients without a
  * reply. */

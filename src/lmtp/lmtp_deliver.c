@@ -80,23 +80,23 @@ static bool receive(struct lmtp *lmtp, struct message_builder *builder)
 
 static void run_unless_given(struct lmtp *lmtp, struct delivery *delivery, struct report *report)
 {
-    struct fault fault;
-    delivery_spent(delivery, PHASE_READ);
+    struct error error;
+    delivery_add_time(delivery, PHASE_READ);
     if (report->given) {
         delivery_refuse(delivery, report->outcome, report->text);
-    } else if (!deadline_arm(lmtp->config->delivery.deadline, &fault)) {
-        delivery_refuse(delivery, OUTCOME_TROUBLE, fault.text);
+    } else if (!deadline_arm(lmtp->config->delivery.deadline, &error)) {
+        delivery_refuse(delivery, OUTCOME_TEMPFAIL, error.text);
     } else {
-        delivery_begin(delivery, &fault);
+        delivery_begin(delivery, &error);
         lmtp_run(lmtp, delivery);
     }
-    *report = delivery->answers[0].report;
+    *report = delivery->replies[0].report;
 }
 
 static void reply_to_front(struct lmtp *lmtp, const struct report *report)
 {
     char line[1024];
-    report_line(report, line, sizeof(line) - 1); /* like report_give() */
+    report_line(report, line, sizeof(line) - 1); /* like report_write() */
     lmtp_stream_reply(lmtp->stream, "250 %d %s", outcome_row(report->outcome)->exit_status, line);
     (void)lmtp_stream_flush(lmtp->stream); /* settled: the reply may be lost */
 }
@@ -107,16 +107,16 @@ static void deliver_for_front(struct lmtp *lmtp, struct envelope *envelope, stru
     struct message *message OD_CLEANUP(message_free) = NULL;
     struct delivery_recipient recipient;
     struct report report = {.given = false};
-    struct fault fault;
-    enum message_result result = message_builder_end(builder, &message, &fault);
-    if (!envelope_check(envelope, result, message, &fault, &report))
+    struct error error;
+    enum message_result result = message_builder_end(builder, &message, &error);
+    if (!envelope_check(envelope, result, message, &error, &report))
         message_free(&message);
     else if (envelope_complete(envelope, message, &report) && is_front_gone(lmtp))
-        report_set(&report, OUTCOME_TROUBLE, OUTPUT_CUT);
+        report_set(&report, OUTCOME_TEMPFAIL, OUTPUT_CUT);
     struct delivery_request request = envelope_request(envelope, message, &recipient);
     request.config = lmtp->config;
-    request.sessions = lmtp->kept->sessions;
-    request.reader_gone = is_front_gone;
+    request.sessions = lmtp->cache->sessions;
+    request.peer_closed = is_front_gone;
     request.reader = lmtp;
     struct delivery delivery OD_CLEANUP(delivery_clear) = {.request = &request, .started_ms = started_ms};
     run_unless_given(lmtp, &delivery, &report);

@@ -5,30 +5,31 @@
 
 struct message_builder *lmtp_message_new(const struct config *config)
 {
-    return message_builder_new((size_t)config->delivery.size_limit, (const char *const *)config->identity.ignore);
+    return message_builder_new((size_t)config->delivery.size_limit,
+                               (const char *const *)config->identity.ignore_headers);
 }
 
 void lmtp_message_feed(void *context, const void *bytes, size_t size)
 {
-    struct fault ignored;
+    struct error ignored;
     (void)!message_builder_feed(context, bytes, size, &ignored);
 }
 
-bool lmtp_open_ledger(struct lmtp *lmtp, const char *queue_id, struct fault *fault)
+bool lmtp_open_ledger(struct lmtp *lmtp, const char *queue_id, struct error *error)
 {
-    struct ledger **ledger = &lmtp->kept->ledger;
+    struct ledger **ledger = &lmtp->cache->ledger;
     if (*ledger == NULL)
-        *ledger = ledger_open(lmtp->config, queue_id, fault);
+        *ledger = ledger_open(lmtp->config, queue_id, error);
     return *ledger != NULL;
 }
 
 void lmtp_run(struct lmtp *lmtp, struct delivery *delivery)
 {
-    struct fault fault;
-    bool open = lmtp_open_ledger(lmtp, delivery->request->queue_id, &fault);
-    delivery->ledger = lmtp->kept->ledger;
+    struct error error;
+    bool open = lmtp_open_ledger(lmtp, delivery->request->queue_id, &error);
+    delivery->ledger = lmtp->cache->ledger;
     if (!open)
-        delivery_refuse(delivery, OUTCOME_DATABASE, fault.text);
+        delivery_refuse(delivery, OUTCOME_DATABASE, error.text);
     else
         delivery_run(delivery);
     deadline_disarm();
@@ -38,7 +39,7 @@ static void reply_to_each(struct lmtp *lmtp, const struct delivery *delivery)
 {
     char line[1024];
     for (size_t i = 0; i < delivery->request->recipient_count; i++) {
-        const struct report *report = &delivery->answers[i].report;
+        const struct report *report = &delivery->replies[i].report;
         lmtp_stream_reply(lmtp->stream, "%d %s", outcome_row(report->outcome)->lmtp,
                           report_line(report, line, sizeof(line)));
     }
@@ -67,31 +68,31 @@ static void deliver_and_reply(struct lmtp *lmtp, struct message_builder *builder
     struct lmtp_transaction *transaction = &lmtp->transaction;
     guint count = transaction->recipients->len;
     int64_t queued_at = 0;
-    struct fault fault;
+    struct error error;
     struct message *message OD_CLEANUP(message_free) = NULL;
-    enum message_result result = message_builder_end(builder, &message, &fault);
+    enum message_result result = message_builder_end(builder, &message, &error);
     char *original OD_CLEANUP(base_free) = message != NULL && count == 1 ? received_original(message) : NULL;
     struct delivery_recipient *recipients OD_CLEANUP(base_free) = list_recipients(transaction, original);
     if (message != NULL)
         received_queue(message, &transaction->queue_id, &queued_at);
     const struct delivery_request request = {
         .config = lmtp->config,
-        .sessions = lmtp->kept->sessions,
+        .sessions = lmtp->cache->sessions,
         .message = message,
         .sender = transaction->sender,
         .only_login = lmtp->terms->only_login,
         .queue_id = transaction->queue_id,
         .queued_at = queued_at,
-        .whole = true,
+        .complete = true,
         .recipients = recipients,
         .recipient_count = count,
     };
     struct delivery delivery OD_CLEANUP(delivery_clear) = {.request = &request, .started_ms = started_ms};
-    delivery_spent(&delivery, PHASE_READ);
+    delivery_add_time(&delivery, PHASE_READ);
     if (result == MESSAGE_OK)
         lmtp_run(lmtp, &delivery);
     else
-        delivery_refuse(&delivery, result == MESSAGE_TOO_LARGE ? OUTCOME_TOO_LARGE : OUTCOME_TROUBLE, fault.text);
+        delivery_refuse(&delivery, result == MESSAGE_TOO_LARGE ? OUTCOME_TOO_LARGE : OUTCOME_TEMPFAIL, error.text);
     reply_to_each(lmtp, &delivery);
     delivery_log(&delivery);
 }

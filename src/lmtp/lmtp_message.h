@@ -9,7 +9,7 @@
 struct lmtp {
     const struct config *config;
     const struct lmtp_terms *terms;
-    struct lmtp_kept *kept;
+    struct lmtp_cache *cache;
     struct lmtp_stream *stream;
     char host[256];
     int64_t end_ms;    /* base_now_ms() */
@@ -30,7 +30,7 @@ void lmtp_message_feed(void *context, const void *bytes, size_t size);
 bool lmtp_message_receive(struct lmtp *lmtp) OD_MUST;
 
 /* Opens the database session unless it is open. */
-bool lmtp_open_ledger(struct lmtp *lmtp, const char *queue_id, struct fault *fault) OD_MUST;
+bool lmtp_open_ledger(struct lmtp *lmtp, const char *queue_id, struct error *error) OD_MUST;
 
 /* Opens the ledger, runs the delivery, and disarms the deadline. */
 void lmtp_run(struct lmtp *lmtp, struct delivery *delivery);

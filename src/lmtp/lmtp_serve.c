@@ -130,7 +130,7 @@ static enum lmtp_wait rest(struct lmtp *lmtp, int stop_fd, int others_fd, int64_
     int64_t next_ms = 0;
     while (result == LMTP_WAIT_TIMEOUT && base_now_ms() < until_ms) {
         if (base_now_ms() >= next_ms)
-            next_ms = sessions_expire(lmtp->kept->sessions);
+            next_ms = sessions_expire(lmtp->cache->sessions);
         result = lmtp_stream_wait(lmtp->stream, stop_fd, others_fd, MIN(next_ms, until_ms));
     }
     return result;
@@ -200,26 +200,26 @@ static bool serve_line(struct lmtp *lmtp)
     return reason == NULL ? do_line(lmtp, line) : dismiss(lmtp, reason);
 }
 
-struct lmtp_kept lmtp_kept_new(const struct config *config)
+struct lmtp_cache lmtp_cache_new(const struct config *config)
 {
-    return (struct lmtp_kept){.sessions = sessions_new(config, 1)};
+    return (struct lmtp_cache){.sessions = sessions_new(config, 1)};
 }
 
-void lmtp_kept_clear(struct lmtp_kept *kept)
+void lmtp_cache_clear(struct lmtp_cache *cache)
 {
-    sessions_free(&kept->sessions);
-    ledger_close(&kept->ledger);
+    sessions_free(&cache->sessions);
+    ledger_close(&cache->ledger);
     decoding_end();
 }
 
-void lmtp_serve(const struct config *config, int in, int out, const struct lmtp_terms *terms, struct lmtp_kept *kept)
+void lmtp_serve(const struct config *config, int in, int out, const struct lmtp_terms *terms, struct lmtp_cache *cache)
 {
     const int64_t end_ms = base_now_ms() + terms->times.session;
     struct lmtp_stream *stream = lmtp_stream_new(in, out, end_ms + terms->times.last_data);
     struct lmtp lmtp = {
         .config = config,
         .terms = terms,
-        .kept = kept,
+        .cache = cache,
         .stream = stream,
         .fd = in,
         .end_ms = end_ms,

@@ -26,7 +26,7 @@
 #define GRACE_MS 2000 /* after a delivery's deadline; before SIGKILL */
 
 /* Times by base_now_ms(). */
-struct place {
+struct slot {
     pid_t pid;          /* 0: empty */
     size_t number;      /* in `load`; LEAVING: the slot ends with its worker */
     int64_t started_ms; /* present or last worker */
@@ -38,7 +38,7 @@ struct place {
 
 struct running {
     struct lmtp_service *service;
-    GArray *places;                 /* of struct place */
+    GArray *slots;                  /* of struct place */
     struct lmtp_service_load *load; /* of present workers; MAP_FAILED: none */
     int stop_fds[2];
     bool stopping;
@@ -47,9 +47,9 @@ struct running {
     sigset_t signals, before;
 };
 
-static struct place *place_at(const struct running *running, guint i)
+static struct slot *slot_at(const struct running *running, guint i)
 {
-    return &g_array_index(running->places, struct place, i);
+    return &g_array_index(running->slots, struct slot, i);
 }
 
 /* sd_notify(3) without libsystemd. Best effort. */
@@ -71,53 +71,53 @@ static void notify(const char *lines)
 
 static _Noreturn void become_worker(struct running *running, size_t number)
 {
-    struct fault fault;
+    struct error error;
     struct lmtp_service *service = running->service;
     close(running->stop_fds[1]);
     base_close(&service->socket.lock_fd); /* only the parent locks the path */
     sigprocmask(SIG_SETMASK, &running->before, NULL);
-    if (lmtp_service_worker(service->config, service->socket.fd, running->stop_fds[0], running->load, number, &fault))
+    if (lmtp_service_worker(service->config, service->socket.fd, running->stop_fds[0], running->load, number, &error))
         _exit(0);
-    log_error("a worker cannot begin: %s", fault.text);
+    log_error("a worker cannot begin: %s", error.text);
     _exit(75);
 }
 
 /* Sets the backoff after a worker's death. */
-static void delay(struct place *place, int64_t now)
+static void delay(struct slot *slot, int64_t now)
 {
-    int64_t next = place->delay_ms == 0 ? FIRST_DELAY_MS : 2 * place->delay_ms;
-    bool at_once = now - place->started_ms < AT_ONCE_MS;
-    place->delay_ms = at_once ? MIN(next, LAST_DELAY_MS) : 0;
-    place->start_ms = now + place->delay_ms;
+    int64_t next = slot->delay_ms == 0 ? FIRST_DELAY_MS : 2 * slot->delay_ms;
+    bool at_once = now - slot->started_ms < AT_ONCE_MS;
+    slot->delay_ms = at_once ? MIN(next, LAST_DELAY_MS) : 0;
+    slot->start_ms = now + slot->delay_ms;
 }
 
 static void start_workers(struct running *running)
 {
     int64_t now = base_now_ms();
-    for (guint i = 0; i < running->places->len && !running->stopping; i++) {
-        struct place *place = place_at(running, i);
-        if (place->pid != 0 || place->start_ms > now)
+    for (guint i = 0; i < running->slots->len && !running->stopping; i++) {
+        struct slot *slot = slot_at(running, i);
+        if (slot->pid != 0 || slot->start_ms > now)
             continue;
-        place->started_ms = now;
-        place->pid = fork();
-        if (place->pid == 0)
-            become_worker(running, place->number);
-        if (place->pid < 0) {
+        slot->started_ms = now;
+        slot->pid = fork();
+        if (slot->pid == 0)
+            become_worker(running, slot->number);
+        if (slot->pid < 0) {
             log_error("cannot start a worker: %m");
-            place->pid = 0;
-            delay(place, now);
+            slot->pid = 0;
+            delay(slot, now);
         }
     }
 }
 
 /* Makes empty slots for new workers. A failure changes nothing. */
-static bool make_places(struct running *running, size_t count, struct fault *fault)
+static bool make_slots(struct running *running, size_t count, struct error *error)
 {
     int fds[2];
     struct lmtp_service_load *load =
         mmap(NULL, sizeof(*load), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (load == MAP_FAILED || pipe2(fds, O_CLOEXEC) != 0) {
-        fault_set(fault, "cannot make room for the workers: %m");
+        error_set(error, "cannot make room for the workers: %m");
         if (load != MAP_FAILED)
             munmap(load, sizeof(*load));
         return false;
@@ -129,13 +129,13 @@ static bool make_places(struct running *running, size_t count, struct fault *fau
     base_close(&running->stop_fds[0]);
     base_close(&running->stop_fds[1]);
     memcpy(running->stop_fds, fds, sizeof(fds));
-    for (guint i = running->places->len; i > 0; i--)
-        if (place_at(running, i - 1)->pid == 0)
-            g_array_remove_index_fast(running->places, i - 1);
+    for (guint i = running->slots->len; i > 0; i--)
+        if (slot_at(running, i - 1)->pid == 0)
+            g_array_remove_index_fast(running->slots, i - 1);
         else
-            place_at(running, i - 1)->number = LEAVING;
+            slot_at(running, i - 1)->number = LEAVING;
     for (size_t i = 0; i < count; i++)
-        g_array_append_vals(running->places, &(struct place){.number = i}, 1);
+        g_array_append_vals(running->slots, &(struct slot){.number = i}, 1);
     return true;
 }
 
@@ -152,19 +152,19 @@ static void report_end(pid_t pid, int status)
 static void forget(struct running *running, pid_t pid, int status)
 {
     guint i = 0;
-    while (i < running->places->len && place_at(running, i)->pid != pid)
+    while (i < running->slots->len && slot_at(running, i)->pid != pid)
         i++;
-    if (i == running->places->len)
+    if (i == running->slots->len)
         return;
     report_end(pid, status);
-    struct place *place = place_at(running, i);
-    if (place->number == LEAVING) {
-        g_array_remove_index_fast(running->places, i);
+    struct slot *slot = slot_at(running, i);
+    if (slot->number == LEAVING) {
+        g_array_remove_index_fast(running->slots, i);
         return;
     }
-    place->pid = 0;
-    lmtp_service_leave(running->load, place->number);
-    delay(place, base_now_ms());
+    slot->pid = 0;
+    lmtp_service_leave(running->load, slot->number);
+    delay(slot, base_now_ms());
 }
 
 static void reap_workers(struct running *running)
@@ -183,12 +183,12 @@ static void say_if_changed(const char *name, const char *old, const char *new)
 static void reload(struct running *running)
 {
     struct lmtp_service *service = running->service;
-    struct fault fault;
+    struct error error;
     char *lines OD_CLEANUP(base_free) = /* Type=notify-reload needs the time */
         base_printf("RELOADING=1\nMONOTONIC_USEC=%" G_GINT64_FORMAT, g_get_monotonic_time());
     notify(lines);
-    struct config *config OD_CLEANUP(config_free) = service->load(service->context, &fault);
-    if (config != NULL && make_places(running, (size_t)config->service.workers, &fault)) {
+    struct config *config OD_CLEANUP(config_free) = service->load(service->context, &error);
+    if (config != NULL && make_slots(running, (size_t)config->service.workers, &error)) {
         say_if_changed("socket", service->config->service.socket, config->service.socket);
         say_if_changed("user", service->config->service.user, config->service.user);
         config_free(&service->config);
@@ -196,7 +196,7 @@ static void reload(struct running *running)
         log_info("the configuration was loaded anew: %d workers", (int)service->config->service.workers);
         start_workers(running);
     } else {
-        log_error("the old configuration stays in force: %s", fault.text);
+        log_error("the old configuration stays in force: %s", error.text);
     }
     notify("READY=1");
 }
@@ -205,8 +205,8 @@ static void reload(struct running *running)
 static bool signal_all(const struct running *running, int number)
 {
     bool any = false;
-    for (guint i = 0; i < running->places->len; i++) {
-        pid_t pid = place_at(running, i)->pid;
+    for (guint i = 0; i < running->slots->len; i++) {
+        pid_t pid = slot_at(running, i)->pid;
         any = any || pid != 0;
         if (pid != 0 && number != 0)
             kill(pid, number);
@@ -241,9 +241,9 @@ static void stop_service(struct running *running)
 static int64_t next_ms(const struct running *running)
 {
     int64_t next = running->stopping ? running->end_ms : INT64_MAX;
-    for (guint i = 0; i < running->places->len && !running->stopping; i++)
-        if (place_at(running, i)->pid == 0 && place_at(running, i)->start_ms < next)
-            next = place_at(running, i)->start_ms;
+    for (guint i = 0; i < running->slots->len && !running->stopping; i++)
+        if (slot_at(running, i)->pid == 0 && slot_at(running, i)->start_ms < next)
+            next = slot_at(running, i)->start_ms;
     return next;
 }
 
@@ -272,25 +272,25 @@ void lmtp_service_run(struct lmtp_service *service)
 {
     struct running running = {
         .service = service,
-        .places = g_array_new(FALSE, TRUE, sizeof(struct place)),
+        .slots = g_array_new(FALSE, TRUE, sizeof(struct slot)),
         .load = MAP_FAILED,
         .stop_fds = {-1, -1},
     };
-    struct fault fault;
+    struct error error;
     const int waited[] = {SIGCHLD, SIGHUP, SIGTERM, SIGINT};
     sigemptyset(&running.signals);
     for (size_t i = 0; i < sizeof(waited) / sizeof(waited[0]); i++)
         sigaddset(&running.signals, waited[i]);
     sigprocmask(SIG_BLOCK, &running.signals, &running.before);
-    if (!make_places(&running, (size_t)service->config->service.workers, &fault)) {
-        log_error("%s", fault.text);
+    if (!make_slots(&running, (size_t)service->config->service.workers, &error)) {
+        log_error("%s", error.text);
         return;
     }
     start_workers(&running);
     notify("READY=1");
     while (!running.stopping || signal_all(&running, 0))
         handle(&running, wait_for_signal(&running));
-    g_array_unref(running.places);
+    g_array_unref(running.slots);
     munmap(running.load, sizeof(*running.load));
     base_close(&running.stop_fds[0]);
     sigprocmask(SIG_SETMASK, &running.before, NULL);

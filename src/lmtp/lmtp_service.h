@@ -12,7 +12,7 @@ struct lmtp_service {
     struct config *config;             /* replaced by a reload */
     struct lmtp_service_socket socket; /* see lmtp_service_socket_open() */
     /* Loads the configuration again. NULL with the error set: it is wrong, and nothing changed. */
-    struct config *(*load)(void *context, struct fault *fault);
+    struct config *(*load)(void *context, struct error *error);
     void *context;
 };
 

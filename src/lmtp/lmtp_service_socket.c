@@ -25,13 +25,14 @@ union address {
     struct sockaddr_storage storage;
 };
 
-static bool is_allowed(const char *what, const union address *address, const char *networks, struct fault *fault)
+static bool is_allowed(const char *what, const union address *address, const char *networks, struct error *error)
 {
     return networks[0] != '\0' || network_is_loopback(&address->any) ||
-           fault_set(fault,
-                     "%s can be reached from other machines, and LMTP has no password: set service.networks to the"
-                     " networks of its clients, or listen on 127.0.0.1",
-                     what);
+           error_set(
+               error,
+               "%s can be reached from other machines, and LMTP has no password: set service.allowed_networks to the"
+               " networks of its clients, or listen on 127.0.0.1",
+               what);
 }
 
 /* Returns whether systemd passes sockets to this process. */
@@ -44,24 +45,24 @@ static bool is_passed(int *ret_count)
     return *ret_count > 0;
 }
 
-static bool take_passed(int count, const char *networks, struct lmtp_service_socket *ret, struct fault *fault)
+static bool take_passed(int count, const char *networks, struct lmtp_service_socket *ret, struct error *error)
 {
     int fd = FIRST_PASSED, listens = 0, type = 0;
     union address address = {.any.sa_family = AF_UNSPEC};
     socklen_t size = sizeof(listens), type_size = sizeof(type), address_size = sizeof(address);
     if (count != 1)
-        return fault_set(fault, "systemd passes %d sockets, but the service listens on one", count);
+        return error_set(error, "systemd passes %d sockets, but the service listens on one", count);
     if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 ||
         getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_size) != 0 ||
         getsockname(fd, &address.any, &address_size) != 0)
-        return fault_set(fault, "what systemd passes is no socket: %m");
+        return error_set(error, "what systemd passes is no socket: %m");
     if (!listens || type != SOCK_STREAM)
-        return fault_set(fault,
+        return error_set(error,
                          "the socket that systemd passes does not listen: it must be a ListenStream with Accept=no");
-    if (!is_allowed("the socket that systemd passes", &address, networks, fault))
+    if (!is_allowed("the socket that systemd passes", &address, networks, error))
         return false;
     if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || fcntl(fd, F_SETFL, O_NONBLOCK) != 0)
-        return fault_set(fault, "the socket that systemd passes: %m");
+        return error_set(error, "the socket that systemd passes: %m");
     *ret = (struct lmtp_service_socket){.fd = fd, .lock_fd = -1};
     return true;
 }
@@ -90,42 +91,42 @@ static bool parse_tcp(const char *name, union address *ret, socklen_t *ret_size)
     return true;
 }
 
-static int new_socket(int family, struct fault *fault)
+static int new_socket(int family, struct error *error)
 {
     int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
-        fault_set(fault, "cannot make a socket: %m");
+        error_set(error, "cannot make a socket: %m");
     return fd;
 }
 
-static bool open_tcp(const char *name, const char *networks, struct lmtp_service_socket *ret, struct fault *fault)
+static bool open_tcp(const char *name, const char *networks, struct lmtp_service_socket *ret, struct error *error)
 {
     union address address;
     socklen_t size;
     int on = 1;
     if (!parse_tcp(name, &address, &size))
-        return fault_set(fault, "service.socket = %s: neither an absolute path nor ADDRESS:PORT", name);
+        return error_set(error, "service.socket = %s: neither an absolute path nor ADDRESS:PORT", name);
     char *what OD_CLEANUP(base_free) = base_printf("service.socket = %s", name);
-    if (!is_allowed(what, &address, networks, fault))
+    if (!is_allowed(what, &address, networks, error))
         return false;
-    int fd OD_CLEANUP(base_close) = new_socket(address.any.sa_family, fault);
+    int fd OD_CLEANUP(base_close) = new_socket(address.any.sa_family, error);
     if (fd < 0)
         return false;
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 || bind(fd, &address.any, size) != 0 ||
         listen(fd, SOMAXCONN) != 0)
-        return fault_set(fault, "service.socket = %s: %m", name);
+        return error_set(error, "service.socket = %s: %m", name);
     *ret = (struct lmtp_service_socket){.fd = fd, .lock_fd = -1};
     fd = -1;
     return true;
 }
 
 /* Only one service at a time may check and replace the file. */
-static int lock_path(const char *path, struct fault *fault)
+static int lock_path(const char *path, struct error *error)
 {
     char *name OD_CLEANUP(base_free) = base_printf("%s.lock", path);
     int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
-        fault_set(fault, "%s: %m%s", name,
+        error_set(error, "%s: %m%s", name,
                   errno == ENOENT
                       ? " (the directory of service.socket must exist; systemd's RuntimeDirectory makes one)"
                       : "");
@@ -133,52 +134,52 @@ static int lock_path(const char *path, struct fault *fault)
     }
     if (flock(fd, LOCK_EX | LOCK_NB) == 0)
         return fd;
-    fault_set(fault, "%s: %s", path, errno == EWOULDBLOCK ? "another oncedrop serve listens there" : strerror(errno));
+    error_set(error, "%s: %s", path, errno == EWOULDBLOCK ? "another oncedrop serve listens there" : strerror(errno));
     close(fd);
     return -1;
 }
 
 /* Removes a dead service's socket. False: the path is in use. */
-static bool free_path(const union address *address, struct fault *fault)
+static bool free_path(const union address *address, struct error *error)
 {
     const char *path = address->local.sun_path;
     struct stat status;
     if (lstat(path, &status) != 0) {
         if (errno == ENOENT)
             return true;
-        return fault_set(fault, "%s: %m", path);
+        return error_set(error, "%s: %m", path);
     }
     if (!S_ISSOCK(status.st_mode))
-        return fault_set(fault, "%s: exists and is no socket; it is left alone", path);
-    int fd OD_CLEANUP(base_close) = new_socket(AF_UNIX, fault);
+        return error_set(error, "%s: exists and is no socket; it is left alone", path);
+    int fd OD_CLEANUP(base_close) = new_socket(AF_UNIX, error);
     if (fd < 0)
         return false;
     if (connect(fd, &address->any, sizeof(address->local)) == 0 || errno != ECONNREFUSED)
-        return fault_set(fault, "%s: somebody else listens there", path);
+        return error_set(error, "%s: somebody else listens there", path);
     if (unlink(path) == 0 || errno == ENOENT)
         return true;
-    return fault_set(fault, "%s: left by a service that is gone, and cannot be removed: %m", path);
+    return error_set(error, "%s: left by a service that is gone, and cannot be removed: %m", path);
 }
 
-static bool open_unix(const char *path, struct lmtp_service_socket *ret, struct fault *fault)
+static bool open_unix(const char *path, struct lmtp_service_socket *ret, struct error *error)
 {
     union address address = {.local.sun_family = AF_UNIX};
     struct stat status;
     if (strlen(path) >= sizeof(address.local.sun_path))
-        return fault_set(fault, "service.socket = %s: longer than the %zu bytes of a socket's name", path,
+        return error_set(error, "service.socket = %s: longer than the %zu bytes of a socket's name", path,
                          sizeof(address.local.sun_path) - 1);
     strcpy(address.local.sun_path, path);
-    int lock OD_CLEANUP(base_close) = lock_path(path, fault);
-    if (lock < 0 || !free_path(&address, fault))
+    int lock OD_CLEANUP(base_close) = lock_path(path, error);
+    if (lock < 0 || !free_path(&address, error))
         return false;
-    int fd OD_CLEANUP(base_close) = new_socket(AF_UNIX, fault);
+    int fd OD_CLEANUP(base_close) = new_socket(AF_UNIX, error);
     if (fd < 0)
         return false;
     mode_t before = umask(0111); /* never with another mode */
     bool bound = bind(fd, &address.any, sizeof(address.local)) == 0;
     umask(before);
     if (!bound || lstat(path, &status) != 0 || listen(fd, SOMAXCONN) != 0)
-        return fault_set(fault, "%s: %m", path);
+        return error_set(error, "%s: %m", path);
     *ret = (struct lmtp_service_socket){
         .fd = fd, .lock_fd = lock, .path = base_strdup(path), .device = status.st_dev, .inode = status.st_ino};
     fd = lock = -1;
@@ -193,12 +194,12 @@ bool lmtp_service_socket_is_remote(const char *name)
 }
 
 bool lmtp_service_socket_open(const char *name, const char *networks, struct lmtp_service_socket *ret,
-                              struct fault *fault)
+                              struct error *error)
 {
     int count;
     if (is_passed(&count))
-        return take_passed(count, networks, ret, fault);
-    return name[0] == '/' ? open_unix(name, ret, fault) : open_tcp(name, networks, ret, fault);
+        return take_passed(count, networks, ret, error);
+    return name[0] == '/' ? open_unix(name, ret, error) : open_tcp(name, networks, ret, error);
 }
 
 void lmtp_service_socket_close(struct lmtp_service_socket *socket)

@@ -17,12 +17,12 @@ struct lmtp_service_socket {
 /* Opens the socket that systemd passes (sd_listen_fds(3), with Accept=no), or else a new one.
  *
  * name      path of a unix socket, or HOST:PORT; HOST: localhost or numeric ([::1]:PORT)
- * networks  service.networks; "": HOST must be loopback
+ * networks  service.allowed_networks; "": HOST must be loopback
  *
  * A unix socket has mode 0666: lmtp_service_worker.h says who may do what. Replaces a dead service's socket, but no
  * other file. Creates PATH.lock. */
 bool lmtp_service_socket_open(const char *name, const char *networks, struct lmtp_service_socket *ret,
-                              struct fault *fault) OD_MUST;
+                              struct error *error) OD_MUST;
 
 /* Returns whether it is HOST:PORT, and other hosts may reach it. */
 bool lmtp_service_socket_is_remote(const char *name) OD_MUST;

@@ -11,7 +11,7 @@
 /* The workers' state, in shared memory. The parent clears a dead worker's. */
 struct lmtp_service_load {
     size_t workers;
-    _Atomic size_t door; /* slot mutex: its holder's number + 1; 0: free */
+    _Atomic size_t slot_mutex; /* slot mutex: its holder's number + 1; 0: free */
     struct {
         _Atomic bool busy;
         _Atomic int64_t uid; /* of an untrusted client, plus 1; 0: none */
@@ -24,14 +24,14 @@ void lmtp_service_leave(struct lmtp_service_load *load, size_t number);
 /* Serves connections until stop_fd is readable, and finishes the transaction in flight. SIGTERM, and a delivery's
  * deadline, end the process with status 75. Precondition: a process of its own.
  *
- * Trusted are root, our own user, the users in service.clients, and TCP clients: TCP does not identify them, so
- * choosing it trusts all of this host and of service.networks. TCP clients from elsewhere are refused. Untrusted
+ * Trusted are root, our own user, the users in service.trusted_users, and TCP clients: TCP does not identify them, so
+ * choosing it trusts all of this host and of service.allowed_networks. TCP clients from elsewhere are refused. Untrusted
  * clients deliver to their own account only, and get one connection per user, and half of the workers; others get 421.
  * So a trusted client always finds a worker.
  *
  * listen_fd  non-blocking; workers may share it
  * number     index in `load` */
 bool lmtp_service_worker(const struct config *config, int listen_fd, int stop_fd, struct lmtp_service_load *load,
-                         size_t number, struct fault *fault) OD_MUST;
+                         size_t number, struct error *error) OD_MUST;
 
 #endif

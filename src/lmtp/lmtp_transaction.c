@@ -130,14 +130,14 @@ static void object(struct lmtp_transaction *transaction, const char *path, const
 bool lmtp_transaction_rcpt(struct lmtp_transaction *transaction, const char *arguments)
 {
     struct lmtp_recipient recipient OD_CLEANUP(recipient_clear) = {.path = NULL};
-    struct fault fault;
+    struct error error;
     const char *parameters;
     int64_t size = 0; /* RCPT has none */
     if (transaction->sender == NULL)
         return mistake(transaction, "503 5.5.1 need MAIL before RCPT");
     if (!lmtp_command_path(arguments, "TO:", &recipient.path, &parameters))
         return mistake(transaction, "501 5.5.4 syntax: RCPT TO:<address>");
-    if (!address_parse(recipient.path, &recipient.address, &fault)) {
+    if (!address_parse(recipient.path, &recipient.address, &error)) {
         log_refused(transaction, LOG_FIELD_TO, recipient.path, "5.1.3", "bounced", "not an address");
         return mistake(transaction, "501 5.1.3 not an address");
     }

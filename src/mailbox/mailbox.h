@@ -14,7 +14,7 @@
 struct mailbox;
 
 /* Loads the TLS module if a server needs it. Else the first session does. */
-bool mailbox_load(const struct config *config, struct fault *fault) OD_MUST;
+bool mailbox_load(const struct config *config, struct error *error) OD_MUST;
 
 /* Codes of mailbox_open's error:
  * REFUSED      NO to this account's login, with no sign of a temporary failure
@@ -24,10 +24,10 @@ bool mailbox_load(const struct config *config, struct fault *fault) OD_MUST;
  * UNREACHABLE  connection failed before the login: concerns all accounts of the server
  * NO_FILES     too few descriptors in this process (mailbox_descriptors) */
 #define MAILBOX_REFUSED "refused"
-#define MAILBOX_CROWDED "CROWD"
+#define MAILBOX_TOO_MANY_SESSIONS "CROWD"
 #define MAILBOX_LIMIT "LIMIT"
 #define MAILBOX_NO_FILES "files"
-#define MAILBOX_LATE "late"
+#define MAILBOX_TIMED_OUT "late"
 #define MAILBOX_UNREACHABLE "unreachable"
 
 /* Returns what one session needs. */
@@ -41,7 +41,7 @@ struct descriptors mailbox_descriptors(const struct config *config) OD_MUST;
  *
  * On failure returns NULL; the error has the step and a hint. */
 struct mailbox *mailbox_open(const struct config *config, const char *account, int64_t limit_ms,
-                             struct fault *fault) OD_MUST;
+                             struct error *error) OD_MUST;
 
 /* Sets the account in the debug log, if one login opens several. */
 void mailbox_set_account(struct mailbox *mailbox, const char *account);
@@ -78,13 +78,13 @@ enum identity_result {
  * verified if the probe is refused, has no INBOX, or another UIDVALIDITY or MAILBOXID. INBOXes created in the same
  * second look alike: then tries a second probe a second later, and compares UIDNEXT, too. Each step has
  * imap.timeout. */
-enum identity_result mailbox_identity(const struct config *config, const char *account, struct fault *fault) OD_MUST;
+enum identity_result mailbox_identity(const struct config *config, const char *account, struct error *error) OD_MUST;
 
 /* mailbox_refusal.c classifies refusals. */
 enum append_result {
     /* the message may be stored */
     APPEND_UNKNOWN,           /* no tagged response, or OK before the literal's end */
-    APPEND_TROUBLE,           /* after the literal: BAD, or another NO */
+    APPEND_ERROR,             /* after the literal: BAD, or another NO */
     APPEND_REFUSED,           /* after the literal: NO, certainly to this content */
     APPEND_LIMIT,             /* NO [LIMIT] (RFC 5530) */
     APPEND_PERHAPS_OVERQUOTA, /* after the literal: NO about a quota, perhaps not the mailbox's */
@@ -94,7 +94,7 @@ enum append_result {
     APPEND_NOT_SENT,    /* before the literal: name refused, not wanted, early OK */
     APPEND_UNAVAILABLE, /* before the literal: BAD, or another NO */
     APPEND_NO_MAILBOX,  /* NO [TRYCREATE], and CREATE failed or did not help */
-    APPEND_NEVER,       /* no such mailbox, and CREATE is impossible: name, rights, or imap.create */
+    APPEND_IMPOSSIBLE,  /* no such mailbox, and CREATE is impossible: name, rights, or imap.create */
     APPEND_OVERQUOTA,   /* NO [OVERQUOTA] (RFC 9208, RFC 5530) */
     APPEND_TOOBIG,      /* NO [TOOBIG] (RFC 4469) */
     APPEND_NOPERM,      /* NO [NOPERM] (RFC 5530) */
@@ -130,13 +130,13 @@ struct append {
  * APPEND_STORED sets *ret_uidvalidity and *ret_uid, to 0 if not reported (RFC 4315). APPEND_UNKNOWN and APPEND_LOST
  * close the connection. */
 void mailbox_append_begin(struct mailbox *mailbox, const struct append *append);
-void mailbox_append_feed(struct mailbox *mailbox, int64_t until_ms);
+void mailbox_append_send(struct mailbox *mailbox, int64_t until_ms);
 enum append_result mailbox_append(struct mailbox *mailbox, uint32_t *ret_uidvalidity, uint32_t *ret_uid,
-                                  struct fault *fault) OD_MUST;
+                                  struct error *error) OD_MUST;
 
 enum search_result {
-    SEARCH_TROUBLE, /* unknown: connection lost, NO, BAD, ... */
-    SEARCH_ABSENT,  /* or no such mailbox */
+    SEARCH_ERROR,  /* unknown: connection lost, NO, BAD, ... */
+    SEARCH_ABSENT, /* or no such mailbox */
     SEARCH_FOUND,
 };
 
@@ -153,26 +153,26 @@ struct search_reader {
 /* Candidates are first those that the server finds by Message-ID, then the newest, then all of the right date and size.
  * Only the last step shows absence: indexes divide ids into words, and may miss them. */
 struct search {
-    const char *mailbox;        /* as in struct append */
-    const char *message_id;     /* without <>; NULL: unknown or not searchable */
-    int64_t internal_date;      /* of candidates, within a day */
-    int64_t smallest, largest;  /* RFC822.SIZE, inclusive; 0: no limit */
-    uint32_t newest;            /* number of newest candidates (with by_id); 0: none */
-    bool newest_only;           /* no search by date and size */
-    bool by_id;                 /* compare only `ids` */
-    struct search_reader whole; /* reads complete candidates */
+    const char *mailbox;           /* as in struct append */
+    const char *message_id;        /* without <>; NULL: unknown or not searchable */
+    int64_t internal_date;         /* of candidates, within a day */
+    int64_t smallest, largest;     /* RFC822.SIZE, inclusive; 0: no limit */
+    uint32_t newest;               /* number of newest candidates (with by_id); 0: none */
+    bool newest_only;              /* no search by date and size */
+    bool by_id;                    /* compare only `ids` */
+    struct search_reader complete; /* reads complete candidates */
     struct search_reader ids; /* first reads Message-ID fields, unless feed is NULL. OTHER: another id; SIMILAR: none */
 };
 
 /* Searches with EXAMINE, which changes nothing and refreshes the view (RFC 3501, 6.3.1). Then deselects by UNSELECT
  * (RFC 3691), or CLOSE, which removes nothing after EXAMINE. Closes the connection if that fails, and on
- * SEARCH_TROUBLE, as with over 100,000 candidates. Sets outputs on SEARCH_FOUND only. */
+ * SEARCH_ERROR, as with over 100,000 candidates. Sets outputs on SEARCH_FOUND only. */
 enum search_result mailbox_search(struct mailbox *mailbox, const struct search *search, uint32_t *ret_uidvalidity,
-                                  uint32_t *ret_uid, struct fault *fault) OD_MUST;
+                                  uint32_t *ret_uid, struct error *error) OD_MUST;
 
 /* Why a stored message is absent. */
 enum absence {
-    ABSENCE_TROUBLE, /* unknown */
+    ABSENCE_ERROR,   /* unknown */
     ABSENCE_LOST,    /* by the server, as after a restore from a backup */
     ABSENCE_DELETED, /* perhaps: nothing shows a loss */
 };
@@ -184,7 +184,7 @@ enum absence {
  * search            as before, but by_id
  * uidvalidity, uid  as recorded; 0: unknown, so only a missing mailbox shows a loss */
 enum absence mailbox_absence(struct mailbox *mailbox, const struct search *search, uint32_t uidvalidity, uint32_t uid,
-                             struct fault *fault) OD_MUST;
+                             struct error *error) OD_MUST;
 
 /* Returns true if SEARCH HEADER Message-ID can find this id, and servers return it unchanged: at most 200 printable
  * ASCII characters, not folded, without blanks, '"', '\' and "=?" (RFC 2047). */
@@ -192,34 +192,34 @@ bool mailbox_searchable(const char *id, size_t length, bool folded) OD_MUST;
 
 /* Returns a new string: the name in modified UTF-7 (RFC 3501, 5.1.3). Fails if it is empty, over 1000 bytes, invalid
  * UTF-8, or has control characters. */
-char *mailbox_name_encode(const char *name, struct fault *fault) OD_MUST;
+char *mailbox_name_encode(const char *name, struct error *error) OD_MUST;
 
 /* For `check`. */
 
 /* Those that matter to a delivery. */
-struct mailbox_abilities {
-    char told[512];       /* as listed: UIDPLUS LITERAL+ AUTH=... */
+struct mailbox_capabilities {
+    char reported[512];   /* as listed: UIDPLUS LITERAL+ AUTH=... */
     bool uidplus;         /* RFC 4315 */
     bool special_use;     /* RFC 6154 */
     int64_t append_limit; /* RFC 7889; 0: not announced */
 };
 
 /* There are fewer before the login. */
-bool mailbox_abilities(struct mailbox *mailbox, struct mailbox_abilities *ret, struct fault *fault) OD_MUST;
+bool mailbox_capabilities(struct mailbox *mailbox, struct mailbox_capabilities *ret, struct error *error) OD_MUST;
 
 /* Measures how much longer than usual_ms a login of `account`, which exists, takes after a refused one: Dovecot delays
  * all logins from the address. Only with mailbox_delegates. Makes two or three logins; the last succeeds, which resets
  * Dovecot's count. Returns false if no probe got a NO, or the account's login failed; then *ret_ms is not set. */
-bool mailbox_penalty(const struct config *config, const char *account, int64_t usual_ms, int64_t *ret_ms) OD_MUST;
+bool mailbox_refusal_delay(const struct config *config, const char *account, int64_t usual_ms, int64_t *ret_ms) OD_MUST;
 
 struct mailbox_probe {
     struct imap_certificate certificate;
-    struct mailbox_abilities abilities; /* before the login */
+    struct mailbox_capabilities capabilities; /* before the login */
 };
 
 /* Examines the server without a login. Sends nothing over a connection with a rejected certificate. Always sets *ret,
  * as far as it got. */
-bool mailbox_probe(const struct config *config, struct mailbox_probe *ret, struct fault *fault) OD_MUST;
+bool mailbox_probe(const struct config *config, struct mailbox_probe *ret, struct error *error) OD_MUST;
 
 struct mailbox_folder {
     bool exists;
@@ -228,7 +228,7 @@ struct mailbox_folder {
 };
 
 /* Finds a mailbox; `name` as in struct append. */
-bool mailbox_folder(struct mailbox *mailbox, const char *name, struct mailbox_folder *ret, struct fault *fault) OD_MUST;
+bool mailbox_folder(struct mailbox *mailbox, const char *name, struct mailbox_folder *ret, struct error *error) OD_MUST;
 
 struct mailbox_rights {
     bool exists;
@@ -237,10 +237,10 @@ struct mailbox_rights {
 };
 
 /* Reads the login's rights; stores nothing. Fails if the mailbox exists but does not open, or cannot exist. */
-bool mailbox_rights(struct mailbox *mailbox, const char *name, struct mailbox_rights *ret, struct fault *fault) OD_MUST;
+bool mailbox_rights(struct mailbox *mailbox, const char *name, struct mailbox_rights *ret, struct error *error) OD_MUST;
 
 /* Creates a mailbox, if the settings allow it, and deletes it. The name must be unused. *ret_left, set on true only:
  * DELETE failed, or it existed before. */
-bool mailbox_try_create(struct mailbox *mailbox, const char *name, bool *ret_left, struct fault *fault) OD_MUST;
+bool mailbox_try_create(struct mailbox *mailbox, const char *name, bool *ret_left, struct error *error) OD_MUST;
 
 #endif

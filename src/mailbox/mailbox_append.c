@@ -22,11 +22,11 @@ static bool end_refused(struct mailbox *mailbox, bool literal_sent)
 {
     const struct imap_reply *reply = &mailbox->imap->reply;
     struct appending *it = &mailbox->appending;
-    fault_set(&it->why, "%s: APPEND to mailbox %s refused: %s%s", mailbox->imap->where, it->append.mailbox, reply->data,
-              mailbox->shared && reply->status == STATUS_NO ? " (imap.user needs rights there)" : "");
+    error_set(&it->why, "%s: APPEND to mailbox %s refused: %s%s", mailbox->imap->peer_name, it->append.mailbox,
+              reply->data, mailbox->shared && reply->status == STATUS_NO ? " (imap.user needs rights there)" : "");
     it->perhaps_missing = mailbox_refusal_perhaps_missing(reply) && strcmp(it->name, "\"INBOX\"") != 0;
     it->fed = literal_sent;
-    it->never = mailbox_refusal_is_never(reply);
+    it->impossible = mailbox_refusal_is_permanent(reply);
     return end(mailbox, mailbox_refusal(reply, literal_sent));
 }
 
@@ -69,7 +69,7 @@ static bool ready_for_literal(struct mailbox *mailbox)
         return true;
     if (reply->status != STATUS_OK)
         return end_refused(mailbox, false);
-    fault_set(&it->why, "%s: APPEND answered before it was sent: %s", mailbox->imap->where, reply->data);
+    error_set(&it->why, "%s: APPEND answered before it was sent: %s", mailbox->imap->peer_name, reply->data);
     imap_stream_drop(mailbox->imap);
     return end(mailbox, APPEND_NOT_SENT);
 }
@@ -78,7 +78,7 @@ static bool ready_for_literal(struct mailbox *mailbox)
 static bool is_missing(struct mailbox *mailbox)
 {
     struct appending *it = &mailbox->appending;
-    struct fault minor;
+    struct error minor;
     bool exists;
     if (it->result == APPEND_NO_MAILBOX || !it->perhaps_missing || mailbox->imap->stream == NULL)
         return it->result == APPEND_NO_MAILBOX;
@@ -95,12 +95,12 @@ static bool append_again(struct mailbox *mailbox)
     it->settled = true;
     if (!is_missing(mailbox))
         return false;
-    enum mailbox_made made = mailbox_create(mailbox, it->name, it->append.home, &it->why);
-    if (made >= MADE_EXISTS)
+    enum mailbox_created created = mailbox_create(mailbox, it->name, it->append.home, &it->why);
+    if (created >= CREATE_EXISTS)
         mailbox_subscribe(mailbox, it->name);
-    if (made == MADE_NEVER || (made == MADE_TROUBLE && it->never && mailbox->imap->stream != NULL))
-        it->result = APPEND_NEVER;
-    bool again = made == MADE_CREATED || (made == MADE_EXISTS && (it->result == APPEND_NO_MAILBOX || !it->fed));
+    if (created == CREATE_IMPOSSIBLE || (created == CREATE_ERROR && it->impossible && mailbox->imap->stream != NULL))
+        it->result = APPEND_IMPOSSIBLE;
+    bool again = created == CREATE_DONE || (created == CREATE_EXISTS && (it->result == APPEND_NO_MAILBOX || !it->fed));
     if (!again)
         return false;
     send_append(mailbox);
@@ -113,24 +113,25 @@ static void send_literal(struct mailbox *mailbox)
     struct appending *it = &mailbox->appending;
     imap_stream_discard_unsent(mailbox->imap, true);
     if (it->append.wanted != NULL && !it->append.wanted(it->append.context)) {
-        fault_set(&it->why, "the message was no longer wanted when the IMAP server was ready for it");
+        error_set(&it->why, "the message was no longer wanted when the IMAP server was ready for it");
         imap_stream_drop(mailbox->imap); /* the server waits for the literal: nothing else cancels */
         end(mailbox, APPEND_NOT_SENT);
         return;
     }
     if (!imap_stream_connected(mailbox->imap)) { /* if '+' came long ago */
-        fault_set(&it->why, "%s: the server closed the connection before the message was sent", mailbox->imap->where);
+        error_set(&it->why, "%s: the server closed the connection before the message was sent",
+                  mailbox->imap->peer_name);
         imap_stream_drop(mailbox->imap);
         end_unsent(mailbox);
         return;
     }
     it->step = APPEND_FED;
     mailbox->imap->step = "APPEND (the message may be stored)";
-    it->whole = imap_stream_write(mailbox->imap, it->append.pieces, it->append.piece_count);
+    it->complete = imap_stream_write(mailbox->imap, it->append.pieces, it->append.piece_count);
     it->fed_ms = base_now_ms();
 }
 
-void mailbox_append_feed(struct mailbox *mailbox, int64_t until_ms)
+void mailbox_append_send(struct mailbox *mailbox, int64_t until_ms)
 {
     if (mailbox->appending.step != APPEND_BEGUN)
         return;
@@ -149,18 +150,19 @@ static bool is_stored(struct mailbox *mailbox, uint32_t *ret_uidvalidity, uint32
     struct appending *it = &mailbox->appending;
     const struct imap_reply *reply = &mailbox->imap->reply;
     mailbox->imap->until_ms = it->fed_ms + mailbox->imap->timeout;
-    bool answered = imap_finish(mailbox->imap, NULL, NULL, &it->why);
+    bool replied = imap_finish(mailbox->imap, NULL, NULL, &it->why);
     mailbox->imap->until_ms = 0;
-    if (!answered)
+    if (!replied)
         return end(mailbox, APPEND_UNKNOWN);
-    if (it->whole)
+    if (it->complete)
         imap_stream_discard_unsent(mailbox->imap, false);
     else
         imap_stream_drop(mailbox->imap);
     if (reply->status != STATUS_OK)
         return end_refused(mailbox, true);
-    if (!it->whole) {
-        fault_set(&it->why, "%s: APPEND answered before the message was sent: %s", mailbox->imap->where, reply->data);
+    if (!it->complete) {
+        error_set(&it->why, "%s: APPEND answered before the message was sent: %s", mailbox->imap->peer_name,
+                  reply->data);
         return end(mailbox, APPEND_UNKNOWN);
     }
     uint32_t uidvalidity = 0, uid = 0;
@@ -172,14 +174,14 @@ static bool is_stored(struct mailbox *mailbox, uint32_t *ret_uidvalidity, uint32
 }
 
 enum append_result mailbox_append(struct mailbox *mailbox, uint32_t *ret_uidvalidity, uint32_t *ret_uid,
-                                  struct fault *fault)
+                                  struct error *error)
 {
     struct appending *it = &mailbox->appending;
     do {
-        mailbox_append_feed(mailbox, base_now_ms() + mailbox->imap->timeout);
+        mailbox_append_send(mailbox, base_now_ms() + mailbox->imap->timeout);
         if (it->step == APPEND_FED && is_stored(mailbox, ret_uidvalidity, ret_uid))
             return APPEND_STORED;
     } while (append_again(mailbox));
-    *fault = it->why;
+    *error = it->why;
     return it->result;
 }

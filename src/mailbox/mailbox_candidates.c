@@ -5,17 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FETCH_MOST 100 /* limits the command line (RFC 2683, 3.2.1.5) */
+#define FETCH_MAX 100 /* limits the command line (RFC 2683, 3.2.1.5) */
 
 struct fetch {
     uint32_t first; /* sequence number; 0: known by UID */
     size_t count;
-    uint32_t uids[FETCH_MOST];
-    bool told[FETCH_MOST];                 /* at least a byte came, ... */
-    enum candidate candidates[FETCH_MOST]; /* ... with this result */
+    uint32_t uids[FETCH_MAX];
+    bool reported[FETCH_MAX];             /* at least a byte came, ... */
+    enum candidate candidates[FETCH_MAX]; /* ... with this result */
 };
 
-struct answered {
+struct replied {
     struct fetch *fetch;
     const struct search_reader *reader;
     bool fed; /* the response has a body, ... */
@@ -24,7 +24,7 @@ struct answered {
 
 static void feed_body(void *context, const void *bytes, size_t size)
 {
-    struct answered *it = context;
+    struct replied *it = context;
     if (size == 0 && it->fed) /* a second body in a response: the last counts */
         (void)!it->reader->end(it->reader->context);
     it->any = size > 0;
@@ -44,21 +44,21 @@ static size_t index_of(const struct fetch *fetch, uint32_t number, uint32_t uid)
 }
 
 /* An empty body, without even the blank line after a header, is like NIL: the message cannot be read now. */
-static void note_fetched(void *context, struct imap_reply *reply)
+static void record_fetched(void *context, struct imap_reply *reply)
 {
-    struct answered *it = context;
+    struct replied *it = context;
     uint32_t number = (uint32_t)strtoul(reply->data, NULL, 10);
-    struct reply_fetch told;
-    bool wanted = imap_reply_fetch(reply, &told) && told.uid > 0 && told.body != NULL;
-    if (wanted && told.body_size > 0) { /* not a literal */
+    struct reply_fetch reported;
+    bool wanted = imap_reply_fetch(reply, &reported) && reported.uid > 0 && reported.body != NULL;
+    if (wanted && reported.body_size > 0) { /* not a literal */
         feed_body(it, NULL, 0);
-        feed_body(it, told.body, told.body_size);
+        feed_body(it, reported.body, reported.body_size);
     }
     enum candidate candidate = it->fed ? it->reader->end(it->reader->context) : CANDIDATE_OTHER;
-    size_t i = wanted ? index_of(it->fetch, number, told.uid) : it->fetch->count;
+    size_t i = wanted ? index_of(it->fetch, number, reported.uid) : it->fetch->count;
     if (i < it->fetch->count) {
-        it->fetch->uids[i] = told.uid;
-        it->fetch->told[i] |= it->any;
+        it->fetch->uids[i] = reported.uid;
+        it->fetch->reported[i] |= it->any;
         if (it->any && candidate > it->fetch->candidates[i])
             it->fetch->candidates[i] = candidate;
     }
@@ -77,43 +77,43 @@ static GString *set_of(const struct fetch *fetch)
 
 /* Reads BODY[part] of each. Sets `told`, `candidates` and, for sequence numbers, `uids`. */
 static bool fetch_part(struct imap *imap, struct fetch *fetch, const char *part, const struct search_reader *reader,
-                       struct fault *fault)
+                       struct error *error)
 {
-    struct answered it = {.fetch = fetch, .reader = reader};
+    struct replied it = {.fetch = fetch, .reader = reader};
     const char *command = fetch->first > 0 ? "FETCH" : "UID FETCH";
     GString *set = set_of(fetch);
     imap->body = feed_body;
     imap->body_context = &it;
-    bool answered = imap_ask(imap, note_fetched, &it, fault, "%s %s (UID BODY.PEEK[%s])", command, set->str, part);
+    bool replied = imap_command(imap, record_fetched, &it, error, "%s %s (UID BODY.PEEK[%s])", command, set->str, part);
     imap->body = NULL;
     imap->body_context = NULL;
     g_string_free(set, TRUE);
-    for (size_t i = 0; answered && i < fetch->count; i++)
+    for (size_t i = 0; replied && i < fetch->count; i++)
         if (fetch->uids[i] == 0)
-            answered =
-                fault_set(fault, "%s: FETCH of message number %zu returned nothing", imap->where, fetch->first + i);
-    return answered;
+            replied =
+                error_set(error, "%s: FETCH of message number %zu returned nothing", imap->peer_name, fetch->first + i);
+    return replied;
 }
 
 /* Without a response, nothing is known; with by_id, a message without an id is another. */
 static enum candidate result_for(const struct search *search, const struct fetch *fetch, size_t i)
 {
-    if (!fetch->told[i])
+    if (!fetch->reported[i])
         return CANDIDATE_SIMILAR;
     return search->by_id && fetch->candidates[i] == CANDIDATE_SIMILAR ? CANDIDATE_OTHER : fetch->candidates[i];
 }
 
 static bool compare(struct imap *imap, const struct search *search, uint32_t uid, enum candidate *ret,
-                    struct fault *fault)
+                    struct error *error)
 {
-    struct fetch whole = {.count = 1, .uids = {uid}};
-    const struct search_reader *reader = search->by_id ? &search->ids : &search->whole;
-    if (!fetch_part(imap, &whole, search->by_id ? "HEADER" : "", reader, fault))
+    struct fetch complete = {.count = 1, .uids = {uid}};
+    const struct search_reader *reader = search->by_id ? &search->ids : &search->complete;
+    if (!fetch_part(imap, &complete, search->by_id ? "HEADER" : "", reader, error))
         return false;
-    if (!whole.told[0])
-        fault_set(fault, "%s: UID FETCH of message %u returned nothing", imap->where, uid);
-    *ret = result_for(search, &whole, 0);
-    return whole.told[0];
+    if (!complete.reported[0])
+        error_set(error, "%s: UID FETCH of message %u returned nothing", imap->peer_name, uid);
+    *ret = result_for(search, &complete, 0);
+    return complete.reported[0];
 }
 
 struct best {
@@ -122,14 +122,14 @@ struct best {
 };
 
 static bool compare_all(struct imap *imap, const struct search *search, bool ids_first, struct fetch *ids,
-                        struct best *best, struct fault *fault)
+                        struct best *best, struct error *error)
 {
-    if (ids_first && !fetch_part(imap, ids, "HEADER.FIELDS (MESSAGE-ID)", &search->ids, fault))
+    if (ids_first && !fetch_part(imap, ids, "HEADER.FIELDS (MESSAGE-ID)", &search->ids, error))
         return false;
     for (size_t i = 0; i < ids->count && best->candidate != CANDIDATE_SAME; i++) {
         enum candidate candidate = result_for(search, ids, i);
         bool decided = candidate == CANDIDATE_OTHER || (search->by_id && candidate == CANDIDATE_SAME);
-        if (!decided && !compare(imap, search, ids->uids[i], &candidate, fault))
+        if (!decided && !compare(imap, search, ids->uids[i], &candidate, error))
             return false;
         if (candidate > best->candidate)
             *best = (struct best){candidate, ids->uids[i]};
@@ -146,29 +146,29 @@ static enum search_result result_of(const struct best *best, uint32_t *ret_uid)
 }
 
 enum search_result mailbox_candidates(struct imap *imap, const struct search *search, bool ids_first,
-                                      const uint32_t *uids, size_t count, uint32_t *ret_uid, struct fault *fault)
+                                      const uint32_t *uids, size_t count, uint32_t *ret_uid, struct error *error)
 {
     struct best best = {.candidate = CANDIDATE_OTHER};
     struct fetch ids;
     for (size_t i = 0; i < count && best.candidate != CANDIDATE_SAME; i += ids.count) {
-        ids = (struct fetch){.count = count - i < FETCH_MOST ? count - i : FETCH_MOST};
+        ids = (struct fetch){.count = count - i < FETCH_MAX ? count - i : FETCH_MAX};
         memcpy(ids.uids, uids + i, ids.count * sizeof(*uids));
-        if (!compare_all(imap, search, ids_first && search->ids.feed != NULL, &ids, &best, fault))
-            return SEARCH_TROUBLE;
+        if (!compare_all(imap, search, ids_first && search->ids.feed != NULL, &ids, &best, error))
+            return SEARCH_ERROR;
     }
     return result_of(&best, ret_uid);
 }
 
 enum search_result mailbox_candidates_newest(struct imap *imap, const struct search *search, uint32_t exists,
-                                             uint32_t *ret_uid, struct fault *fault)
+                                             uint32_t *ret_uid, struct error *error)
 {
     struct best best = {.candidate = CANDIDATE_OTHER};
     uint32_t least = exists > search->newest ? exists - search->newest + 1 : 1;
     for (uint32_t last = exists, first; best.candidate == CANDIDATE_OTHER && last >= least; last = first - 1) {
-        first = last - least >= FETCH_MOST ? last - FETCH_MOST + 1 : least;
+        first = last - least >= FETCH_MAX ? last - FETCH_MAX + 1 : least;
         struct fetch ids = {.first = first, .count = last - first + 1};
-        if (!compare_all(imap, search, true, &ids, &best, fault))
-            return SEARCH_TROUBLE;
+        if (!compare_all(imap, search, true, &ids, &best, error))
+            return SEARCH_ERROR;
     }
     return result_of(&best, ret_uid);
 }

@@ -6,59 +6,59 @@
 #include "mailbox/mailbox_refusal.h"
 
 /* Dovecot's ACL plugin checks the rights of the master user, who has none: INBOX is listed, but does not open. */
-static bool explain_no_inbox(struct imap *imap, struct fault *fault)
+static bool explain_no_inbox(struct imap *imap, struct error *error)
 {
-    struct fault minor;
+    struct error minor;
     bool listed;
     if (mailbox_folder_exists(imap, "\"INBOX\"", &listed, &minor) && listed)
-        return fault_set(fault,
+        return error_set(error,
                          "%s: the server lists the account's INBOX, but does not let this login use it: has the master"
                          " user rights there? (Dovecot's ACL plugin: set acl_user = %s)",
-                         imap->where, "%u, in 2.4 acl_user = %{user}");
-    return fault_set(
-        fault, "%s: the account has no INBOX, and oncedrop never creates one: does the account exist on the server?",
-        imap->where);
+                         imap->peer_name, "%u, in 2.4 acl_user = %{user}");
+    return error_set(
+        error, "%s: the account has no INBOX, and oncedrop never creates one: does the account exist on the server?",
+        imap->peer_name);
 }
 
 /* An account without INBOX does not exist, or is not what we think. */
-static bool has_inbox(struct imap *imap, const char *name, struct fault *fault)
+static bool has_inbox(struct imap *imap, const char *name, struct error *error)
 {
     if (strcasecmp(name, "\"INBOX\"") != 0) {
-        if (imap_ask(imap, NULL, NULL, fault, "STATUS \"INBOX\" (UIDVALIDITY)") || imap->reply.status == STATUS_BAD)
+        if (imap_command(imap, NULL, NULL, error, "STATUS \"INBOX\" (UIDVALIDITY)") || imap->reply.status == STATUS_BAD)
             return true;
         if (imap->stream == NULL || !mailbox_refusal_perhaps_missing(&imap->reply))
             return false;
     }
-    return explain_no_inbox(imap, fault);
+    return explain_no_inbox(imap, error);
 }
 
 /* If one login opens all mailboxes: the owner needs an inbox, and we rights there. */
-static bool has_home(struct imap *imap, const char *home, const char *name, struct fault *fault)
+static bool has_home(struct imap *imap, const char *home, const char *name, struct error *error)
 {
     if (home == NULL)
-        return fault_set(fault, "%s: mailbox %s does not exist, and is not created as its owner is unknown",
-                         imap->where, name);
-    return imap_ask(imap, NULL, NULL, fault, "STATUS %s (UIDVALIDITY)", home);
+        return error_set(error, "%s: mailbox %s does not exist, and is not created as its owner is unknown",
+                         imap->peer_name, name);
+    return imap_command(imap, NULL, NULL, error, "STATUS %s (UIDVALIDITY)", home);
 }
 
 /* With the use \Sent, if possible (RFC 6154, 3), so that mail programs find it. */
-static bool ask_create(struct mailbox *mailbox, const char *name, struct fault *fault)
+static bool ask_create(struct mailbox *mailbox, const char *name, struct error *error)
 {
     struct imap *imap = mailbox->imap;
     char *sent OD_CLEANUP(base_free) = mailbox->sent_unmarked ? imap_quote(mailbox->sent) : NULL;
     if (sent != NULL && strcmp(sent, name) == 0 && imap_can(imap, "CREATE-SPECIAL-USE")) {
-        if (imap_ask(imap, NULL, NULL, fault, "CREATE %s (USE (\\Sent))", name))
+        if (imap_command(imap, NULL, NULL, error, "CREATE %s (USE (\\Sent))", name))
             return true;
         if (strcmp(imap->reply.code, "USEATTR") != 0)
             return false;
     }
-    return imap_ask(imap, NULL, NULL, fault, "CREATE %s", name);
+    return imap_command(imap, NULL, NULL, error, "CREATE %s", name);
 }
 
 /* Some servers have no code for an existing mailbox. */
 static bool exists_now(struct imap *imap, const char *name)
 {
-    struct fault minor;
+    struct error minor;
     bool exists;
     if (strcmp(imap->reply.code, "ALREADYEXISTS") == 0)
         return true;
@@ -66,32 +66,32 @@ static bool exists_now(struct imap *imap, const char *name)
            mailbox_folder_exists(imap, name, &exists, &minor) && exists;
 }
 
-enum mailbox_made mailbox_create(struct mailbox *mailbox, const char *name, const char *owners, struct fault *fault)
+enum mailbox_created mailbox_create(struct mailbox *mailbox, const char *name, const char *owners, struct error *error)
 {
     struct imap *imap = mailbox->imap;
-    char *home OD_CLEANUP(base_free) = mailbox->shared && owners != NULL ? mailbox_folder_name(mailbox, owners, fault)
+    char *home OD_CLEANUP(base_free) = mailbox->shared && owners != NULL ? mailbox_folder_name(mailbox, owners, error)
                                                                          : NULL;
     if (home != NULL && strcmp(home, name) == 0)
-        return MADE_EXISTS;
-    if (mailbox->shared ? !has_home(imap, home, name, fault) : !has_inbox(imap, name, fault))
-        return MADE_TROUBLE;
+        return CREATE_EXISTS;
+    if (mailbox->shared ? !has_home(imap, home, name, error) : !has_inbox(imap, name, error))
+        return CREATE_ERROR;
     if (!mailbox->create) {
-        fault_set(fault, "%s: mailbox %s does not exist and imap.create is off", imap->where, name);
-        return MADE_NEVER;
+        error_set(error, "%s: mailbox %s does not exist and imap.create is off", imap->peer_name, name);
+        return CREATE_IMPOSSIBLE;
     }
-    if (ask_create(mailbox, name, fault))
-        return MADE_CREATED;
-    fault_prefix(fault, "mailbox %s does not exist", name);
-    if (mailbox_refusal_is_never(&imap->reply))
-        return MADE_NEVER;
-    return exists_now(imap, name) ? MADE_EXISTS : MADE_TROUBLE;
+    if (ask_create(mailbox, name, error))
+        return CREATE_DONE;
+    error_prefix(error, "mailbox %s does not exist", name);
+    if (mailbox_refusal_is_permanent(&imap->reply))
+        return CREATE_IMPOSSIBLE;
+    return exists_now(imap, name) ? CREATE_EXISTS : CREATE_ERROR;
 }
 
 void mailbox_subscribe(struct mailbox *mailbox, const char *name)
 {
-    struct fault minor;
+    struct error minor;
     char escaped_name[512], escaped_why[1024];
-    if (mailbox->subscribe && !imap_ask(mailbox->imap, NULL, NULL, &minor, "SUBSCRIBE %s", name))
+    if (mailbox->subscribe && !imap_command(mailbox->imap, NULL, NULL, &minor, "SUBSCRIBE %s", name))
         log_warning("mailbox %s was created, but not subscribed to: %s",
                     log_escape_field(name, escaped_name, sizeof(escaped_name)),
                     log_escape_text(minor.text, escaped_why, sizeof(escaped_why)));

@@ -4,7 +4,7 @@
 #include "mailbox/mailbox_folder.h"
 #include "mailbox/mailbox_refusal.h"
 
-static void note_examined(void *context, struct imap_reply *reply)
+static void record_examined(void *context, struct imap_reply *reply)
 {
     struct examined *examined = context;
     if (imap_reply_exists(reply, &examined->exists))
@@ -13,28 +13,28 @@ static void note_examined(void *context, struct imap_reply *reply)
         (void)!imap_reply_code_number(reply, "UIDNEXT", &examined->uidnext);
 }
 
-enum search_result mailbox_examine(struct imap *imap, const char *name, struct examined *ret, struct fault *fault)
+enum search_result mailbox_examine(struct imap *imap, const char *name, struct examined *ret, struct error *error)
 {
-    struct fault minor;
+    struct error minor;
     bool listed = true;
     for (int i = 0; i < 2 && listed; i++) {
         *ret = (struct examined){.exists = 0};
-        if (imap_ask(imap, note_examined, ret, fault, "EXAMINE %s", name)) {
+        if (imap_command(imap, record_examined, ret, error, "EXAMINE %s", name)) {
             if (ret->has_exists)
                 return SEARCH_FOUND;
-            fault_set(fault, "%s: EXAMINE did not report the number of messages", imap->where);
-            return SEARCH_TROUBLE;
+            error_set(error, "%s: EXAMINE did not report the number of messages", imap->peer_name);
+            return SEARCH_ERROR;
         }
         if (imap->reply.status != STATUS_NO || !mailbox_refusal_perhaps_missing(&imap->reply) ||
             !mailbox_folder_exists(imap, name, &listed, &minor))
-            return SEARCH_TROUBLE;
+            return SEARCH_ERROR;
     }
-    return listed ? SEARCH_TROUBLE : SEARCH_ABSENT;
+    return listed ? SEARCH_ERROR : SEARCH_ABSENT;
 }
 
 void mailbox_examine_end(struct imap *imap)
 {
-    struct fault ignored;
-    if (!imap_ask(imap, NULL, NULL, &ignored, imap_can(imap, "UNSELECT") ? "UNSELECT" : "CLOSE"))
+    struct error ignored;
+    if (!imap_command(imap, NULL, NULL, &ignored, imap_can(imap, "UNSELECT") ? "UNSELECT" : "CLOSE"))
         imap_stream_drop(imap);
 }

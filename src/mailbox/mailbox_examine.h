@@ -16,7 +16,7 @@ struct examined {
  * temporary failures. Retries once if the mailbox is refused but listed: another delivery may just have created it.
  * name: of mailbox_folder_name. */
 enum search_result mailbox_examine(struct imap *imap, const char *name, struct examined *ret,
-                                   struct fault *fault) OD_MUST;
+                                   struct error *error) OD_MUST;
 
 /* Deselects the mailbox, or closes the connection. */
 void mailbox_examine_end(struct imap *imap);

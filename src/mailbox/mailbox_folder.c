@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* The shortest name wins: other users' and shared mailboxes have a prefix. */
-static void note_sent(void *context, struct imap_reply *reply)
+static void record_sent(void *context, struct imap_reply *reply)
 {
     char **sent = context;
     struct reply_list list;
@@ -24,39 +24,40 @@ static bool lists_uses(const struct imap *imap)
 }
 
 /* Runs once per session. If none is marked \Sent, it is the account's "Sent". */
-static bool find_sent(struct mailbox *mailbox, struct fault *fault)
+static bool find_sent(struct mailbox *mailbox, struct error *error)
 {
-    struct fault ignored;
+    struct error ignored;
     if (mailbox->sent != NULL)
         return true;
-    if (!imap_capabilities(mailbox->imap, fault))
+    if (!imap_capabilities(mailbox->imap, error))
         return false;
-    bool told = lists_uses(mailbox->imap) &&
-                imap_ask(mailbox->imap, note_sent, &mailbox->sent, &ignored, "LIST (SPECIAL-USE) \"\" \"*\"");
-    if (!told && !imap_ask(mailbox->imap, note_sent, &mailbox->sent, fault, "LIST \"\" \"*\"")) {
+    bool reported = lists_uses(mailbox->imap) &&
+                    imap_command(mailbox->imap, record_sent, &mailbox->sent, &ignored, "LIST (SPECIAL-USE) \"\" \"*\"");
+    if (!reported && !imap_command(mailbox->imap, record_sent, &mailbox->sent, error, "LIST \"\" \"*\"")) {
         base_free(&mailbox->sent);
         return false;
     }
     if (mailbox->sent != NULL)
         return true;
-    mailbox->sent = mailbox_namespace_name(&mailbox->namespaces, mailbox->imap, "Sent", fault);
+    mailbox->sent = mailbox_namespace_name(&mailbox->namespaces, mailbox->imap, "Sent", error);
     mailbox->sent_unmarked = true;
     return mailbox->sent != NULL;
 }
 
-char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct fault *fault)
+char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct error *error)
 {
     char *encoded OD_CLEANUP(base_free) = NULL;
     char *mapped OD_CLEANUP(base_free) = NULL;
     bool by_use = strcasecmp(name, "\\Sent") == 0;
-    if (by_use && !find_sent(mailbox, fault))
+    if (by_use && !find_sent(mailbox, error))
         return NULL;
-    if (!by_use && ((encoded = mailbox_name_encode(name, fault)) == NULL ||
-                    (mapped = mailbox_namespace_name(&mailbox->namespaces, mailbox->imap, encoded, fault)) == NULL))
+    if (!by_use && ((encoded = mailbox_name_encode(name, error)) == NULL ||
+                    (mapped = mailbox_namespace_name(&mailbox->namespaces, mailbox->imap, encoded, error)) == NULL))
         return NULL;
     char *quoted = imap_quote(by_use ? mailbox->sent : mapped);
     if (quoted == NULL)
-        fault_set(fault, "%s: a mailbox name or prefix of the server has a control character", mailbox->imap->where);
+        error_set(error, "%s: a mailbox name or prefix of the server has a control character",
+                  mailbox->imap->peer_name);
     return quoted;
 }
 
@@ -91,7 +92,7 @@ struct sought {
     struct mailbox_folder folder;
 };
 
-static void note_listed(void *context, struct imap_reply *reply)
+static void record_listed(void *context, struct imap_reply *reply)
 {
     struct sought *sought = context;
     struct reply_list list;
@@ -102,33 +103,34 @@ static void note_listed(void *context, struct imap_reply *reply)
 }
 
 /* Courier refuses characters beyond U+FFFF, also in LIST: then asks with a wider pattern. */
-static bool look_up(struct imap *imap, const char *name, bool with_use, struct mailbox_folder *ret, struct fault *fault)
+static bool list_folder(struct imap *imap, const char *name, bool with_use, struct mailbox_folder *ret,
+                        struct error *error)
 {
     struct sought sought = {.name = name};
-    bool told = false;
+    bool reported = false;
     snprintf(sought.folder.name, sizeof(sought.folder.name), "%s", name);
-    for (int i = 0; i < 2 && !told; i++) {
+    for (int i = 0; i < 2 && !reported; i++) {
         char *pattern OD_CLEANUP(base_free) = mailbox_folder_pattern(name, i > 0);
         sought.ascii = i > 0;
-        told = imap_ask(imap, note_listed, &sought, fault, "LIST \"\" %s%s", pattern,
-                        with_use ? " RETURN (SPECIAL-USE)" : "");
+        reported = imap_command(imap, record_listed, &sought, error, "LIST \"\" %s%s", pattern,
+                                with_use ? " RETURN (SPECIAL-USE)" : "");
         if (imap->reply.status != STATUS_NO || strchr(name, '&') == NULL)
             break;
     }
     *ret = sought.folder;
-    return told;
+    return reported;
 }
 
-bool mailbox_folder_exists(struct imap *imap, const char *name, bool *ret_exists, struct fault *fault)
+bool mailbox_folder_exists(struct imap *imap, const char *name, bool *ret_exists, struct error *error)
 {
     struct mailbox_folder folder;
-    bool told = look_up(imap, name, false, &folder, fault);
+    bool reported = list_folder(imap, name, false, &folder, error);
     *ret_exists = folder.exists;
-    return told;
+    return reported;
 }
 
-bool mailbox_folder(struct mailbox *mailbox, const char *name, struct mailbox_folder *ret, struct fault *fault)
+bool mailbox_folder(struct mailbox *mailbox, const char *name, struct mailbox_folder *ret, struct error *error)
 {
-    char *quoted OD_CLEANUP(base_free) = mailbox_folder_name(mailbox, name, fault);
-    return quoted != NULL && look_up(mailbox->imap, quoted, lists_uses(mailbox->imap), ret, fault);
+    char *quoted OD_CLEANUP(base_free) = mailbox_folder_name(mailbox, name, error);
+    return quoted != NULL && list_folder(mailbox->imap, quoted, lists_uses(mailbox->imap), ret, error);
 }

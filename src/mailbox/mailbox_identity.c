@@ -53,10 +53,10 @@ struct inbox {
     enum seen seen;
     uint32_t uidvalidity, uidnext; /* uidnext: 0: not reported */
     char id[128];                  /* RFC 8474; "": not reported */
-    struct fault why;              /* unless INBOX_THERE */
+    struct error why;              /* unless INBOX_THERE */
 };
 
-static void note_inbox(void *context, struct imap_reply *reply)
+static void record_inbox(void *context, struct imap_reply *reply)
 {
     struct inbox *inbox = context;
     (void)!imap_reply_code_number(reply, "UIDVALIDITY", &inbox->uidvalidity);
@@ -72,30 +72,30 @@ static bool says_none(const struct imap_reply *reply)
     return reply->status == STATUS_NO && g_strv_contains(codes, reply->code);
 }
 
-static void look_at_inbox(const struct config *config, const char *login, struct inbox *ret)
+static void examine_inbox(const struct config *config, const char *login, struct inbox *ret)
 {
     bool refused;
     *ret = (struct inbox){.seen = INBOX_UNKNOWN};
     struct imap *imap OD_CLEANUP(imap_setup_end) = mailbox_open_as(config, login, login, 0, &refused, &ret->why);
     if (imap == NULL)
         ret->seen = refused ? INBOX_REFUSED : INBOX_UNKNOWN;
-    else if (!imap_ask(imap, note_inbox, ret, &ret->why, "EXAMINE \"INBOX\""))
+    else if (!imap_command(imap, record_inbox, ret, &ret->why, "EXAMINE \"INBOX\""))
         ret->seen = says_none(&imap->reply) ? INBOX_NONE : INBOX_UNKNOWN;
     else if (ret->uidvalidity == 0)
-        fault_set(&ret->why, "%s: does not report the UIDVALIDITY of INBOX", imap->where);
+        error_set(&ret->why, "%s: does not report the UIDVALIDITY of INBOX", imap->peer_name);
     else
         ret->seen = INBOX_THERE;
 }
 
 /* In the account's domain: servers may accept or refuse all of a domain. */
-static void look_at_nobody(const struct config *config, const char *login, size_t which, struct inbox *ret)
+static void examine_no_account(const struct config *config, const char *login, size_t which, struct inbox *ret)
 {
     const char *domain = strrchr(login, '@');
     size_t i = 0, last = sizeof(nobodies) / sizeof(*nobodies) - 1;
     while (i < last && (strcasestr(login, nobodies[i]) != NULL || which-- > 0))
         i++;
     char *name OD_CLEANUP(base_free) = base_printf("%s%s", nobodies[i], domain != NULL ? domain : "");
-    look_at_inbox(config, name, ret);
+    examine_inbox(config, name, ret);
 }
 
 static bool may_be_one(const struct inbox *own, const struct inbox *other)
@@ -107,23 +107,23 @@ static bool may_be_one(const struct inbox *own, const struct inbox *other)
 /* Returns true if `other`, seen between two readings of our INBOX, may be the same: UIDNEXT only grows. */
 static bool is_between(const struct inbox *own, const struct inbox *other, const struct inbox *again)
 {
-    bool told = own->uidnext != 0 && other->uidnext != 0 && again->uidnext != 0;
-    return !told || (other->uidnext >= own->uidnext && other->uidnext <= again->uidnext);
+    bool reported = own->uidnext != 0 && other->uidnext != 0 && again->uidnext != 0;
+    return !reported || (other->uidnext >= own->uidnext && other->uidnext <= again->uidnext);
 }
 
-static enum identity_result not_told(const struct config *config, const struct inbox *own, bool stable,
-                                     struct fault *fault)
+static enum identity_result not_reported(const struct config *config, const struct inbox *own, bool stable,
+                                         struct error *error)
 {
     char *server OD_CLEANUP(base_free) = mailbox_server(config);
     if (stable)
-        fault_set(
-            fault,
+        error_set(
+            error,
             "IMAP server %s shows an INBOX with UIDVALIDITY %u whatever account is named, and nothing tells whether"
             " they are one: it becomes clear once the account has mail; or use one password for all accounts",
             server, own->uidvalidity);
     else
-        fault_set(
-            fault,
+        error_set(
+            error,
             "IMAP server %s reports a different UIDVALIDITY of INBOX each time, as Courier does before a mailbox is"
             " first used, so it cannot be told whether it opens the account that is named (Courier does not: use"
             " imap.command, or one password for all accounts)",
@@ -131,10 +131,10 @@ static enum identity_result not_told(const struct config *config, const struct i
     return IDENTITY_UNKNOWN;
 }
 
-static enum identity_result ignored(const struct config *config, struct fault *fault)
+static enum identity_result ignored(const struct config *config, struct error *error)
 {
     char *server OD_CLEANUP(base_free) = mailbox_server(config);
-    fault_set(fault,
+    error_set(error,
               "IMAP server %s opens the same INBOX whatever account is named: all mail would go into one mailbox. It"
               " ignores the authorisation identity of SASL PLAIN (as Courier does); use imap.command, or a server with"
               " master users",
@@ -144,26 +144,26 @@ static enum identity_result ignored(const struct config *config, struct fault *f
 
 /* The account's login must work before and after. Courier invents a new UIDVALIDITY each second for an INBOX never
  * selected, so a difference counts only if the account's own stays. */
-static enum identity_result judge(const struct config *config, const struct inbox *own, const struct inbox *other,
-                                  const struct inbox *again, struct fault *fault)
+static enum identity_result compare_inboxes(const struct config *config, const struct inbox *own,
+                                            const struct inbox *other, const struct inbox *again, struct error *error)
 {
     if (other->seen == INBOX_UNKNOWN || again->seen != INBOX_THERE) {
-        *fault = other->seen == INBOX_UNKNOWN ? other->why : again->why;
+        *error = other->seen == INBOX_UNKNOWN ? other->why : again->why;
         return IDENTITY_UNKNOWN;
     }
     if (other->seen != INBOX_THERE)
         return IDENTITY_COUNTS;
     if (!may_be_one(own, again))
-        return not_told(config, own, false, fault);
+        return not_reported(config, own, false, error);
     if (!may_be_one(own, other) || !is_between(own, other, again))
         return IDENTITY_COUNTS;
-    return own->uidvalidity >= CLOCK ? ignored(config, fault) : not_told(config, own, true, fault);
+    return own->uidvalidity >= CLOCK ? ignored(config, error) : not_reported(config, own, true, error);
 }
 
 /* Returns NULL if unknown. */
 static char *present_password(const struct config *config, const char *login)
 {
-    struct fault ignored;
+    struct error ignored;
     return imap_password(config, login, config->imap.timeout, &ignored);
 }
 
@@ -174,32 +174,32 @@ static void doubt_refusal(const struct config *config, const char *login, const 
     if (other->seen != INBOX_REFUSED || (password != NULL && now != NULL && strcmp(now, password) == 0))
         return;
     other->seen = INBOX_UNKNOWN;
-    fault_set(&other->why,
+    error_set(&other->why,
               "the password or token was replaced while it was tested whether the server honours the account"
               " named in a login");
 }
 
 /* INBOXes created in the same second have one UIDVALIDITY; one created a second later has another. */
-enum identity_result mailbox_identity(const struct config *config, const char *account, struct fault *fault)
+enum identity_result mailbox_identity(const struct config *config, const char *account, struct error *error)
 {
     const char *login = imap_login_name(config, account);
     struct inbox own, other, again;
-    look_at_inbox(config, login, &own);
+    examine_inbox(config, login, &own);
     if (own.seen != INBOX_THERE) {
-        fault_set(fault, "could not test whether the server honours the account named in a login: %s", own.why.text);
-        strcpy(fault->code, own.why.code);
+        error_set(error, "could not test whether the server honours the account named in a login: %s", own.why.text);
+        strcpy(error->code, own.why.code);
         return IDENTITY_UNKNOWN;
     }
     char *password OD_CLEANUP(base_free_secret) = present_password(config, login);
-    look_at_nobody(config, login, 0, &other);
+    examine_no_account(config, login, 0, &other);
     if (may_be_one(&own, &other)) {
         (void)poll(NULL, 0, SECOND_MS);
-        look_at_nobody(config, login, 1, &other);
-        if (strcmp(other.why.code, MAILBOX_CROWDED) == 0 ||
+        examine_no_account(config, login, 1, &other);
+        if (strcmp(other.why.code, MAILBOX_TOO_MANY_SESSIONS) == 0 ||
             strcmp(other.why.code, MAILBOX_LIMIT) == 0) /* the first login had room */
             other.seen = INBOX_UNKNOWN;
     }
-    look_at_inbox(config, login, &again);
+    examine_inbox(config, login, &again);
     doubt_refusal(config, login, password, &other);
-    return judge(config, &own, &other, &again, fault);
+    return compare_inboxes(config, &own, &other, &again, error);
 }

@@ -36,7 +36,7 @@ static char *encode(const char *name)
     return g_string_free(out, FALSE);
 }
 
-char *mailbox_name_encode(const char *name, struct fault *fault)
+char *mailbox_name_encode(const char *name, struct error *error)
 {
     size_t length = strlen(name);
     const char *wrong = NULL;
@@ -50,7 +50,7 @@ char *mailbox_name_encode(const char *name, struct fault *fault)
         if (g_unichar_iscntrl(g_utf8_get_char(p)))
             wrong = "has a control character";
     if (wrong != NULL) {
-        fault_set(fault, "mailbox name %.200s %s", name, wrong);
+        error_set(error, "mailbox name %.200s %s", name, wrong);
         return NULL;
     }
     return encode(name);

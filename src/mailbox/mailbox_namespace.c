@@ -33,13 +33,13 @@ char *mailbox_namespace_apply(const struct mailbox_namespaces *namespaces, const
         *slash = namespaces->separator;
     if (has_prefix(namespaces, mapped))
         return mapped;
-    char *whole = base_printf("%s%s", namespaces->own, mapped);
+    char *complete = base_printf("%s%s", namespaces->own, mapped);
     free(mapped);
-    return whole;
+    return complete;
 }
 
 /* Prefers an own namespace without a prefix, else the first. */
-static void note_one(void *context, const struct reply_namespace *namespace)
+static void record_prefix(void *context, const struct reply_namespace *namespace)
 {
     struct mailbox_namespaces *namespaces = context;
     bool own = namespace->personal && (namespaces->own == NULL || namespace->prefix_size == 0);
@@ -55,14 +55,14 @@ static void note_one(void *context, const struct reply_namespace *namespace)
     namespaces->separator = namespace->separator;
 }
 
-void mailbox_namespace_note(void *context, struct imap_reply *reply)
+void mailbox_namespace_record(void *context, struct imap_reply *reply)
 {
-    struct mailbox_namespaces told = {.asked = true};
+    struct mailbox_namespaces reported = {.asked = true};
     struct mailbox_namespaces *namespaces = context;
-    bool whole = imap_reply_namespaces(reply, note_one, &told);
-    mailbox_namespace_clear(whole ? namespaces : &told);
-    if (whole)
-        *namespaces = told;
+    bool complete = imap_reply_namespaces(reply, record_prefix, &reported);
+    mailbox_namespace_clear(complete ? namespaces : &reported);
+    if (complete)
+        *namespaces = reported;
 }
 
 /* Asking for unknown capabilities takes as long as asking for namespaces. */
@@ -72,12 +72,12 @@ static bool has_any(const struct imap *imap)
 }
 
 char *mailbox_namespace_name(struct mailbox_namespaces *namespaces, struct imap *imap, const char *name,
-                             struct fault *fault)
+                             struct error *error)
 {
     if (g_ascii_strcasecmp(name, "INBOX") == 0)
         return base_strdup("INBOX");
     if (!namespaces->asked && has_any(imap)) {
-        namespaces->asked = imap_ask(imap, mailbox_namespace_note, namespaces, fault, "NAMESPACE") ||
+        namespaces->asked = imap_command(imap, mailbox_namespace_record, namespaces, error, "NAMESPACE") ||
                             imap->reply.status == STATUS_BAD; /* unknown command */
         if (!namespaces->asked)
             return NULL;

@@ -27,10 +27,10 @@ char *mailbox_namespace_apply(const struct mailbox_namespaces *namespaces, const
 /* Like mailbox_namespace_apply(), but asks the server once per session, and never for INBOX. Returns NULL and sets the
  * error without a response: the name might mean another mailbox. */
 char *mailbox_namespace_name(struct mailbox_namespaces *namespaces, struct imap *imap, const char *name,
-                             struct fault *fault) OD_MUST;
+                             struct error *error) OD_MUST;
 
 /* Reads an untagged NAMESPACE response; ignores others. */
-void mailbox_namespace_note(void *context, struct imap_reply *reply);
+void mailbox_namespace_record(void *context, struct imap_reply *reply);
 
 void mailbox_namespace_clear(struct mailbox_namespaces *namespaces);
 

@@ -16,12 +16,12 @@ static bool speaks_tls(const struct config *config)
     return *config->imap.command == '\0' && config->imap.tls != IMAP_TLS_NONE;
 }
 
-bool mailbox_load(const struct config *config, struct fault *fault)
+bool mailbox_load(const struct config *config, struct error *error)
 {
     bool tls = speaks_tls(config);
     for (size_t i = 0; i < config_server_count(config); i++)
         tls |= speaks_tls(config->servers[i]);
-    return !tls || imap_tls_load(fault) != NULL;
+    return !tls || imap_tls_load(error) != NULL;
 }
 
 struct descriptors mailbox_descriptors(const struct config *config)
@@ -31,26 +31,26 @@ struct descriptors mailbox_descriptors(const struct config *config)
 }
 
 /* Most libraries report a lack of descriptors as another error. */
-static bool has_descriptors(const struct config *config, struct fault *fault)
+static bool has_descriptors(const struct config *config, struct error *error)
 {
     struct descriptors wanted = mailbox_descriptors(config);
     wanted.count += OPENING_DESCRIPTORS;
-    if (descriptors_available(wanted, fault))
+    if (descriptors_available(wanted, error))
         return true;
-    fault_prefix(fault, "no IMAP session can be opened");
-    strcpy(fault->code, MAILBOX_NO_FILES);
+    error_prefix(error, "no IMAP session can be opened");
+    strcpy(error->code, MAILBOX_NO_FILES);
     return false;
 }
 
-static void explain_command(struct imap *imap, struct fault *fault)
+static void explain_command(struct imap *imap, struct error *error)
 {
     if (imap->child == 0 || imap->stream != NULL)
         return;
     int status = imap_spawn_reap(&imap->child);
     if (status >= 0 && WIFEXITED(status))
-        fault_prefix(fault, "imap.command exited with status %d", WEXITSTATUS(status));
+        error_prefix(error, "imap.command exited with status %d", WEXITSTATUS(status));
     else if (status >= 0 && WIFSIGNALED(status))
-        fault_prefix(fault, "imap.command was killed by signal %d", WTERMSIG(status));
+        error_prefix(error, "imap.command was killed by signal %d", WTERMSIG(status));
 }
 
 /* Returns the time until until_ms (0: none), at most imap.timeout. */
@@ -70,34 +70,34 @@ struct login {
 
 /* On failure *ret has the reply. */
 static bool open_once(const struct config *config, const struct login *login, const char *password, struct imap **ret,
-                      struct fault *fault)
+                      struct error *error)
 {
     struct imap *imap = *ret = imap_setup_new(config);
     imap->until_ms = login->until_ms;
     imap->timeout = login_time(config, login->until_ms);
-    if (imap_setup(imap, config, login->account, fault))
-        return imap->logged_in || imap_login(imap, config, login->name, password, fault);
-    strcpy(fault->code, MAILBOX_UNREACHABLE);
+    if (imap_setup(imap, config, login->account, error))
+        return imap->logged_in || imap_login(imap, config, login->name, password, error);
+    strcpy(error->code, MAILBOX_UNREACHABLE);
     return false;
 }
 
 /* Retries a refusal once if the password has changed. *ret: NULL without a password. */
-static bool open_renewed(const struct config *config, const struct login *login, struct imap **ret, struct fault *fault)
+static bool open_renewed(const struct config *config, const struct login *login, struct imap **ret, struct error *error)
 {
     *ret = NULL;
     char *password OD_CLEANUP(base_free_secret) =
-        imap_password(config, login->name, login_time(config, login->until_ms), fault);
+        imap_password(config, login->name, login_time(config, login->until_ms), error);
     if (password == NULL)
         return false;
-    bool open = open_once(config, login, password, ret, fault);
+    bool open = open_once(config, login, password, ret, error);
     if (open || !(*ret)->refused)
         return open;
     char *other OD_CLEANUP(base_free_secret) =
-        imap_password_renew(config, login->name, password, login_time(config, login->until_ms), fault);
+        imap_password_renew(config, login->name, password, login_time(config, login->until_ms), error);
     if (other == NULL)
         return false;
     imap_setup_end(ret);
-    return open_once(config, login, other, ret, fault);
+    return open_once(config, login, other, ret, error);
 }
 
 /* Not for a temporary failure, or a reason that concerns all accounts. */
@@ -109,33 +109,33 @@ static bool is_refused(const struct imap *imap)
 }
 
 /* imap: NULL without a password. */
-static void set_code(const struct imap *imap, bool late, struct fault *fault)
+static void set_code(const struct imap *imap, bool timed_out, struct error *error)
 {
-    if (imap != NULL && imap->crowded && strcmp(imap->reply.code, "UNAVAILABLE") != 0)
-        strcpy(fault->code, MAILBOX_LIMIT);
-    else if (imap != NULL && (imap->ended || imap->crowded))
-        strcpy(fault->code, MAILBOX_CROWDED);
-    else if (late)
-        strcpy(fault->code, MAILBOX_LATE);
+    if (imap != NULL && imap->too_many_sessions && strcmp(imap->reply.code, "UNAVAILABLE") != 0)
+        strcpy(error->code, MAILBOX_LIMIT);
+    else if (imap != NULL && (imap->ended || imap->too_many_sessions))
+        strcpy(error->code, MAILBOX_TOO_MANY_SESSIONS);
+    else if (timed_out)
+        strcpy(error->code, MAILBOX_TIMED_OUT);
     else if (imap != NULL && is_refused(imap))
-        strcpy(fault->code, MAILBOX_REFUSED);
+        strcpy(error->code, MAILBOX_REFUSED);
 }
 
 struct imap *mailbox_open_as(const struct config *config, const char *account, const char *login, int64_t limit_ms,
-                             bool *ret_refused, struct fault *fault)
+                             bool *ret_refused, struct error *error)
 {
     bool limited = limit_ms != 0 && limit_ms < config->imap.timeout;
     const struct login it = {account, login, limited ? base_now_ms() + limit_ms : 0};
     struct imap *imap;
     *ret_refused = false;
     if (*account == '\0' || imap_has_control(account)) {
-        fault_set(fault, "IMAP account \"%s\" is empty or has a control character", account);
+        error_set(error, "IMAP account \"%s\" is empty or has a control character", account);
         return NULL;
     }
-    if (!has_descriptors(config, fault))
+    if (!has_descriptors(config, error))
         return NULL;
-    bool open = open_renewed(config, &it, &imap, fault);
-    bool late = limited && base_now_ms() >= it.until_ms;
+    bool open = open_renewed(config, &it, &imap, error);
+    bool timed_out = limited && base_now_ms() >= it.until_ms;
     if (open) {
         imap->until_ms = 0;
         imap->timeout = config->imap.timeout;
@@ -143,18 +143,18 @@ struct imap *mailbox_open_as(const struct config *config, const char *account, c
     }
     if (imap != NULL) {
         *ret_refused = imap->refused;
-        explain_command(imap, fault);
+        explain_command(imap, error);
     }
-    set_code(imap, late, fault);
+    set_code(imap, timed_out, error);
     imap_setup_end(&imap);
     return NULL;
 }
 
-struct mailbox *mailbox_open(const struct config *config, const char *account, int64_t limit_ms, struct fault *fault)
+struct mailbox *mailbox_open(const struct config *config, const char *account, int64_t limit_ms, struct error *error)
 {
     bool refused;
     const char *login = imap_login_name(config, account);
-    struct imap *imap = mailbox_open_as(config, account, login, limit_ms, &refused, fault);
+    struct imap *imap = mailbox_open_as(config, account, login, limit_ms, &refused, error);
     if (imap == NULL)
         return NULL;
     struct mailbox *mailbox = base_alloc(sizeof(*mailbox));

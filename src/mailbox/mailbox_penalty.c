@@ -12,14 +12,14 @@ static const char *const nobodies[] = {"oncedrop-probe", "oncedrop/probe"};
 static bool try_login(const struct config *config, const char *login, int64_t *ret_ms)
 {
     bool refused;
-    struct fault why = {.text = ""};
+    struct error why = {.text = ""};
     int64_t started = base_now_ms();
     struct imap *imap OD_CLEANUP(imap_setup_end) = mailbox_open_as(config, login, login, 0, &refused, &why);
     *ret_ms = imap != NULL ? base_now_ms() - started : -1;
     return imap == NULL && strcmp(why.code, MAILBOX_REFUSED) == 0;
 }
 
-bool mailbox_penalty(const struct config *config, const char *account, int64_t usual_ms, int64_t *ret_ms)
+bool mailbox_refusal_delay(const struct config *config, const char *account, int64_t usual_ms, int64_t *ret_ms)
 {
     const char *login = imap_login_name(config, account), *domain = strrchr(login, '@');
     int64_t nobody, after;

@@ -40,7 +40,7 @@ static bool speaks_of_some_quota(const struct imap_reply *reply)
 
 enum append_result mailbox_refusal(const struct imap_reply *reply, bool literal_sent)
 {
-    enum append_result unknown = literal_sent ? APPEND_TROUBLE : APPEND_UNAVAILABLE;
+    enum append_result unknown = literal_sent ? APPEND_ERROR : APPEND_UNAVAILABLE;
     if (reply->status != STATUS_NO)
         return unknown;
     if (speaks_of_some_quota(reply))
@@ -60,13 +60,13 @@ bool mailbox_refusal_perhaps_missing(const struct imap_reply *reply)
 }
 
 /* Without a code: Cyrus and Courier; Cyrus; Dovecot. */
-static const char *const never_texts[] = {"Invalid mailbox name", "Permission denied",
-                                          "Client tried to access nonexistent namespace"};
+static const char *const permanent_texts[] = {"Invalid mailbox name", "Permission denied",
+                                              "Client tried to access nonexistent namespace"};
 
-bool mailbox_refusal_is_never(const struct imap_reply *reply)
+bool mailbox_refusal_is_permanent(const struct imap_reply *reply)
 {
     bool is = strcmp(reply->code, "CANNOT") == 0 || strcmp(reply->code, "NOPERM") == 0; /* RFC 5530 */
-    for (size_t i = 0; i < sizeof(never_texts) / sizeof(*never_texts); i++)
-        is |= reply->code[0] == '\0' && strncasecmp(reply->text, never_texts[i], strlen(never_texts[i])) == 0;
+    for (size_t i = 0; i < sizeof(permanent_texts) / sizeof(*permanent_texts); i++)
+        is |= reply->code[0] == '\0' && strncasecmp(reply->text, permanent_texts[i], strlen(permanent_texts[i])) == 0;
     return is && reply->status == STATUS_NO;
 }

@@ -8,7 +8,7 @@
 #include "mailbox/mailbox_folder.h"
 
 #define DAY 86400
-#define HITS_MOST 100000 /* no deadline allows comparing more */
+#define HITS_MAX 100000 /* no deadline allows comparing more */
 #define SEARCH_RESPONSE_MAX ((size_t)1024 * 1024)
 
 bool mailbox_searchable(const char *id, size_t length, bool folded)
@@ -26,7 +26,7 @@ bool mailbox_searchable(const char *id, size_t length, bool folded)
 struct hits {
     uint32_t *uids; /* newest first */
     size_t count;
-    bool told; /* a response came, perhaps empty */
+    bool reported; /* a response came, perhaps empty */
     bool damaged;
 };
 
@@ -51,13 +51,13 @@ static char *criteria(const struct search *search, bool by_text)
     return base_printf("SINCE %s BEFORE %s%s%s", since, before, larger, smaller);
 }
 
-static void note_hits(void *context, struct imap_reply *reply)
+static void record_hits(void *context, struct imap_reply *reply)
 {
     struct hits *hits = context;
     if (reply->status != STATUS_NONE || strncasecmp(reply->data, "SEARCH", 6) != 0)
         return;
-    hits->told = true;
-    if (hits->count <= HITS_MOST && !imap_reply_search(reply, &hits->uids, &hits->count))
+    hits->reported = true;
+    if (hits->count <= HITS_MAX && !imap_reply_search(reply, &hits->uids, &hits->count))
         hits->damaged = true;
 }
 
@@ -70,25 +70,25 @@ static int newest_first(const void *a, const void *b)
 
 /* The untagged response is mandatory, even if empty (RFC 3501, 6.4.4). Servers that omit it (hoodiecrow) send only the
  * tagged OK; any other response may be one of unknown form. */
-static bool is_told(const struct imap *imap, const struct hits *hits, struct fault *fault)
+static bool is_reported_uid(const struct imap *imap, const struct hits *hits, struct error *error)
 {
-    bool told = hits->told || imap->responses == 1;
-    if (told && !hits->damaged && hits->count <= HITS_MOST)
+    bool reported = hits->reported || imap->responses == 1;
+    if (reported && !hits->damaged && hits->count <= HITS_MAX)
         return true;
-    return fault_set(fault, "%s: the answer to UID SEARCH %s", imap->where,
-                     !told           ? "is missing"
+    return error_set(error, "%s: the answer to UID SEARCH %s", imap->peer_name,
+                     !reported       ? "is missing"
                      : hits->damaged ? "cannot be read"
                                      : "has too many messages");
 }
 
 static bool ask_hits(struct imap *imap, const struct search *search, bool by_text, struct hits *hits,
-                     struct fault *fault)
+                     struct error *error)
 {
     char *keys OD_CLEANUP(base_free) = criteria(search, by_text);
     imap->response_max = SEARCH_RESPONSE_MAX;
-    bool answered = imap_ask(imap, note_hits, hits, fault, "UID SEARCH %s", keys);
+    bool replied = imap_command(imap, record_hits, hits, error, "UID SEARCH %s", keys);
     imap->response_max = IMAP_RESPONSE_MAX;
-    if (!answered || !is_told(imap, hits, fault))
+    if (!replied || !is_reported_uid(imap, hits, error))
         return false;
     if (hits->count > 0)
         qsort(hits->uids, hits->count, sizeof(*hits->uids), newest_first);
@@ -96,44 +96,44 @@ static bool ask_hits(struct imap *imap, const struct search *search, bool by_tex
 }
 
 /* by_text: by Message-ID, else by date and size. */
-static enum search_result look_for_hits(struct imap *imap, const struct search *search, bool by_text, uint32_t *ret_uid,
-                                        struct fault *fault)
+static enum search_result search_hits(struct imap *imap, const struct search *search, bool by_text, uint32_t *ret_uid,
+                                      struct error *error)
 {
     struct hits hits OD_CLEANUP(free_hits) = {.count = 0};
-    if (!ask_hits(imap, search, by_text, &hits, fault))
-        return SEARCH_TROUBLE;
-    return mailbox_candidates(imap, search, search->by_id || !by_text, hits.uids, hits.count, ret_uid, fault);
+    if (!ask_hits(imap, search, by_text, &hits, error))
+        return SEARCH_ERROR;
+    return mailbox_candidates(imap, search, search->by_id || !by_text, hits.uids, hits.count, ret_uid, error);
 }
 
-static enum search_result look_everywhere(struct imap *imap, const struct search *search, uint32_t exists,
-                                          uint32_t *ret_uid, struct fault *fault)
+static enum search_result search_all(struct imap *imap, const struct search *search, uint32_t exists, uint32_t *ret_uid,
+                                     struct error *error)
 {
     enum search_result result = SEARCH_ABSENT;
     if (exists == 0)
         return result;
     if (search->message_id != NULL)
-        result = look_for_hits(imap, search, true, ret_uid, fault);
+        result = search_hits(imap, search, true, ret_uid, error);
     if (result == SEARCH_ABSENT && search->newest > 0)
-        result = mailbox_candidates_newest(imap, search, exists, ret_uid, fault);
+        result = mailbox_candidates_newest(imap, search, exists, ret_uid, error);
     if (result == SEARCH_ABSENT && !search->newest_only)
-        result = look_for_hits(imap, search, false, ret_uid, fault);
+        result = search_hits(imap, search, false, ret_uid, error);
     return result;
 }
 
 enum search_result mailbox_search(struct mailbox *mailbox, const struct search *search, uint32_t *ret_uidvalidity,
-                                  uint32_t *ret_uid, struct fault *fault)
+                                  uint32_t *ret_uid, struct error *error)
 {
     struct examined examined;
-    struct fault why;
+    struct error why;
     char *name OD_CLEANUP(base_free) = mailbox_folder_name(mailbox, search->mailbox, &why);
-    enum search_result opened = name != NULL ? mailbox_examine(mailbox->imap, name, &examined, &why) : SEARCH_TROUBLE;
+    enum search_result opened = name != NULL ? mailbox_examine(mailbox->imap, name, &examined, &why) : SEARCH_ERROR;
     enum search_result result = opened;
     if (opened == SEARCH_FOUND)
-        result = look_everywhere(mailbox->imap, search, examined.exists, ret_uid, &why);
+        result = search_all(mailbox->imap, search, examined.exists, ret_uid, &why);
     if (result == SEARCH_FOUND)
         *ret_uidvalidity = examined.uidvalidity;
-    if (result == SEARCH_TROUBLE) {
-        *fault = why;
+    if (result == SEARCH_ERROR) {
+        *error = why;
         imap_stream_drop(mailbox->imap);
     } else if (opened == SEARCH_FOUND) {
         mailbox_examine_end(mailbox->imap);

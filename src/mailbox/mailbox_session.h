@@ -18,14 +18,14 @@ struct appending {
     struct append append;
     char *name;
     bool settled;   /* append_again has run */
-    bool whole;     /* the literal was sent, ... */
+    bool complete;  /* the literal was sent, ... */
     int64_t fed_ms; /* ... at this time */
     /* APPEND_OVER: why not stored */
     enum append_result result;
-    struct fault why;
+    struct error why;
     bool perhaps_missing; /* the refusal may mean a missing mailbox, ... */
     bool fed;             /* ... came after the literal, ... */
-    bool never;           /* ... and is permanent */
+    bool impossible;      /* ... and is permanent */
 };
 
 struct mailbox {
@@ -41,6 +41,6 @@ struct mailbox {
 
 /* mailbox_open.c: like mailbox_open(), with this login. End it by imap_setup_end. *ret_refused: credentials refused. */
 struct imap *mailbox_open_as(const struct config *config, const char *account, const char *login, int64_t limit_ms,
-                             bool *ret_refused, struct fault *fault) OD_MUST;
+                             bool *ret_refused, struct error *error) OD_MUST;
 
 #endif

@@ -22,21 +22,21 @@
 #define MARIA_OLDEST 101100                   /* oldest server tested */
 
 /* An expected result. */
-struct maria_answer {
-    enum maria_answer_kind {
-        MARIA_ANSWER_PART,    /* of a statement before its step's last, or of no step */
-        MARIA_ANSWER_STEP,    /* the step's */
-        MARIA_ANSWER_COMMIT,  /* the step's, of a COMMIT */
-        MARIA_ANSWER_SITE,    /* the step's, of a site's statement */
-        MARIA_ANSWER_SET_UP,  /* the set-up's */
-        MARIA_ANSWER_NOTHING, /* none: not sent, or shares the previous result */
+struct maria_result {
+    enum maria_result_kind {
+        MARIA_RESULT_PART,    /* of a statement before its step's last, or of no step */
+        MARIA_RESULT_STEP,    /* the step's */
+        MARIA_RESULT_COMMIT,  /* the step's, of a COMMIT */
+        MARIA_RESULT_SITE,    /* the step's, of a site's statement */
+        MARIA_RESULT_SET_UP,  /* the set-up's */
+        MARIA_RESULT_NOTHING, /* none: not sent, or shares the previous result */
     } kind;
-    const char *gives;
+    const char *column_kinds;
 };
 
 struct sql_session {
     MYSQL *mysql;
-    bool secured, remote; /* TLS, certificate and name verified; another machine */
+    bool tls_summary, remote; /* TLS, certificate and name verified; another machine */
     bool on_socket;
     bool set_up; /* set-up was sent */
     bool ready;  /* set-up took effect, else unusable */
@@ -45,26 +45,26 @@ struct sql_session {
     bool recorded; /* by this session: @message survives the batch */
     unsigned char message[64];
     GString *recipient; /* @delivery is of this recipient; "": of none */
-    bool answered_it;   /* as recorded, for @delivery */
-    bool without;       /* no transaction since the last begin_look */
+    bool replied_it;    /* as recorded, for @delivery */
+    bool without;       /* no transaction since the last begin_read */
     GString *group;     /* statements that share one result, not yet in text */
     size_t grouped;
-    guint group_answer;     /* the index of that result */
-    GString *settings;      /* sent last; "": unknown */
-    bool any_durability;    /* database.durability = server */
-    GHashTable *prepared;   /* text -> struct prepared (maria_prepared.c) */
-    GString *text;          /* unsent part of the batch */
-    size_t sent;            /* bytes sent last */
-    GString *released;      /* to execute after COMMIT */
-    GArray *answers;        /* struct maria_answer, in order */
-    size_t asked, answered; /* of these: sent, and read */
-    int64_t changed;        /* rows, by the last result */
-    bool begun;             /* a result of the last send was read */
-    GPtrArray *results;     /* struct sql_rows by mark; NULL: taken */
+    guint group_result;       /* the index of that result */
+    GString *settings;        /* sent last; "": unknown */
+    bool any_durability;      /* database.durability = server */
+    GHashTable *prepared;     /* text -> struct prepared (maria_prepared.c) */
+    GString *text;            /* unsent part of the batch */
+    size_t sent;              /* bytes sent last */
+    GString *released;        /* to execute after COMMIT */
+    GArray *replies;          /* struct maria_result, in order */
+    size_t asked, has_result; /* of these: sent, and read */
+    int64_t changed;          /* rows, by the last result */
+    bool begun;               /* a result of the last send was read */
+    GPtrArray *results;       /* struct sql_rows by mark; NULL: taken */
     size_t added;
-    bool failed; /* a step failed; error is set */
-    bool told;   /* error was returned */
-    struct fault fault;
+    bool failed;   /* a step failed; error is set */
+    bool reported; /* error was returned */
+    struct error error;
     bool lost;                     /* unusable */
     int64_t timeout_ms;            /* of each wait */
     int64_t received, receive_max; /* bytes, of the batch */
@@ -85,7 +85,7 @@ struct maria_conninfo {
 };
 
 /* The error quotes nothing: an unescaped password may be anywhere. */
-struct maria_conninfo *maria_conninfo_new(const char *conninfo, struct fault *fault) OD_MUST;
+struct maria_conninfo *maria_conninfo_new(const char *conninfo, struct error *error) OD_MUST;
 void maria_conninfo_free(struct maria_conninfo **conninfo);
 
 char *maria_nth_host(const struct config *config, size_t n, char **ret_name) OD_MUST;
@@ -104,23 +104,23 @@ void maria_session_free(struct sql_session *maria);
 char *maria_set_up(const struct sql_session *maria) OD_MUST;
 
 /* Returns whether this server may be used. */
-bool maria_is_fit(const struct sql_session *maria, const struct sql_rows *rows, struct fault *fault) OD_MUST;
+bool maria_is_fit(const struct sql_session *maria, const struct sql_rows *rows, struct error *error) OD_MUST;
 
 /* Returns whether a COMMIT is durable, by the row's first two columns. */
-bool maria_is_durable(const struct sql_rows *rows, struct fault *fault) OD_MUST;
+bool maria_is_durable(const struct sql_rows *rows, struct error *error) OD_MUST;
 
 /* maria_connect.c */
 
 /* TLS verifies another machine's identity, unless database.tls = conninfo. Refuses servers other than MariaDB. */
-struct sql_session *maria_open(const struct config *config, const char *application, struct fault *fault) OD_MUST;
+struct sql_session *maria_open(const struct config *config, const char *application, struct error *error) OD_MUST;
 void maria_close(struct sql_session *maria);
-const char *maria_secured(const struct sql_session *maria, bool *ret_good) OD_MUST;
+const char *maria_tls_summary(const struct sql_session *maria, bool *ret_ok) OD_MUST;
 
 /* maria_wire.c */
 
 bool maria_usable(const struct sql_session *maria) OD_MUST;
 bool maria_in_transaction(const struct sql_session *maria) OD_MUST; /* precondition: nothing in flight */
-void maria_look(struct sql_session *maria);
+void maria_check_connection(struct sql_session *maria);
 
 /* Waits for what the connector's _start or _cont returned; returns the next _cont's argument, or 0 after a timeout;
  * then the session is lost. until: base_now_ms(). */
@@ -130,17 +130,18 @@ int maria_wait(struct sql_session *maria, int status, int64_t until) OD_MUST;
 void maria_hang_up(struct sql_session *maria);
 
 /* Sets the error to `what` and the connector's message. The session is lost. Returns false. */
-bool maria_lose(struct sql_session *maria, struct fault *fault, const char *what);
+bool maria_lose(struct sql_session *maria, struct error *error, const char *what);
 
 /* Sets the error; its code is the server's number. Returns false. */
-bool maria_statement_failed(struct sql_session *maria, struct fault *fault);
+bool maria_statement_failed(struct sql_session *maria, struct error *error);
 
-bool maria_send_text(struct sql_session *maria, const char *text, size_t size, struct fault *fault) OD_MUST;
+bool maria_send_text(struct sql_session *maria, const char *text, size_t size, struct error *error) OD_MUST;
 
 /* maria_rows.c: reads the next result, or the first. gives: see struct sql_step_text. */
-struct sql_rows *maria_read(struct sql_session *maria, bool first, const char *gives, struct fault *fault) OD_MUST;
+struct sql_rows *maria_read(struct sql_session *maria, bool first, const char *column_kinds,
+                            struct error *error) OD_MUST;
 
-/* maria_answer.c: stores results */
+/* maria_result.c: stores results */
 
 /* Returns whether the steps up to this one succeeded. */
 bool maria_read_until(struct sql_session *maria, size_t mark) OD_MUST;
@@ -156,7 +157,7 @@ void maria_undo(struct sql_session *maria);
 #define MARIA_NOTHING "DO 0"
 
 /* gives: of the last statement. */
-void maria_add(struct sql_session *maria, const char *text, size_t statements, const char *gives);
+void maria_add(struct sql_session *maria, const char *text, size_t statements, const char *column_kinds);
 
 /* Adds a step whose rows are not read. Consecutive ones are one compound statement: each result costs a packet and a
  * wakeup. counted: its number of changed rows is needed; only the step begin may precede it. */
@@ -172,12 +173,12 @@ void maria_add_released(struct sql_session *maria, const char *text);
  * with another transaction, which is certain to roll back. */
 void maria_add_commit(struct sql_session *maria);
 
-bool maria_send(struct sql_session *maria, struct fault *fault) OD_MUST;
+bool maria_send(struct sql_session *maria, struct error *error) OD_MUST;
 size_t maria_mark(const struct sql_session *maria) OD_MUST;
-struct sql_rows *maria_take(struct sql_session *maria, size_t mark, struct fault *fault) OD_MUST;
-bool maria_passed(struct sql_session *maria, size_t mark, struct fault *fault) OD_MUST;
+struct sql_rows *maria_take(struct sql_session *maria, size_t mark, struct error *error) OD_MUST;
+bool maria_passed(struct sql_session *maria, size_t mark, struct error *error) OD_MUST;
 bool maria_finish(struct sql_session *maria);
-bool maria_script(struct sql_session *maria, const char *text, struct fault *fault) OD_MUST;
+bool maria_script(struct sql_session *maria, const char *text, struct error *error) OD_MUST;
 
 /* maria_text.c */
 
@@ -200,13 +201,13 @@ void maria_append_prepared(struct sql_session *maria, GString *all, const char *
 /* Forgets what is prepared; PREPARE replaces existing names. */
 void maria_forget_prepared(struct sql_session *maria);
 
-/* maria_remedy.c */
-enum sql_failure maria_failure(const struct fault *fault) OD_MUST;
-void maria_add_remedy(const struct config *config, const char *role, struct fault *fault);
+/* maria_hint.c */
+enum sql_failure maria_failure(const struct error *error) OD_MUST;
+void maria_add_hint(const struct config *config, const char *role, struct error *error);
 
-/* maria_prove.c */
-enum sql_proof maria_prove(const struct config *config, bool connects, size_t n, const char **ret_name,
-                           struct fault *ret) OD_MUST;
+/* maria_self_test.c */
+enum sql_self_test maria_self_test(const struct config *config, bool connects, size_t n, const char **ret_name,
+                                   struct error *ret) OD_MUST;
 
 /* maria_schema.c */
 int maria_schema_needed(void) OD_MUST;

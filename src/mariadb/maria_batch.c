@@ -8,10 +8,10 @@
 #define FLUSH_BYTES ((size_t)256 * 1024)
 #define GROUP_BYTES ((size_t)16 * 1024) /* the server copies a compound statement */
 
-static void expect_answer(struct sql_session *maria, enum maria_answer_kind kind, const char *gives)
+static void expect_result(struct sql_session *maria, enum maria_result_kind kind, const char *column_kinds)
 {
-    struct maria_answer answer = {.kind = kind, .gives = gives};
-    g_array_append_val(maria->answers, answer);
+    struct maria_result reply = {.kind = kind, .column_kinds = column_kinds};
+    g_array_append_val(maria->replies, reply);
 }
 
 /* Adds the set-up, once. */
@@ -22,15 +22,15 @@ static void add_set_up(struct sql_session *maria)
     char *set_up OD_CLEANUP(base_free) = maria_set_up(maria);
     g_string_append(maria->text, set_up);
     for (size_t i = 1; i < maria_statements(set_up); i++)
-        expect_answer(maria, MARIA_ANSWER_PART, "");
-    expect_answer(maria, MARIA_ANSWER_SET_UP, "");
+        expect_result(maria, MARIA_RESULT_PART, "");
+    expect_result(maria, MARIA_RESULT_SET_UP, "");
 }
 
 static bool send_text(struct sql_session *maria)
 {
-    bool sent = maria_send_text(maria, maria->text->str, maria->text->len, &maria->fault);
+    bool sent = maria_send_text(maria, maria->text->str, maria->text->len, &maria->error);
     g_string_truncate(maria->text, 0);
-    maria->asked = maria->answers->len;
+    maria->asked = maria->replies->len;
     maria->set_up = true;
     maria->begun = false;
     maria->failed = !sent;
@@ -71,19 +71,19 @@ static void end_group(struct sql_session *maria)
     maria->grouped = 0;
 }
 
-void maria_add(struct sql_session *maria, const char *text, size_t statements, const char *gives)
+void maria_add(struct sql_session *maria, const char *text, size_t statements, const char *column_kinds)
 {
     if (!count_step(maria))
         return;
     if (strcmp(text, MARIA_NOTHING) == 0) {
-        expect_answer(maria, MARIA_ANSWER_NOTHING, "");
+        expect_result(maria, MARIA_RESULT_NOTHING, "");
         return;
     }
     end_group(maria);
     append_statement(maria, text);
     for (size_t i = 1; i < statements; i++)
-        expect_answer(maria, MARIA_ANSWER_PART, "");
-    expect_answer(maria, MARIA_ANSWER_STEP, gives);
+        expect_result(maria, MARIA_RESULT_PART, "");
+    expect_result(maria, MARIA_RESULT_STEP, column_kinds);
     flush_if_long(maria);
 }
 
@@ -91,8 +91,8 @@ void maria_add(struct sql_session *maria, const char *text, size_t statements, c
 static void expect_of_group(struct sql_session *maria)
 {
     if (maria->grouped == 0)
-        maria->group_answer = maria->answers->len;
-    expect_answer(maria, maria->grouped == 0 ? MARIA_ANSWER_STEP : MARIA_ANSWER_NOTHING, "");
+        maria->group_result = maria->replies->len;
+    expect_result(maria, maria->grouped == 0 ? MARIA_RESULT_STEP : MARIA_RESULT_NOTHING, "");
 }
 
 void maria_add_write(struct sql_session *maria, const char *text, bool counted)
@@ -115,7 +115,7 @@ void maria_add_site(struct sql_session *maria, const char *text)
     char *compound OD_CLEANUP(base_free) = base_printf("BEGIN NOT ATOMIC\n%s;\nEND", text);
     end_group(maria);
     append_statement(maria, compound);
-    expect_answer(maria, MARIA_ANSWER_SITE, "");
+    expect_result(maria, MARIA_RESULT_SITE, "");
     flush_if_long(maria);
 }
 
@@ -131,7 +131,7 @@ void maria_add_commit(struct sql_session *maria)
         return;
     add_set_up(maria);
     expect_of_group(maria);
-    g_array_index(maria->answers, struct maria_answer, maria->group_answer).kind = MARIA_ANSWER_COMMIT;
+    g_array_index(maria->replies, struct maria_result, maria->group_result).kind = MARIA_RESULT_COMMIT;
     g_string_append_printf(maria->group, "%sCOMMIT%s", maria->grouped > 0 ? ";\n" : "", maria->released->str);
     maria->grouped += maria_statements(maria->released->str);
     g_string_truncate(maria->released, 0);
@@ -139,12 +139,12 @@ void maria_add_commit(struct sql_session *maria)
 }
 
 /* maria_take reports errors. */
-bool maria_send(struct sql_session *maria, struct fault *fault)
+bool maria_send(struct sql_session *maria, struct error *error)
 {
-    (void)fault;
+    (void)error;
     end_group(maria);
     if (maria->text->len == 0 || maria->failed)
-        maria->asked = maria->answers->len;
+        maria->asked = maria->replies->len;
     else
         (void)send_text(maria);
     return true;
@@ -155,19 +155,19 @@ size_t maria_mark(const struct sql_session *maria)
     return maria->added;
 }
 
-bool maria_passed(struct sql_session *maria, size_t mark, struct fault *fault)
+bool maria_passed(struct sql_session *maria, size_t mark, struct error *error)
 {
     if (mark == 0 || maria_read_until(maria, mark - 1))
         return true;
-    if (!maria->told)
-        *fault = maria->fault;
-    maria->told = true;
+    if (!maria->reported)
+        *error = maria->error;
+    maria->reported = true;
     return false;
 }
 
-struct sql_rows *maria_take(struct sql_session *maria, size_t mark, struct fault *fault)
+struct sql_rows *maria_take(struct sql_session *maria, size_t mark, struct error *error)
 {
-    if (!maria_passed(maria, mark + 1, fault))
+    if (!maria_passed(maria, mark + 1, error))
         return NULL;
     for (size_t i = 0; i < mark; i++)
         sql_rows_free((struct sql_rows **)&maria->results->pdata[i]);
@@ -193,11 +193,11 @@ bool maria_finish(struct sql_session *maria)
     if (unsent || maria->failed) /* what was added last was not executed */
         forget_session(maria);
     g_ptr_array_set_size(maria->results, 0);
-    g_array_set_size(maria->answers, 0);
-    maria->asked = maria->answered = maria->added = 0;
-    maria->failed = maria->told = false;
+    g_array_set_size(maria->replies, 0);
+    maria->asked = maria->has_result = maria->added = 0;
+    maria->failed = maria->reported = false;
     maria->named = maria->named && maria->recorded;
-    if (!maria->answered_it)
+    if (!maria->replied_it)
         g_string_truncate(maria->recipient, 0);
     maria->timeout_ms = SQL_TIMEOUT_MS;
     maria->receive_max = MARIA_RECEIVE_MAX;
@@ -205,24 +205,24 @@ bool maria_finish(struct sql_session *maria)
     return !maria->lost;
 }
 
-static bool set_up_alone(struct sql_session *maria, struct fault *fault)
+static bool set_up_alone(struct sql_session *maria, struct error *error)
 {
     add_set_up(maria);
     if (maria->text->len > 0 && send_text(maria))
         maria_read_all(maria);
     bool done = !maria->failed;
     if (!done)
-        *fault = maria->fault;
+        *error = maria->error;
     return maria_finish(maria) && done;
 }
 
-bool maria_script(struct sql_session *maria, const char *text, struct fault *fault)
+bool maria_script(struct sql_session *maria, const char *text, struct error *error)
 {
-    bool done = set_up_alone(maria, fault);
-    if (!done || !maria_send_text(maria, text, strlen(text), fault))
+    bool done = set_up_alone(maria, error);
+    if (!done || !maria_send_text(maria, text, strlen(text), error))
         return false;
     for (bool first = true; done && (first || mysql_more_results(maria->mysql)); first = false) {
-        struct sql_rows *rows OD_CLEANUP(sql_rows_free) = maria_read(maria, first, "", fault);
+        struct sql_rows *rows OD_CLEANUP(sql_rows_free) = maria_read(maria, first, "", error);
         done = rows != NULL;
     }
     if (!done)

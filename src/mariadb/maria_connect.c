@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/private.h"
+#include "base/secret_file.h"
 #include "mariadb/maria.h"
 
 #define FLAGS (CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS)
@@ -92,7 +92,7 @@ static void set_nonblocking(MYSQL *mysql)
 }
 
 static bool connect_host(struct sql_session *maria, const struct maria_conninfo *conninfo,
-                         const struct maria_host *host, const char *user, int64_t until, struct fault *fault)
+                         const struct maria_host *host, const char *user, int64_t until, struct error *error)
 {
     /* limits read(2) in a handshake before O_NONBLOCK */
     const unsigned seconds = (unsigned)(MAX(until - base_now_ms(), 0) / 1000 + 1);
@@ -105,7 +105,7 @@ static bool connect_host(struct sql_session *maria, const struct maria_conninfo 
     while (status != 0) {
         int ready = maria_wait(maria, status, until);
         if (ready == 0)
-            return fault_set(fault, "no answer in time");
+            return error_set(error, "no answer in time");
         set_nonblocking(maria->mysql);
         status = mysql_real_connect_cont(&done, maria->mysql, ready);
     }
@@ -113,49 +113,49 @@ static bool connect_host(struct sql_session *maria, const struct maria_conninfo 
     if (done != NULL)
         return true;
     if (base_now_ms() >= until)
-        return fault_set(fault, "no answer in time");
-    fault_set(fault, "%s", mysql_error(maria->mysql));
-    (void)snprintf(fault->code, sizeof(fault->code), "%u", mysql_errno(maria->mysql));
+        return error_set(error, "no answer in time");
+    error_set(error, "%s", mysql_error(maria->mysql));
+    (void)snprintf(error->code, sizeof(error->code), "%u", mysql_errno(maria->mysql));
     return false;
 }
 
 /* Returns false for a replica, and for a node without its cluster, which refuses access to tables. Before
  * installation there are none. */
-static bool takes_writes(struct sql_session *maria, int64_t until, struct fault *fault)
+static bool takes_writes(struct sql_session *maria, int64_t until, struct error *error)
 {
     static const char question[] =
         "SELECT 0 * (SELECT count(*) FROM agreed) + (concat(@@GLOBAL.read_only) NOT IN ('0', 'OFF'))";
     maria->timeout_ms = MAX(until - base_now_ms(), 1);
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
-        maria_send_text(maria, question, strlen(question), fault) ? maria_read(maria, true, "", fault) : NULL;
+        maria_send_text(maria, question, strlen(question), error) ? maria_read(maria, true, "", error) : NULL;
     maria->timeout_ms = SQL_TIMEOUT_MS;
     if (rows == NULL)
         return !maria->lost;
-    return sql_number(rows, 0, 0) == 0 || fault_set(fault, "it is read-only");
+    return sql_number(rows, 0, 0) == 0 || error_set(error, "it is read-only");
 }
 
 /* MySQL has no RETURNING and other collations, and is untested. */
-static bool check_kind(const struct sql_session *maria, struct fault *fault)
+static bool check_kind(const struct sql_session *maria, struct error *error)
 {
     const char *version = mysql_get_server_info(maria->mysql);
     if (!mariadb_connection(maria->mysql))
-        return fault_set(fault, "database: the server is %s, and not MariaDB: MySQL is not supported", version);
+        return error_set(error, "database: the server is %s, and not MariaDB: MySQL is not supported", version);
     return mysql_get_server_version(maria->mysql) >= MARIA_OLDEST ||
-           fault_set(fault, "database: the server is %s; MariaDB 10.11 or newer is needed", version);
+           error_set(error, "database: the server is %s; MariaDB 10.11 or newer is needed", version);
 }
 
-static void add_host_reason(const struct maria_host *host, const struct fault *reason, struct fault *fault)
+static void add_host_reason(const struct maria_host *host, const struct error *reason, struct error *error)
 {
-    const struct fault was = *fault;
+    const struct error was = *error;
     const char *name = host->name != NULL ? host->name : "localhost";
-    fault_set(fault, "%s%s%s: %s",
+    error_set(error, "%s%s%s: %s",
               was.text[0] != '\0' ? was.text : "database: no connection: ", was.text[0] != '\0' ? "; " : "", name,
               reason->text);
-    memcpy(fault->code, reason->code, sizeof(reason->code));
+    memcpy(error->code, reason->code, sizeof(reason->code));
 }
 
 /* Other hosts would refuse user, password or database, too, and some lock users out. */
-static bool is_refusal(const struct fault *reason)
+static bool is_refusal(const struct error *reason)
 {
     static const char *const codes[] = {
         "1044", /* ER_DBACCESS_DENIED_ERROR */
@@ -171,11 +171,11 @@ static bool is_refusal(const struct fault *reason)
 
 static bool connect_to_any(struct sql_session *maria, const struct config *config,
                            const struct maria_conninfo *conninfo, const char *user, const char *application,
-                           struct fault *fault)
+                           struct error *error)
 {
-    struct fault reason = {.text = ""};
+    struct error reason = {.text = ""};
     int64_t until = base_now_ms() + SQL_TIMEOUT_MS;
-    fault->text[0] = '\0';
+    error->text[0] = '\0';
     for (guint i = 0; i < conninfo->hosts->len && !is_refusal(&reason); i++) {
         const struct maria_host *host = &g_array_index(conninfo->hosts, struct maria_host, i);
         int64_t share = (until - base_now_ms()) / (conninfo->hosts->len - i);
@@ -183,48 +183,48 @@ static bool connect_to_any(struct sql_session *maria, const struct config *confi
         maria->on_socket = host->name == NULL;
         maria->remote = !maria_is_local(host);
         maria->lost = false;
-        maria->secured = !maria->on_socket &&
-                         (conninfo->ssl_ca != NULL || (maria->remote && config->database.tls == DATABASE_TLS_VERIFY));
-        set_options(maria, conninfo, application, maria->secured);
+        maria->tls_summary = !maria->on_socket && (conninfo->ssl_ca != NULL ||
+                                                   (maria->remote && config->database.tls == DATABASE_TLS_VERIFY));
+        set_options(maria, conninfo, application, maria->tls_summary);
         if (connect_host(maria, conninfo, host, user, own, &reason) &&
             (conninfo->hosts->len == 1 || takes_writes(maria, own, &reason)))
             return true;
-        add_host_reason(host, &reason, fault);
+        add_host_reason(host, &reason, error);
         maria->lost = true;
         end_connection(maria);
     }
     return false;
 }
 
-struct sql_session *maria_open(const struct config *config, const char *application, struct fault *fault)
+struct sql_session *maria_open(const struct config *config, const char *application, struct error *error)
 {
     struct maria_conninfo *conninfo OD_CLEANUP(maria_conninfo_free) =
-        maria_conninfo_new(config->database.conninfo, fault);
+        maria_conninfo_new(config->database.conninfo, error);
     const struct passwd *passwd = getpwuid(geteuid());
     if (conninfo == NULL)
         return NULL;
     const char *user = conninfo->user != NULL ? conninfo->user : passwd != NULL ? passwd->pw_name : "";
     if (conninfo->password_file != NULL) {
         base_free_secret(&conninfo->password);
-        conninfo->password = private_line(conninfo->password_file, fault);
+        conninfo->password = secret_file_line(conninfo->password_file, error);
         if (conninfo->password == NULL) {
-            fault_prefix(fault, "[database] conninfo: password_file");
+            error_prefix(error, "[database] conninfo: password_file");
             return NULL;
         }
     }
     struct sql_session *maria = maria_session_new(config);
-    if (connect_to_any(maria, config, conninfo, user, application, fault) && check_kind(maria, fault))
+    if (connect_to_any(maria, config, conninfo, user, application, error) && check_kind(maria, error))
         return maria;
     maria_close(maria);
     return NULL;
 }
 
-const char *maria_secured(const struct sql_session *maria, bool *ret_good)
+const char *maria_tls_summary(const struct sql_session *maria, bool *ret_ok)
 {
-    *ret_good = maria->on_socket || maria->secured;
+    *ret_ok = maria->on_socket || maria->tls_summary;
     if (maria->on_socket)
         return "unix socket";
-    if (maria->secured)
+    if (maria->tls_summary)
         return "TLS, certificate and name verified";
     if (!maria->remote)
         return "TCP on this machine: any local user can take the port while MariaDB is down, and gets password and mail; use"

@@ -47,21 +47,21 @@ static bool take_part(char **part, const char *text, size_t length)
 }
 
 /* USER or USER:PASSWORD, before the last @. */
-static bool take_login(struct maria_conninfo *it, const char *text, size_t length, struct fault *fault)
+static bool take_login(struct maria_conninfo *it, const char *text, size_t length, struct error *error)
 {
     const char *colon = memchr(text, ':', length);
     size_t user = colon != NULL ? (size_t)(colon - text) : length;
     return (take_part(&it->user, text, user) &&
             (colon == NULL || take_part(&it->password, colon + 1, length - user - 1))) ||
-           fault_set(fault, "[database] conninfo: user or password has a %% that begins no escape");
+           error_set(error, "[database] conninfo: user or password has a %% that begins no escape");
 }
 
-static bool take_port(const char *text, size_t length, unsigned *ret, struct fault *fault)
+static bool take_port(const char *text, size_t length, unsigned *ret, struct error *error)
 {
     char *digits OD_CLEANUP(base_free) = base_strndup(text, length);
     guint64 port = 0;
     if (!g_ascii_string_to_unsigned(digits, 10, 1, PORT_MAX, &port, NULL))
-        return fault_set(fault,
+        return error_set(error,
                          "[database] conninfo: a port is wrong; in a password, : / ? @ and %% are written as %%3A"
                          " %%2F %%3F %%40 and %%25");
     *ret = (unsigned)port;
@@ -69,7 +69,7 @@ static bool take_port(const char *text, size_t length, unsigned *ret, struct fau
 }
 
 /* HOST, HOST:PORT, [ADDRESS] or [ADDRESS]:PORT. */
-static bool take_host(struct maria_conninfo *it, const char *text, size_t length, struct fault *fault)
+static bool take_host(struct maria_conninfo *it, const char *text, size_t length, struct error *error)
 {
     struct maria_host host = {.name = NULL};
     const char *end = text + length, *bracket = *text == '[' ? memchr(text, ']', length) : NULL;
@@ -80,9 +80,9 @@ static bool take_host(struct maria_conninfo *it, const char *text, size_t length
     host.name = decode(from, (size_t)(to - from));
     if (host.name == NULL || (after < end && *after != ':')) {
         base_free(&host.name);
-        return fault_set(fault, "[database] conninfo: a host is wrong; an address with colons stands in brackets");
+        return error_set(error, "[database] conninfo: a host is wrong; an address with colons stands in brackets");
     }
-    if (after < end && !take_port(after + 1, (size_t)(end - after) - 1, &host.port, fault)) {
+    if (after < end && !take_port(after + 1, (size_t)(end - after) - 1, &host.port, error)) {
         base_free(&host.name);
         return false;
     }
@@ -92,13 +92,13 @@ static bool take_host(struct maria_conninfo *it, const char *text, size_t length
     return true;
 }
 
-static bool take_hosts(struct maria_conninfo *it, const char *text, size_t length, struct fault *fault)
+static bool take_hosts(struct maria_conninfo *it, const char *text, size_t length, struct error *error)
 {
     const char *end = text + length;
     for (bool more = true; more; text++) {
         const char *comma = memchr(text, ',', (size_t)(end - text));
         const char *to = comma != NULL ? comma : end;
-        if (!take_host(it, text, (size_t)(to - text), fault))
+        if (!take_host(it, text, (size_t)(to - text), error))
             return false;
         more = comma != NULL;
         text = to;
@@ -107,7 +107,7 @@ static bool take_hosts(struct maria_conninfo *it, const char *text, size_t lengt
 }
 
 /* NAME=VALUE */
-static bool take_one_option(struct maria_conninfo *it, const char *text, size_t length, struct fault *fault)
+static bool take_one_option(struct maria_conninfo *it, const char *text, size_t length, struct error *error)
 {
     const struct {
         const char *name;
@@ -122,45 +122,45 @@ static bool take_one_option(struct maria_conninfo *it, const char *text, size_t 
     for (size_t i = 0; equals != NULL && i < G_N_ELEMENTS(options); i++)
         if (strlen(options[i].name) == name && strncmp(text, options[i].name, name) == 0)
             return (take_part(options[i].value, equals + 1, length - name - 1) && **options[i].value == '/') ||
-                   fault_set(fault, "[database] conninfo: %s must be an absolute path", options[i].name);
-    return fault_set(fault,
+                   error_set(error, "[database] conninfo: %s must be an absolute path", options[i].name);
+    return error_set(error,
                      "[database] conninfo: an option is none of MariaDB's, which are socket, password_file, ssl_ca,"
                      " ssl_cert and ssl_key; in a password, ? is written as %%3F");
 }
 
-static bool take_options(struct maria_conninfo *it, const char *text, struct fault *fault)
+static bool take_options(struct maria_conninfo *it, const char *text, struct error *error)
 {
     while (*text != '\0') {
         size_t length = strcspn(text, "&");
-        if (!take_one_option(it, text, length, fault))
+        if (!take_one_option(it, text, length, error))
             return false;
         text += length + (text[length] == '&');
     }
     return true;
 }
 
-static bool take_all(struct maria_conninfo *it, const char *text, struct fault *fault)
+static bool take_all(struct maria_conninfo *it, const char *text, struct error *error)
 {
     size_t length = strcspn(text, "?");
     const char *at = memrchr(text, '@', length), *hosts = at != NULL ? at + 1 : text;
-    if (at != NULL && !take_login(it, text, (size_t)(at - text), fault))
+    if (at != NULL && !take_login(it, text, (size_t)(at - text), error))
         return false;
     size_t left = length - (size_t)(hosts - text), host = strcspn(hosts, "/?");
-    if (!take_hosts(it, hosts, host, fault))
+    if (!take_hosts(it, hosts, host, error))
         return false;
     if (host + 1 < left && !take_part(&it->database, hosts + host + 1, left - host - 1))
-        return fault_set(fault, "[database] conninfo: the database has a %% that begins no escape");
-    return text[length] == '\0' || take_options(it, text + length + 1, fault);
+        return error_set(error, "[database] conninfo: the database has a %% that begins no escape");
+    return text[length] == '\0' || take_options(it, text + length + 1, error);
 }
 
-struct maria_conninfo *maria_conninfo_new(const char *conninfo, struct fault *fault)
+struct maria_conninfo *maria_conninfo_new(const char *conninfo, struct error *error)
 {
     struct maria_conninfo *it = base_alloc(sizeof(*it));
     const char *text = strstr(conninfo, "://");
     it->hosts = g_array_new(FALSE, FALSE, sizeof(struct maria_host));
     g_array_set_clear_func(it->hosts, clear_host);
     it->database = base_strdup("oncedrop");
-    if (text == NULL || !take_all(it, text + strlen("://"), fault))
+    if (text == NULL || !take_all(it, text + strlen("://"), error))
         maria_conninfo_free(&it);
     return it;
 }
@@ -192,7 +192,7 @@ static char *with_host(const char *conninfo, const struct maria_host *host)
 
 char *maria_nth_host(const struct config *config, size_t n, char **ret_name)
 {
-    struct fault ignored;
+    struct error ignored;
     struct maria_conninfo *it OD_CLEANUP(maria_conninfo_free) = maria_conninfo_new(config->database.conninfo, &ignored);
     if (it == NULL || n >= it->hosts->len)
         return NULL;
@@ -206,7 +206,7 @@ char *maria_nth_host(const struct config *config, size_t n, char **ret_name)
 
 bool maria_login_is_service(const struct config *config)
 {
-    struct fault ignored;
+    struct error ignored;
     struct maria_conninfo *it OD_CLEANUP(maria_conninfo_free) = maria_conninfo_new(config->database.conninfo, &ignored);
     return it == NULL || it->user == NULL || strcmp(it->user, config->service.user) == 0;
 }

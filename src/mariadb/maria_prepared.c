@@ -6,8 +6,8 @@
 
 #include "mariadb/maria.h"
 
-#define STATEMENTS_MOST 200 /* per session */
-#define TEXT_MOST 8192      /* bytes */
+#define STATEMENTS_MAX 200 /* per session */
+#define TEXT_MAX 8192      /* bytes */
 
 /* The server has no room for more; this process then prepares nothing. */
 static bool refused;
@@ -21,7 +21,7 @@ void maria_forget_prepared(struct sql_session *maria)
 {
     GHashTableIter all;
     gpointer it;
-    refused = refused || strcmp(maria->fault.code, "1461") == 0; /* ER_MAX_PREPARED_STMT_COUNT_REACHED */
+    refused = refused || strcmp(maria->error.code, "1461") == 0; /* ER_MAX_PREPARED_STMT_COUNT_REACHED */
     g_hash_table_iter_init(&all, maria->prepared);
     while (g_hash_table_iter_next(&all, NULL, &it))
         ((struct prepared *)it)->there = false;
@@ -32,7 +32,7 @@ static struct prepared *find_prepared(struct sql_session *maria, const char *sql
 {
     struct prepared *it = refused ? NULL : g_hash_table_lookup(maria->prepared, sql);
     guint size = g_hash_table_size(maria->prepared);
-    if (refused || it != NULL || size >= STATEMENTS_MOST || strlen(sql) > TEXT_MOST)
+    if (refused || it != NULL || size >= STATEMENTS_MAX || strlen(sql) > TEXT_MAX)
         return it;
     struct prepared *new = g_new0(struct prepared, 1);
     new->number = size;
@@ -42,7 +42,7 @@ static struct prepared *find_prepared(struct sql_session *maria, const char *sql
 
 static void append_execute(GString *all, struct prepared *it, const char *sql, const char *given)
 {
-    const struct sql_value text = SQL_TEXT_MOST(sql, TEXT_MOST);
+    const struct sql_value text = SQL_TEXT_CUT(sql, TEXT_MAX);
     if (!it->there) {
         char *literal OD_CLEANUP(base_free) = maria_text("\00100", &text, NULL);
         g_string_append_printf(all, "PREPARE p%u FROM %s;\n", it->number, literal);

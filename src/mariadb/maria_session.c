@@ -24,33 +24,33 @@ char *maria_set_up(const struct sql_session *maria)
     return base_printf(settings, maria->method == LOCK_METHOD_LEASE ? settings_of_cluster : "");
 }
 
-bool maria_is_durable(const struct sql_rows *rows, struct fault *fault)
+bool maria_is_durable(const struct sql_rows *rows, struct error *error)
 {
     int64_t flush = rows->count == 1 && rows->columns >= 2 ? sql_number(rows, 0, 0) : 0;
-    const char *remedy =
+    const char *hint =
         "mail could be lost in a power cut after it was reported as delivered. Set it on the server, or, if"
         " you know better, [database] durability = server";
     if (flush != 1 && flush != 3)
-        return fault_set(fault,
+        return error_set(error,
                          "database: a COMMIT is not on the disk when it is answered, unless"
                          " innodb_flush_log_at_trx_commit = 1: %s",
-                         remedy);
+                         hint);
     return sql_number(rows, 0, 1) == 0 ||
-           fault_set(fault,
+           error_set(error,
                      "database: with a binary log a COMMIT may be undone after a crash, unless sync_binlog = 1: %s",
-                     remedy);
+                     hint);
 }
 
-bool maria_is_fit(const struct sql_session *maria, const struct sql_rows *rows, struct fault *fault)
+bool maria_is_fit(const struct sql_session *maria, const struct sql_rows *rows, struct error *error)
 {
     if (rows->count != 1 || rows->columns != 3)
-        return fault_set(fault, "database: the server does not say how it is set up");
+        return error_set(error, "database: the server does not say how it is set up");
     if (sql_number(rows, 0, 2) != 0 && maria->method != LOCK_METHOD_LEASE)
-        return fault_set(fault,
+        return error_set(error,
                          "database: the server is a node of a Galera cluster, whose nodes do not exclude each other by"
                          " lock.method = %s: set lock.method = lease on all hosts, then run: oncedrop schema method",
                          maria->method == LOCK_METHOD_ROW ? "row" : "session");
-    return maria->any_durability || maria_is_durable(rows, fault);
+    return maria->any_durability || maria_is_durable(rows, error);
 }
 
 static void free_rows(gpointer rows)
@@ -72,7 +72,7 @@ struct sql_session *maria_session_new(const struct config *config)
     maria->recipient = g_string_new(NULL);
     maria->prepared = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     maria->released = g_string_new(NULL);
-    maria->answers = g_array_new(FALSE, FALSE, sizeof(struct maria_answer));
+    maria->replies = g_array_new(FALSE, FALSE, sizeof(struct maria_result));
     maria->results = g_ptr_array_new_with_free_func(free_rows);
     return maria;
 }
@@ -85,7 +85,7 @@ void maria_session_free(struct sql_session *maria)
     g_string_free(maria->recipient, TRUE);
     g_hash_table_destroy(maria->prepared);
     g_string_free(maria->released, TRUE);
-    g_array_unref(maria->answers);
+    g_array_unref(maria->replies);
     g_ptr_array_unref(maria->results);
     base_free(&maria);
 }

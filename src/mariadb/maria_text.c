@@ -21,9 +21,9 @@ static void append_hex(GString *sql, const void *bytes, size_t size)
 }
 
 /* hex: even plain text. */
-static void append_text(GString *sql, const char *text, size_t most, bool hex)
+static void append_text(GString *sql, const char *text, size_t max, bool hex)
 {
-    char *fit OD_CLEANUP(base_free) = sql_value_fit(text, most);
+    char *fit OD_CLEANUP(base_free) = sql_value_truncate(text, max);
     const char *good = fit != NULL ? fit : text;
     size_t size = strlen(good);
     if (hex || strspn(good, PLAIN) < size) {
@@ -86,8 +86,8 @@ static void append_value(GString *sql, const struct sql_value *value)
     case SQL_KIND_TEXT:
         append_text(sql, value->text, value->size, false);
         break;
-    case SQL_KIND_TRUTH:
-        g_string_append(sql, value->truth ? "TRUE" : "FALSE");
+    case SQL_KIND_BOOL:
+        g_string_append(sql, value->boolean ? "TRUE" : "FALSE");
         break;
     case SQL_KIND_NUMBER:
         g_string_append_printf(sql, "%" G_GINT64_FORMAT, value->number);

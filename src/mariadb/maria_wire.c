@@ -33,19 +33,19 @@ int maria_wait(struct sql_session *maria, int status, int64_t until)
     return 0;
 }
 
-bool maria_lose(struct sql_session *maria, struct fault *fault, const char *what)
+bool maria_lose(struct sql_session *maria, struct error *error, const char *what)
 {
     const char *reason = mysql_error(maria->mysql);
-    fault_set(fault, "database: %s%s%s%s", what, *reason != '\0' ? ": " : "", reason,
+    error_set(error, "database: %s%s%s%s", what, *reason != '\0' ? ": " : "", reason,
               maria->sent > PACKET_LEAST ? " (is max_allowed_packet at least 16M on the server?)" : "");
     maria_hang_up(maria);
     return false;
 }
 
 /* After these errors the next transaction reconnects. */
-static bool is_of_no_use(unsigned error)
+static bool is_of_no_use(unsigned number)
 {
-    static const unsigned errors[] = {
+    static const unsigned numbers[] = {
         1053, /* ER_SERVER_SHUTDOWN */
         1077, /* ER_NORMAL_SHUTDOWN */
         1927, /* ER_CONNECTION_KILLED */
@@ -54,44 +54,44 @@ static bool is_of_no_use(unsigned error)
         1836, /* ER_READ_ONLY_MODE */
         1047, /* ER_UNKNOWN_COM_ERROR: a node that lost its cluster */
     };
-    for (size_t i = 0; i < G_N_ELEMENTS(errors); i++)
-        if (error == errors[i])
+    for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++)
+        if (number == numbers[i])
             return true;
     return false;
 }
 
 /* Returns whether it is the connector's: no connection, or a malformed result. */
-static bool is_connectors(unsigned error)
+static bool is_connectors(unsigned number)
 {
-    return error == 0 || (error >= CR_MIN_ERROR && error <= CR_MAX_ERROR) || error >= CER_MIN_ERROR;
+    return number == 0 || (number >= CR_MIN_ERROR && number <= CR_MAX_ERROR) || number >= CER_MIN_ERROR;
 }
 
-bool maria_statement_failed(struct sql_session *maria, struct fault *fault)
+bool maria_statement_failed(struct sql_session *maria, struct error *error)
 {
-    unsigned error = mysql_errno(maria->mysql);
-    if (is_connectors(error))
-        return maria_lose(maria, fault, "connection lost");
-    fault_set(fault, "database: %s (error %u)", mysql_error(maria->mysql), error);
-    (void)snprintf(fault->code, sizeof(fault->code), "%u", error);
-    maria->lost = maria->lost || is_of_no_use(error);
+    unsigned number = mysql_errno(maria->mysql);
+    if (is_connectors(number))
+        return maria_lose(maria, error, "connection lost");
+    error_set(error, "database: %s (error %u)", mysql_error(maria->mysql), number);
+    (void)snprintf(error->code, sizeof(error->code), "%u", number);
+    maria->lost = maria->lost || is_of_no_use(number);
     return false;
 }
 
-bool maria_send_text(struct sql_session *maria, const char *text, size_t size, struct fault *fault)
+bool maria_send_text(struct sql_session *maria, const char *text, size_t size, struct error *error)
 {
     int64_t until = base_now_ms() + maria->timeout_ms;
     int failed = 0, status = 0;
     if (maria->lost)
-        return maria_lose(maria, fault, "connection lost");
+        return maria_lose(maria, error, "connection lost");
     maria->sent = size;
     status = mysql_send_query_start(&failed, maria->mysql, text, size);
     while (status != 0) {
         int ready = maria_wait(maria, status, until);
         if (ready == 0)
-            return maria_lose(maria, fault, "no answer in time");
+            return maria_lose(maria, error, "no answer in time");
         status = mysql_send_query_cont(&failed, maria->mysql, ready);
     }
-    return failed == 0 || maria_lose(maria, fault, "connection lost");
+    return failed == 0 || maria_lose(maria, error, "connection lost");
 }
 
 bool maria_usable(const struct sql_session *maria)
@@ -108,7 +108,7 @@ bool maria_in_transaction(const struct sql_session *maria)
 }
 
 /* The server sends nothing unasked, except when it closes the connection. */
-void maria_look(struct sql_session *maria)
+void maria_check_connection(struct sql_session *maria)
 {
     struct pollfd socket = {.fd = mysql_get_socket(maria->mysql), .events = POLLIN};
     maria->lost = maria->lost || socket.fd < 0 || base_poll(&socket, 1, base_now_ms()) != 0;

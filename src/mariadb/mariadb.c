@@ -13,11 +13,11 @@ extern const struct sql_engine mariadb_engine;
 extern const char mariadb_engine_build[];
 const char mariadb_engine_build[] = MODULE_BUILD;
 
-static struct sql_session *maria_engine_open(const struct config *config, const char *application, struct fault *fault)
+static struct sql_session *maria_engine_open(const struct config *config, const char *application, struct error *error)
 {
-    struct sql_session *maria = maria_open(config, application, fault);
+    struct sql_session *maria = maria_open(config, application, error);
     if (maria == NULL)
-        maria_add_remedy(config, SQL_DELIVERY, fault);
+        maria_add_hint(config, SQL_DELIVERY, error);
     return maria;
 }
 
@@ -26,7 +26,7 @@ static void maria_engine_set_timeout(struct sql_session *maria, int64_t ms)
     maria->timeout_ms = ms;
 }
 
-static void maria_engine_receive_any(struct sql_session *maria)
+static void maria_engine_unlimit_result(struct sql_session *maria)
 {
     maria->receive_max = INT64_MAX;
 }
@@ -38,30 +38,30 @@ static void maria_engine_receive_any(struct sql_session *maria)
 enum { WRITES = 1, COUNTED = 2, OF_MESSAGE = 4, OF_DELIVERY = 8, OFTEN = 16 };
 static const unsigned char kinds[SQL_STEPS] = {
     [SQL_STEP_begin] = WRITES,
-    [SQL_STEP_look_message] = OFTEN,
+    [SQL_STEP_state_message] = OFTEN,
     [SQL_STEP_record_message] = WRITES, /* sets @message */
     [SQL_STEP_record_addresses] = WRITES | OF_MESSAGE,
     [SQL_STEP_record_part] = WRITES | OF_MESSAGE,
     [SQL_STEP_record_raw] = WRITES | OF_MESSAGE,
-    [SQL_STEP_answer] = WRITES | OF_MESSAGE | OF_DELIVERY, /* sets @delivery */
+    [SQL_STEP_reply] = WRITES | OF_MESSAGE | OF_DELIVERY, /* sets @delivery */
     [SQL_STEP_claim_copy] = WRITES | OF_MESSAGE | OF_DELIVERY,
     [SQL_STEP_hold_copies] = OF_MESSAGE,
     [SQL_STEP_settle_copy] = WRITES | COUNTED | OF_MESSAGE,
     [SQL_STEP_settle_variants] = WRITES,
-    [SQL_STEP_settle_answer] = WRITES | OF_MESSAGE | OF_DELIVERY,
+    [SQL_STEP_settle_reply] = WRITES | OF_MESSAGE | OF_DELIVERY,
     [SQL_STEP_event] = WRITES,
 };
 
 static const struct sql_value *recipient_of(enum sql_step step, const struct sql_value *values)
 {
     const size_t size = sizeof(struct sql_value);
-    return &values[step == SQL_STEP_answer       ? offsetof(struct sql_takes_answer, recipient) / size
-                   : step == SQL_STEP_claim_copy ? offsetof(struct sql_takes_claim_copy, recipient) / size
-                                                 : offsetof(struct sql_takes_settle_answer, recipient) / size];
+    return &values[step == SQL_STEP_reply        ? offsetof(struct sql_params_reply, recipient) / size
+                   : step == SQL_STEP_claim_copy ? offsetof(struct sql_params_claim_copy, recipient) / size
+                                                 : offsetof(struct sql_params_settle_reply, recipient) / size];
 }
 
 /* Sets the message of @message; returns whether it already was. recorded: this step records it. */
-static bool note_message(struct sql_session *maria, const struct sql_value *values, bool recorded)
+static bool record_message(struct sql_session *maria, const struct sql_value *values, bool recorded)
 {
     unsigned char message[sizeof(maria->message)] = {0};
     memcpy(message, values[0].bytes, MIN(values[0].size, sizeof(message) / 2));
@@ -75,12 +75,12 @@ static bool note_message(struct sql_session *maria, const struct sql_value *valu
     return same;
 }
 
-/* Like note_message(), for @delivery. */
-static bool note_delivery(struct sql_session *maria, const struct sql_value *recipient, bool recorded)
+/* Like record_message(), for @delivery. */
+static bool record_delivery(struct sql_session *maria, const struct sql_value *recipient, bool recorded)
 {
     bool same = strcmp(maria->recipient->str, recipient->text) == 0;
     g_string_assign(maria->recipient, recipient->text);
-    maria->answered_it = recorded || (same && maria->answered_it);
+    maria->replied_it = recorded || (same && maria->replied_it);
     return same;
 }
 
@@ -90,15 +90,15 @@ static char *text_of(struct sql_session *maria, enum sql_step step, const struct
         "SET @message = (SELECT id FROM message WHERE identity = \00100 AND digest = \00101)";
     static const char name_delivery[] =
         "SET @delivery = (SELECT id FROM delivery WHERE message = @message AND recipient = \00100)";
-    bool records = step == SQL_STEP_record_message, answers = step == SQL_STEP_answer;
+    bool records = step == SQL_STEP_record_message, replies = step == SQL_STEP_reply;
     bool of_message = records || (kinds[step] & OF_MESSAGE) != 0;
     if (kinds[step] == 0)
         return maria_text(steps[step].text, values, NULL);
     GString *all = g_string_new(NULL);
-    if (of_message && !note_message(maria, values, records) && !records)
+    if (of_message && !record_message(maria, values, records) && !records)
         maria_append_prepared(maria, all, name_message, values);
     const struct sql_value *recipient = kinds[step] & OF_DELIVERY ? recipient_of(step, values) : NULL;
-    if (recipient != NULL && !note_delivery(maria, recipient, answers) && !answers)
+    if (recipient != NULL && !record_delivery(maria, recipient, replies) && !replies)
         maria_append_prepared(maria, all, name_delivery, recipient);
     maria_append_prepared(maria, all, steps[step].text, values);
     return g_string_free(all, FALSE);
@@ -110,7 +110,7 @@ static void add_one(struct sql_session *maria, enum sql_step step, const struct 
     if (kinds[step] & WRITES)
         maria_add_write(maria, text, (kinds[step] & COUNTED) != 0);
     else
-        maria_add(maria, text, maria_statements(text), steps[step].gives);
+        maria_add(maria, text, maria_statements(text), steps[step].column_kinds);
 }
 
 /* Sends settings only if they change. So a delivery's transactions have the same limits; a statement with a shorter
@@ -142,10 +142,10 @@ static void maria_engine_add(struct sql_session *maria, enum sql_step step, cons
 {
     if (step == SQL_STEP_rollback)
         maria->named = false; /* the message may be rolled back */
-    bool begins = step == SQL_STEP_begin || step == SQL_STEP_begin_look || step == SQL_STEP_settings_as_is;
+    bool begins = step == SQL_STEP_begin || step == SQL_STEP_begin_read || step == SQL_STEP_settings_as_is;
     if (begins)
-        maria->without = step == SQL_STEP_begin_look && maria->method == LOCK_METHOD_SESSION;
-    if ((step == SQL_STEP_begin_look || step == SQL_STEP_commit) && maria->without)
+        maria->without = step == SQL_STEP_begin_read && maria->method == LOCK_METHOD_SESSION;
+    if ((step == SQL_STEP_begin_read || step == SQL_STEP_commit) && maria->without)
         maria_add(maria, MARIA_NOTHING, 1, "");
     else if (step == SQL_STEP_settings)
         add_settings(maria, values);
@@ -163,20 +163,20 @@ static void maria_engine_add_text(struct sql_session *maria, const char *text, s
     maria_add_site(maria, site);
 }
 
-static bool maria_engine_committed(struct sql_session *maria, size_t mark, struct fault *fault)
+static bool maria_engine_committed(struct sql_session *maria, size_t mark, struct error *error)
 {
-    return maria_passed(maria, mark + 1, fault);
+    return maria_passed(maria, mark + 1, error);
 }
 
 /* The administrator creates the database. */
-static bool maria_engine_create(const struct config *config, struct fault *fault)
+static bool maria_engine_create(const struct config *config, struct error *error)
 {
     (void)config;
-    (void)fault;
+    (void)error;
     return true;
 }
 
-static char *maria_engine_show_holders(const struct config *config)
+static char *maria_engine_holders_hint(const struct config *config)
 {
     (void)config;
     return base_strdup(
@@ -192,10 +192,10 @@ const struct sql_engine mariadb_engine = {
     .close = maria_close,
     .usable = maria_usable,
     .in_transaction = maria_in_transaction,
-    .look = maria_look,
+    .check_connection = maria_check_connection,
     .set_timeout = maria_engine_set_timeout,
-    .receive_any = maria_engine_receive_any,
-    .secured = maria_secured,
+    .unlimit_result = maria_engine_unlimit_result,
+    .tls_summary = maria_tls_summary,
     .add = maria_engine_add,
     .add_text = maria_engine_add_text,
     .send = maria_send,
@@ -207,11 +207,11 @@ const struct sql_engine mariadb_engine = {
     .script = maria_script,
     .create = maria_engine_create,
     .nth_host = maria_nth_host,
-    .prove = maria_prove,
+    .self_test = maria_self_test,
     .login_is_service = maria_login_is_service,
-    .add_remedy = maria_add_remedy,
+    .add_hint = maria_add_hint,
     .failure = maria_failure,
-    .show_holders = maria_engine_show_holders,
+    .holders_hint = maria_engine_holders_hint,
     .schema_needed = maria_schema_needed,
     .schema_sql = maria_schema_sql,
     .schema_begin = maria_schema_begin,

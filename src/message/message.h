@@ -11,7 +11,7 @@
 #include "base/config.h"
 
 #define MESSAGE_DIGEST_SIZE 32
-#define MESSAGE_ID_MOST ((size_t)1 << 18) /* longest copy of a Message-ID; more than an argument may have */
+#define MESSAGE_ID_MAX ((size_t)1 << 18) /* longest copy of a Message-ID; more than an argument may have */
 
 struct message {
     const unsigned char *data; /* in memory, or a mapped temp file */
@@ -22,7 +22,7 @@ struct message {
     const char *id_bytes;                      /* Message-ID in data, from '<' to the last '>', folded;
                                                   NULL: missing, empty or damaged */
     size_t id_size;
-    char *message_id; /* unfolded, NUL-terminated; at most MESSAGE_ID_MOST */
+    char *message_id; /* unfolded, NUL-terminated; at most MESSAGE_ID_MAX */
     size_t message_id_length;
     bool message_id_folded; /* inside the id: servers search for it differently */
     size_t message_id_count;
@@ -34,17 +34,17 @@ enum message_result {
     MESSAGE_OK,
     MESSAGE_EMPTY, /* no input */
     MESSAGE_TOO_LARGE,
-    MESSAGE_TROUBLE, /* read error, no memory or disk space */
+    MESSAGE_ERROR, /* read error, no memory or disk space */
 };
 
 /* Reads fd (pipe, socket or file) to its end, once.
  *
  * size_limit  bytes as appended; 0: none. Input beyond it is read and dropped, so that the writer gets no EPIPE
- * ignore      identity.ignore: NULL-terminated names of further fields to leave out of the digest, or NULL
+ * ignore      identity.ignore_headers: NULL-terminated names of further fields to leave out of the digest, or NULL
  *
  * On MESSAGE_OK *ret is new; otherwise it is untouched, and the error is set. */
 enum message_result message_read(int fd, size_t size_limit, const char *const *ignore, struct message **ret,
-                                 struct fault *fault) OD_MUST;
+                                 struct error *error) OD_MUST;
 
 void message_free(struct message **message);
 

@@ -15,7 +15,7 @@ struct message_builder {
     size_t size; /* as appended */
     bool too_large;
     bool failed;
-    struct fault fault;
+    struct error error;
     struct message_eol eol;
     struct message_digest *digest;
     struct message_store *store;
@@ -37,7 +37,7 @@ void message_builder_no_from_line(struct message_builder *builder)
     builder->eol.state = MESSAGE_EOL_REST;
 }
 
-static bool store_chunk(struct message_builder *builder, size_t n, struct fault *fault)
+static bool store_chunk(struct message_builder *builder, size_t n, struct error *error)
 {
     builder->size += n;
     if (builder->size_limit > 0 && builder->size > builder->size_limit) {
@@ -46,10 +46,10 @@ static bool store_chunk(struct message_builder *builder, size_t n, struct fault 
         return true;
     }
     message_digest_feed(builder->digest, builder->chunk, n);
-    return message_store_append(builder->store, builder->chunk, n, fault);
+    return message_store_append(builder->store, builder->chunk, n, error);
 }
 
-bool message_builder_feed(struct message_builder *builder, const void *bytes, size_t size, struct fault *fault)
+bool message_builder_feed(struct message_builder *builder, const void *bytes, size_t size, struct error *error)
 {
     const unsigned char *at = bytes;
 
@@ -58,12 +58,12 @@ bool message_builder_feed(struct message_builder *builder, const void *bytes, si
         size_t n = size < CHUNK_SIZE ? size : CHUNK_SIZE;
 
         builder->failed =
-            !store_chunk(builder, message_eol_feed(&builder->eol, at, n, builder->chunk), &builder->fault);
+            !store_chunk(builder, message_eol_feed(&builder->eol, at, n, builder->chunk), &builder->error);
         at += n;
         size -= n;
     }
     if (builder->failed)
-        *fault = builder->fault;
+        *error = builder->error;
     return !builder->failed;
 }
 
@@ -82,25 +82,25 @@ static struct message *finished_message(struct message_builder *builder, const u
     return message;
 }
 
-enum message_result message_builder_end(struct message_builder *builder, struct message **ret, struct fault *fault)
+enum message_result message_builder_end(struct message_builder *builder, struct message **ret, struct error *error)
 {
     if (builder->failed) {
-        *fault = builder->fault;
-        return MESSAGE_TROUBLE;
+        *error = builder->error;
+        return MESSAGE_ERROR;
     }
-    if (!builder->too_large && !store_chunk(builder, message_eol_end(&builder->eol, builder->chunk), fault))
-        return MESSAGE_TROUBLE;
+    if (!builder->too_large && !store_chunk(builder, message_eol_end(&builder->eol, builder->chunk), error))
+        return MESSAGE_ERROR;
     if (builder->too_large) {
-        fault_set(fault, "message is larger than delivery.size_limit (%zu bytes)", builder->size_limit);
+        error_set(error, "message is larger than delivery.size_limit (%zu bytes)", builder->size_limit);
         return MESSAGE_TOO_LARGE;
     }
     if (builder->size == 0) {
-        fault_set(fault, "no message: nothing to read (%zu bytes)", builder->received_size);
+        error_set(error, "no message: nothing to read (%zu bytes)", builder->received_size);
         return MESSAGE_EMPTY;
     }
-    const unsigned char *data = message_store_finish(builder->store, fault);
+    const unsigned char *data = message_store_finish(builder->store, error);
     if (data == NULL)
-        return MESSAGE_TROUBLE;
+        return MESSAGE_ERROR;
     *ret = finished_message(builder, data);
     return MESSAGE_OK;
 }

@@ -13,11 +13,11 @@ struct message_builder *message_builder_new(size_t size_limit, const char *const
 void message_builder_no_from_line(struct message_builder *builder);
 
 /* Adds received bytes, in pieces of any size; drops those beyond the limit. After a failure all later calls fail. */
-bool message_builder_feed(struct message_builder *builder, const void *bytes, size_t size, struct fault *fault) OD_MUST;
+bool message_builder_feed(struct message_builder *builder, const void *bytes, size_t size, struct error *error) OD_MUST;
 
 /* Completes the message, like message_read. The builder must still be freed. */
 enum message_result message_builder_end(struct message_builder *builder, struct message **ret,
-                                        struct fault *fault) OD_MUST;
+                                        struct error *error) OD_MUST;
 
 void message_builder_free(struct message_builder **builder);
 

@@ -6,7 +6,7 @@
 #include "message/message_digest.h"
 #include "message/msgid.h"
 
-#define HEADER_MOST ((size_t)64 * 1024) /* largest Message-ID field compared */
+#define HEADER_MAX ((size_t)64 * 1024) /* largest Message-ID field compared */
 
 /* A digest without CRs and final newlines. Initially zero, except for the digest. */
 struct loose {
@@ -25,7 +25,7 @@ struct message_comparison {
     bool has_expected;
     unsigned char expected[2][MESSAGE_DIGEST_SIZE]; /* loose digests, as it is and munged */
     unsigned char *header;
-    size_t header_size; /* HEADER_MOST + 1: too large */
+    size_t header_size; /* HEADER_MAX + 1: too large */
 };
 
 static void begin_loose(struct loose *loose, const char *const *ignore, bool munge)
@@ -122,7 +122,7 @@ struct message_comparison *message_comparison_new_id(const struct message *messa
     struct message_comparison *comparison = base_alloc(sizeof(*comparison));
 
     comparison->message = message;
-    comparison->header = base_alloc(HEADER_MOST);
+    comparison->header = base_alloc(HEADER_MAX);
     return comparison;
 }
 
@@ -131,11 +131,11 @@ void message_comparison_feed(struct message_comparison *comparison, const void *
     if (comparison->strict != NULL) {
         message_digest_feed(comparison->strict, bytes, size);
         feed_loose(&comparison->loose, bytes, size);
-    } else if (size <= HEADER_MOST && comparison->header_size <= HEADER_MOST - size) {
+    } else if (size <= HEADER_MAX && comparison->header_size <= HEADER_MAX - size) {
         memcpy(comparison->header + comparison->header_size, bytes, size);
         comparison->header_size += size;
     } else {
-        comparison->header_size = HEADER_MOST + 1;
+        comparison->header_size = HEADER_MAX + 1;
     }
 }
 
@@ -173,7 +173,7 @@ static enum message_likeness end_content(struct message_comparison *comparison)
 }
 
 /* A truncated id equals none in such a header: unfolding leaves at least a third of it. */
-_Static_assert(MESSAGE_ID_MOST / 3 > HEADER_MOST, "ids that are cut would be compared");
+_Static_assert(MESSAGE_ID_MAX / 3 > HEADER_MAX, "ids that are cut would be compared");
 
 static enum message_likeness end_id(struct message_comparison *comparison, size_t size)
 {
@@ -196,7 +196,7 @@ enum message_likeness message_comparison_end(struct message_comparison *comparis
     if (comparison->strict != NULL)
         return end_content(comparison);
     comparison->header_size = 0;
-    return size > HEADER_MOST ? MESSAGE_SIMILAR : end_id(comparison, size);
+    return size > HEADER_MAX ? MESSAGE_SIMILAR : end_id(comparison, size);
 }
 
 void message_comparison_free(struct message_comparison **comparison)

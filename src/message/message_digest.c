@@ -62,11 +62,11 @@ static const char *const transport_fields[] = {
 };
 /* clang-format on */
 
-static size_t longest(const char *const *patterns, size_t most)
+static size_t longest(const char *const *patterns, size_t max)
 {
     for (; patterns != NULL && *patterns != NULL; patterns++)
-        most = strlen(*patterns) > most ? strlen(*patterns) : most;
-    return most;
+        max = strlen(*patterns) > max ? strlen(*patterns) : max;
+    return max;
 }
 
 struct message_digest *message_digest_new(const char *const *ignore)

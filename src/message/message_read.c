@@ -26,27 +26,27 @@ static ssize_t read_blocking(int fd, void *buffer, size_t size)
     return n;
 }
 
-static bool read_to_end(struct message_builder *builder, int fd, struct fault *fault)
+static bool read_to_end(struct message_builder *builder, int fd, struct error *error)
 {
     unsigned char *buffer OD_CLEANUP(base_free) = base_alloc(READ_SIZE);
     ssize_t n;
 
     while ((n = read_blocking(fd, buffer, READ_SIZE)) > 0)
-        if (!message_builder_feed(builder, buffer, (size_t)n, fault))
+        if (!message_builder_feed(builder, buffer, (size_t)n, error))
             return false;
     if (n < 0)
-        fault_set(fault, "cannot read the message: %s", strerror(errno));
+        error_set(error, "cannot read the message: %s", strerror(errno));
     return n == 0;
 }
 
 enum message_result message_read(int fd, size_t size_limit, const char *const *ignore, struct message **ret,
-                                 struct fault *fault)
+                                 struct error *error)
 {
     struct message_builder *builder OD_CLEANUP(message_builder_free) = message_builder_new(size_limit, ignore);
 
-    if (!read_to_end(builder, fd, fault))
-        return MESSAGE_TROUBLE;
-    return message_builder_end(builder, ret, fault);
+    if (!read_to_end(builder, fd, error))
+        return MESSAGE_ERROR;
+    return message_builder_end(builder, ret, error);
 }
 
 void message_free(struct message **message)

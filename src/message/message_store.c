@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/temporary.h"
+#include "base/tempfile.h"
 
 #define MEMORY_MAX ((size_t)1 << 20)
 
@@ -25,13 +25,13 @@ struct message_store *message_store_new(void)
     return store;
 }
 
-static bool move_to_file(struct message_store *store, struct fault *fault)
+static bool move_to_file(struct message_store *store, struct error *error)
 {
-    store->fd = temporary_open();
+    store->fd = tempfile_open();
     if (store->fd < 0)
-        return temporary_fault(fault, "make a", errno);
+        return tempfile_error(error, "make a", errno);
     if (!base_write(store->fd, store->memory, store->size))
-        return temporary_fault(fault, "write the", errno);
+        return tempfile_error(error, "write the", errno);
     base_free(&store->memory);
     return true;
 }
@@ -47,7 +47,7 @@ static void grow_memory(struct message_store *store, size_t size)
     store->memory = base_realloc(store->memory, store->allocated);
 }
 
-bool message_store_append(struct message_store *store, const unsigned char *bytes, size_t size, struct fault *fault)
+bool message_store_append(struct message_store *store, const unsigned char *bytes, size_t size, struct error *error)
 {
     if (size == 0)
         return true;
@@ -55,22 +55,22 @@ bool message_store_append(struct message_store *store, const unsigned char *byte
         grow_memory(store, store->size + size);
         memcpy(store->memory + store->size, bytes, size);
     } else {
-        if (store->fd < 0 && !move_to_file(store, fault))
+        if (store->fd < 0 && !move_to_file(store, error))
             return false;
         if (!base_write(store->fd, bytes, size))
-            return temporary_fault(fault, "write the", errno);
+            return tempfile_error(error, "write the", errno);
     }
     store->size += size;
     return true;
 }
 
-const unsigned char *message_store_finish(struct message_store *store, struct fault *fault)
+const unsigned char *message_store_finish(struct message_store *store, struct error *error)
 {
     if (store->fd < 0)
         return store->memory;
     void *map = mmap(NULL, store->size, PROT_READ, MAP_PRIVATE, store->fd, 0);
     if (map == MAP_FAILED) {
-        temporary_fault(fault, "map the", errno);
+        tempfile_error(error, "map the", errno);
         return NULL;
     }
     store->map = map;

@@ -9,10 +9,10 @@
 struct message_store *message_store_new(void) OD_MUST;
 
 bool message_store_append(struct message_store *store, const unsigned char *bytes, size_t size,
-                          struct fault *fault) OD_MUST;
+                          struct error *error) OD_MUST;
 
 /* Returns the bytes of a store that is not empty, valid until it is freed; NULL: they cannot be mapped. */
-const unsigned char *message_store_finish(struct message_store *store, struct fault *fault) OD_MUST;
+const unsigned char *message_store_finish(struct message_store *store, struct error *error) OD_MUST;
 
 void message_store_free(struct message_store **store);
 

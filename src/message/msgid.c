@@ -74,14 +74,14 @@ static void find_id(const struct message_field *field, struct message *message)
 static void copy_id(struct message *message)
 {
     const char *at = message->id_bytes, *piece;
-    size_t most = message->id_size < MESSAGE_ID_MOST ? message->id_size : MESSAGE_ID_MOST, size;
+    size_t max = message->id_size < MESSAGE_ID_MAX ? message->id_size : MESSAGE_ID_MAX, size;
 
     if (at == NULL)
         return;
     /* a single piece is not folded */
     message->message_id_folded = message_field_piece(&at, at + message->id_size, &piece, &size) &&
                                  size < message->id_size;
-    message->message_id = message_field_unfold(message->id_bytes, most, &message->message_id_length);
+    message->message_id = message_field_unfold(message->id_bytes, max, &message->message_id_length);
 }
 
 void msgid_read(const unsigned char *header, size_t size, struct message *message)

@@ -27,7 +27,7 @@ struct sql_session {
     bool skipped; /* an earlier statement failed */
     bool lost;
     bool failed; /* a statement could not be added */
-    struct fault fault;
+    struct error error;
     bool alone; /* a COMMIT did not wait for the synchronous standby */
     size_t added, taken;
     unsigned prepared;
@@ -43,7 +43,7 @@ struct sql_session {
 /* Connects. Adds keepalives and tcp_user_timeout unless conninfo sets them. With database.tls = verify, a network
  * connection requires sslmode=verify-full (pg_peer.c). The error code is 28000 (invalid_authorization_specification)
  * if a local server has no role for this process's user. */
-struct sql_session *pg_open(const struct config *config, const char *application, struct fault *fault) OD_MUST;
+struct sql_session *pg_open(const struct config *config, const char *application, struct error *error) OD_MUST;
 
 void pg_close(struct sql_session *pg); /* NULL: no-op */
 
@@ -56,14 +56,14 @@ void pg_add(struct sql_session *pg, const char *sql, size_t count, const struct 
  * is no pooler, and repeated statements are prepared. */
 void pg_note_settings(struct sql_session *pg);
 
-bool pg_send(struct sql_session *pg, struct fault *fault) OD_MUST;
+bool pg_send(struct sql_session *pg, struct error *error) OD_MUST;
 size_t pg_mark(const struct sql_session *pg) OD_MUST;
-PGresult *pg_take(struct sql_session *pg, size_t mark, struct fault *fault) OD_MUST; /* PQclear */
-bool pg_passed(struct sql_session *pg, size_t mark, struct fault *fault) OD_MUST;
+PGresult *pg_take(struct sql_session *pg, size_t mark, struct error *error) OD_MUST; /* PQclear */
+bool pg_passed(struct sql_session *pg, size_t mark, struct error *error) OD_MUST;
 
 /* The command tag must be COMMIT; after an error it is ROLLBACK. If the wait for the synchronous standby was
  * cancelled, the connection is lost. */
-bool pg_committed(struct sql_session *pg, size_t mark, struct fault *fault) OD_MUST;
+bool pg_committed(struct sql_session *pg, size_t mark, struct error *error) OD_MUST;
 
 bool pg_finish(struct sql_session *pg);
 
@@ -85,28 +85,28 @@ struct pg_param pg_param_of(const struct sql_value *value) OD_MUST;
 
 bool pg_usable(const struct sql_session *pg) OD_MUST;
 bool pg_in_transaction(const struct sql_session *pg) OD_MUST;
-void pg_look(struct sql_session *pg);
+void pg_check_connection(struct sql_session *pg);
 void pg_set_timeout(struct sql_session *pg, int64_t ms);
-void pg_receive_any(struct sql_session *pg);
-bool pg_script(struct sql_session *pg, const char *sql, struct fault *fault) OD_MUST; /* simple query protocol */
+void pg_unlimit_result(struct sql_session *pg);
+bool pg_script(struct sql_session *pg, const char *sql, struct error *error) OD_MUST; /* simple query protocol */
 
 /* Counts the available bytes before libpq buffers them, which it does without limit. */
-bool pg_count_received(struct sql_session *pg, struct fault *fault) OD_MUST;
+bool pg_count_received(struct sql_session *pg, struct error *error) OD_MUST;
 
 /* Sets the error to `what` and libpq's message. The connection is lost. Returns false. */
-bool pg_lose(struct sql_session *pg, struct fault *fault, const char *what);
+bool pg_lose(struct sql_session *pg, struct error *error, const char *what);
 
 /* Returns 1: ready; 0: timeout; -1: error. until: base_now_ms() */
 int pg_wait_socket(struct sql_session *pg, short events, int64_t until) OD_MUST;
 
 /* Sends all. Also reads: the server may block until its results are read. */
-bool pg_flush(struct sql_session *pg, struct fault *fault) OD_MUST;
+bool pg_flush(struct sql_session *pg, struct error *error) OD_MUST;
 
 /* Waits until PQgetResult would not block. */
-bool pg_wait_result(struct sql_session *pg, struct fault *fault) OD_MUST;
+bool pg_wait_result(struct sql_session *pg, struct error *error) OD_MUST;
 
 /* Sets the error from a failed statement. Returns false. */
-bool pg_statement_failed(struct sql_session *pg, const PGresult *result, struct fault *fault);
+bool pg_statement_failed(struct sql_session *pg, const PGresult *result, struct error *error);
 
 /* pg_peer.c */
 
@@ -124,13 +124,13 @@ enum pg_peer pg_peer_of(int fd) OD_MUST;
 
 /* Checks names: remote hosts require sslmode=verify-full. Arguments: as from PQconninfo, NULL if not set. The error
  * names the first host refused. */
-bool pg_peer_check_names(const char *hosts, const char *hostaddrs, const char *sslmode, struct fault *fault) OD_MUST;
+bool pg_peer_check_names(const char *hosts, const char *hostaddrs, const char *sslmode, struct error *error) OD_MUST;
 
 /* Called before each PQconnectPoll: checks the options in force, then the socket's peer, since a name may resolve to
  * anything. */
-bool pg_peer_check(PGconn *conn, struct fault *fault) OD_MUST;
+bool pg_peer_check(PGconn *conn, struct error *error) OD_MUST;
 
-const char *pg_secured(const struct sql_session *pg, bool *ret_good) OD_MUST;
+const char *pg_tls_summary(const struct sql_session *pg, bool *ret_ok) OD_MUST;
 
 /* pg_conninfo.c */
 

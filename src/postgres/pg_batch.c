@@ -35,11 +35,11 @@ void pg_statements_begin(struct sql_session *pg)
 }
 
 /* Uses a new name: PREPARE's success is known only when its result arrives. */
-static bool prepare_statement(struct sql_session *pg, struct statement *statement, size_t count, struct fault *fault)
+static bool prepare_statement(struct sql_session *pg, struct statement *statement, size_t count, struct error *error)
 {
     snprintf(statement->name, sizeof(statement->name), "oncedrop_%u", pg->prepared++);
     if (!PQsendPrepare(pg->conn, statement->name, statement->sql, (int)count, NULL))
-        return pg_lose(pg, fault, "connection lost");
+        return pg_lose(pg, error, "connection lost");
     g_ptr_array_add(pg->prepares, statement);
     pg->unflushed += strlen(statement->sql);
     return true;
@@ -59,12 +59,12 @@ static struct statement *find_statement(struct sql_session *pg, const char *sql)
 }
 
 /* Adds a PREPARE when a text is sent for the second time. */
-static const struct statement *statement_for(struct sql_session *pg, const char *sql, size_t count, struct fault *fault)
+static const struct statement *statement_for(struct sql_session *pg, const char *sql, size_t count, struct error *error)
 {
     struct statement *statement = find_statement(pg, sql);
     bool again = statement->used && count > 0 && pg->direct && statement->name[0] == '\0';
     statement->used = true;
-    if (again && !prepare_statement(pg, statement, count, fault))
+    if (again && !prepare_statement(pg, statement, count, error))
         return NULL;
     g_ptr_array_add(pg->prepares, NULL);
     return statement;
@@ -93,11 +93,11 @@ static void settle_prepared(struct sql_session *pg)
 static bool enter_batch(struct sql_session *pg)
 {
     if (!pg_usable(pg))
-        return pg_lose(pg, &pg->fault, "connection lost");
+        return pg_lose(pg, &pg->error, "connection lost");
     if (pg->in_batch)
         return true;
     if (!PQenterPipelineMode(pg->conn))
-        return pg_lose(pg, &pg->fault, "connection busy");
+        return pg_lose(pg, &pg->error, "connection busy");
     pg->in_batch = true;
     pg->received = 0;
     pg->added = pg->taken = pg->results = 0;
@@ -116,7 +116,7 @@ static bool send_statement(struct sql_session *pg, const char *sql, size_t count
 {
     const char *data[SQL_VALUES_MAX] = {NULL};
     int sizes[SQL_VALUES_MAX] = {0}, binary[SQL_VALUES_MAX] = {0};
-    const struct statement *statement = statement_for(pg, sql, count, &pg->fault);
+    const struct statement *statement = statement_for(pg, sql, count, &pg->error);
     if (statement == NULL)
         return false;
     for (size_t i = 0; i < count; i++) {
@@ -128,7 +128,7 @@ static bool send_statement(struct sql_session *pg, const char *sql, size_t count
     int sent = statement->name[0] != '\0'
                    ? PQsendQueryPrepared(pg->conn, statement->name, (int)count, data, sizes, binary, 0)
                    : PQsendQueryParams(pg->conn, statement->sql, (int)count, NULL, data, sizes, binary, 0);
-    return sent ? true : pg_lose(pg, &pg->fault, "connection lost");
+    return sent ? true : pg_lose(pg, &pg->error, "connection lost");
 }
 
 void pg_add(struct sql_session *pg, const char *sql, size_t count, const struct sql_value *values)
@@ -142,7 +142,7 @@ void pg_add(struct sql_session *pg, const char *sql, size_t count, const struct 
     for (size_t i = 0; i < count; i++)
         base_free(&params[i].made);
     pg->added += sent;
-    pg->failed = !sent || (pg->unflushed >= FLUSH_BYTES && !pg_flush(pg, &pg->fault));
+    pg->failed = !sent || (pg->unflushed >= FLUSH_BYTES && !pg_flush(pg, &pg->error));
 }
 
 void pg_note_settings(struct sql_session *pg)
@@ -151,27 +151,27 @@ void pg_note_settings(struct sql_session *pg)
         pg->settings = pg->added - 1;
 }
 
-bool pg_send(struct sql_session *pg, struct fault *fault)
+bool pg_send(struct sql_session *pg, struct error *error)
 {
     if (pg->failed) {
-        *fault = pg->fault;
+        *error = pg->error;
         return false;
     }
     if (!pg_usable(pg) || !PQpipelineSync(pg->conn))
-        return pg_lose(pg, fault, "connection lost");
-    return pg_flush(pg, fault);
+        return pg_lose(pg, error, "connection lost");
+    return pg_flush(pg, error);
 }
 
-static PGresult *next_result(struct sql_session *pg, struct fault *fault)
+static PGresult *next_result(struct sql_session *pg, struct error *error)
 {
     PGresult *result = NULL;
     for (int i = 0; i < 2 && result == NULL; i++) { /* a NULL ends the results of the previous statement */
-        if (!pg_wait_result(pg, fault))
+        if (!pg_wait_result(pg, error))
             return NULL;
         result = PQgetResult(pg->conn);
     }
     if (result == NULL) {
-        pg_lose(pg, fault, "connection lost");
+        pg_lose(pg, error, "connection lost");
         return NULL;
     }
     ExecStatusType status = PQresultStatus(result);
@@ -179,22 +179,22 @@ static PGresult *next_result(struct sql_session *pg, struct fault *fault)
         return result;
     pg->skipped = true;
     if (status == PGRES_PIPELINE_SYNC) /* too early: results match no statements */
-        pg_lose(pg, fault, "answers are missing");
+        pg_lose(pg, error, "answers are missing");
     else
-        pg_statement_failed(pg, result, fault);
+        pg_statement_failed(pg, result, error);
     PQclear(result);
     return NULL;
 }
 
 /* Skips results of PREPAREs. */
-static PGresult *take_next(struct sql_session *pg, struct fault *fault)
+static PGresult *take_next(struct sql_session *pg, struct error *error)
 {
     PGresult *result = NULL;
     if (pg->skipped || pg->lost || !pg->in_batch)
         return NULL;
     for (bool again = true; again; pg->results++) {
         pg_clear(&result);
-        result = next_result(pg, fault);
+        result = next_result(pg, error);
         again = result != NULL && confirm_prepared(pg, pg->results);
     }
     if (result != NULL && pg->taken == pg->settings && PQntuples(result) == 1 && PQnfields(result) > 0)
@@ -203,32 +203,32 @@ static PGresult *take_next(struct sql_session *pg, struct fault *fault)
     return result;
 }
 
-bool pg_passed(struct sql_session *pg, size_t mark, struct fault *fault)
+bool pg_passed(struct sql_session *pg, size_t mark, struct error *error)
 {
     while (pg->taken < mark) {
-        PGresult *result OD_CLEANUP(pg_clear) = take_next(pg, fault);
+        PGresult *result OD_CLEANUP(pg_clear) = take_next(pg, error);
         if (result == NULL)
             return false;
     }
     return true;
 }
 
-PGresult *pg_take(struct sql_session *pg, size_t mark, struct fault *fault)
+PGresult *pg_take(struct sql_session *pg, size_t mark, struct error *error)
 {
     if (mark < pg->taken)
         abort(); /* already taken */
-    return pg_passed(pg, mark, fault) ? take_next(pg, fault) : NULL;
+    return pg_passed(pg, mark, error) ? take_next(pg, error) : NULL;
 }
 
-bool pg_committed(struct sql_session *pg, size_t mark, struct fault *fault)
+bool pg_committed(struct sql_session *pg, size_t mark, struct error *error)
 {
-    PGresult *result OD_CLEANUP(pg_clear) = pg_take(pg, mark, fault);
+    PGresult *result OD_CLEANUP(pg_clear) = pg_take(pg, mark, error);
     if (result == NULL)
         return false;
     if (strcmp(PQcmdStatus(result), "COMMIT") != 0)
-        return fault_set(fault, "database: COMMIT answered %s", PQcmdStatus(result));
+        return error_set(error, "database: COMMIT answered %s", PQcmdStatus(result));
     if (pg->alone) {
-        fault_set(fault, "database: a COMMIT was not confirmed by the synchronous standby");
+        error_set(error, "database: a COMMIT was not confirmed by the synchronous standby");
         pg->lost = true; /* as if no result had arrived */
     }
     return !pg->alone;
@@ -243,7 +243,7 @@ static void drop_notifications(struct sql_session *pg)
 
 bool pg_finish(struct sql_session *pg)
 {
-    struct fault ignored;
+    struct error ignored;
     while (pg->in_batch && !pg->lost) {
         if (!pg_wait_result(pg, &ignored))
             break;

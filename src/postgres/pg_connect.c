@@ -43,7 +43,7 @@ static void keywords_add(struct keywords *keywords, const char *name, const char
 }
 
 static bool start_connecting(struct sql_session *pg, const char *conninfo, const char *application,
-                             const struct hosts *hosts, struct fault *fault)
+                             const struct hosts *hosts, struct error *error)
 {
     static const char *const defaults[][2] = {
         {"keepalives_idle", "30"},     {"keepalives_interval", "10"}, {"keepalives_count", "3"},
@@ -54,7 +54,7 @@ static bool start_connecting(struct sql_session *pg, const char *conninfo, const
     if (options == NULL) {
         char *reason OD_CLEANUP(base_free) = pg_reason_conninfo(conninfo, message != NULL ? message : "");
         PQfreemem(message);
-        return fault_set(fault,
+        return error_set(error,
                          "[database] conninfo: not a libpq connection string: %s (values with blanks need '...')",
                          reason);
     }
@@ -109,12 +109,12 @@ static guint find_current(PGconn *conn, const struct pg_lists *lists)
 }
 
 /* Returns false if no host is left, or libpq has tried the rest. */
-static bool leave_host_out(PGconn *conn, bool silent, struct hosts *ret)
+static bool leave_host_out(PGconn *conn, bool unresponsive, struct hosts *ret)
 {
     PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfo(conn);
     struct pg_lists lists OD_CLEANUP(pg_lists_clear) = pg_lists_new(options);
     guint current = find_current(conn, &lists), count = lists.hosts;
-    if (count == 1 || (!silent && current + 1 == count))
+    if (count == 1 || (!unresponsive && current + 1 == count))
         return false;
     hosts_free(ret);
     for (enum pg_list list = 0; list < PG_LISTS; list++)
@@ -140,16 +140,16 @@ static char *tried(PGconn *conn)
 enum connecting {
     CONNECTED,
     CONNECTING_FAILED,
-    CONNECTING_SILENT,  /* no response from the host */
-    CONNECTING_REFUSED, /* by us; error is set */
+    CONNECTING_UNRESPONSIVE, /* no response from the host */
+    CONNECTING_REFUSED,      /* by us; error is set */
 };
 
-static enum connecting finish_connecting(struct sql_session *pg, bool verify, int64_t until, struct fault *fault)
+static enum connecting finish_connecting(struct sql_session *pg, bool verify, int64_t until, struct error *error)
 {
     PostgresPollingStatusType status = PGRES_POLLING_WRITING;
     char *host OD_CLEANUP(base_free) = NULL;
     int64_t limit = until;
-    if (verify && !pg_peer_check(pg->conn, fault))
+    if (verify && !pg_peer_check(pg->conn, error))
         return CONNECTING_REFUSED;
     while (PQstatus(pg->conn) != CONNECTION_BAD && status != PGRES_POLLING_FAILED) {
         if (status == PGRES_POLLING_OK)
@@ -161,8 +161,8 @@ static enum connecting finish_connecting(struct sql_session *pg, bool verify, in
             limit = limit_of_host(pg->conn, until);
         }
         if (pg_wait_socket(pg, status == PGRES_POLLING_READING ? POLLIN : POLLOUT, limit) <= 0)
-            return CONNECTING_SILENT;
-        if ((verify && !pg_peer_check(pg->conn, fault)) || !pg_count_received(pg, fault))
+            return CONNECTING_UNRESPONSIVE;
+        if ((verify && !pg_peer_check(pg->conn, error)) || !pg_count_received(pg, error))
             return CONNECTING_REFUSED;
         status = PQconnectPoll(pg->conn);
     }
@@ -170,11 +170,11 @@ static enum connecting finish_connecting(struct sql_session *pg, bool verify, in
 }
 
 /* Appends to *said: libpq's message, or the timeout. */
-static void add_reason(const struct sql_session *pg, bool silent, char **said)
+static void add_reason(const struct sql_session *pg, bool unresponsive, char **said)
 {
     char *host OD_CLEANUP(base_free) = tried(pg->conn);
-    char *all = base_printf("%s%s%s%s%s", *said, PQerrorMessage(pg->conn), silent ? "no answer from " : "",
-                            silent ? host : "", silent ? " in time\n" : "");
+    char *all = base_printf("%s%s%s%s%s", *said, PQerrorMessage(pg->conn), unresponsive ? "no answer from " : "",
+                            unresponsive ? host : "", unresponsive ? " in time\n" : "");
     base_free(said);
     *said = all;
 }
@@ -182,22 +182,22 @@ static void add_reason(const struct sql_session *pg, bool silent, char **said)
 /* Drops a host that does not respond within connect_timeout or closes the connection. libpq continues only if one is
  * unreachable, or of the wrong kind (target_session_attrs). */
 static bool connect_to_one(struct sql_session *pg, const char *conninfo, const char *application, bool verify,
-                           struct fault *fault)
+                           struct error *error)
 {
     int64_t until = base_now_ms() + SQL_TIMEOUT_MS;
     struct hosts hosts OD_CLEANUP(hosts_free) = {.lists = {NULL}};
     char *said OD_CLEANUP(base_free) = base_strdup("");
     for (;;) {
-        if (!start_connecting(pg, conninfo, application, &hosts, fault))
+        if (!start_connecting(pg, conninfo, application, &hosts, error))
             return false;
-        enum connecting ended = finish_connecting(pg, verify, until, fault);
+        enum connecting ended = finish_connecting(pg, verify, until, error);
         if (ended == CONNECTED || ended == CONNECTING_REFUSED)
             return ended == CONNECTED;
-        bool silent = ended == CONNECTING_SILENT;
-        add_reason(pg, silent, &said);
-        if (base_now_ms() >= until || !leave_host_out(pg->conn, silent, &hosts)) {
+        bool unresponsive = ended == CONNECTING_UNRESPONSIVE;
+        add_reason(pg, unresponsive, &said);
+        if (base_now_ms() >= until || !leave_host_out(pg->conn, unresponsive, &hosts)) {
             char *reason OD_CLEANUP(base_free) = pg_reason(said);
-            fault_set(fault, "database: no connection%s: %s", silent ? " within 30 s" : "", reason);
+            error_set(error, "database: no connection%s: %s", unresponsive ? " within 30 s" : "", reason);
             pg->lost = true;
             break;
         }
@@ -205,28 +205,28 @@ static bool connect_to_one(struct sql_session *pg, const char *conninfo, const c
         pg->conn = NULL;
     }
     if (pg_reason_is_login(pg->conn))
-        strcpy(fault->code, "28000"); /* libpq has no SQLSTATE for a failed connection */
+        strcpy(error->code, "28000"); /* libpq has no SQLSTATE for a failed connection */
     return false;
 }
 
 /* Does what needs the connection, and the server's encoding. */
-static bool prepare_session(struct sql_session *pg, const char *schema, struct fault *fault)
+static bool prepare_session(struct sql_session *pg, const char *schema, struct error *error)
 {
     char *quoted = PQescapeIdentifier(pg->conn, schema, strlen(schema));
     pg->schema = base_strdup(quoted);
     PQfreemem(quoted);
-    return (pg->schema != NULL && PQsetnonblocking(pg->conn, 1) == 0) || pg_lose(pg, fault, "schema name");
+    return (pg->schema != NULL && PQsetnonblocking(pg->conn, 1) == 0) || pg_lose(pg, error, "schema name");
 }
 
-struct sql_session *pg_open(const struct config *config, const char *application, struct fault *fault)
+struct sql_session *pg_open(const struct config *config, const char *application, struct error *error)
 {
     struct sql_session *pg = base_alloc(sizeof(*pg));
     bool verify = config->database.tls == DATABASE_TLS_VERIFY;
     pg->timeout_ms = SQL_TIMEOUT_MS;
     pg->receive_max = PG_RECEIVE_MAX;
     pg_statements_begin(pg);
-    if (connect_to_one(pg, config->database.conninfo, application, verify, fault) &&
-        prepare_session(pg, config->database.schema, fault))
+    if (connect_to_one(pg, config->database.conninfo, application, verify, error) &&
+        prepare_session(pg, config->database.schema, error))
         return pg;
     pg_close(pg);
     return NULL;

@@ -10,7 +10,7 @@
 
 #include "postgres/pg.h"
 
-#define REMEDY "set sslmode=verify-full and sslrootcert in conninfo (or [database] tls = conninfo, if you want less)"
+#define HINT "set sslmode=verify-full and sslrootcert in conninfo (or [database] tls = conninfo, if you want less)"
 
 static bool is_loopback4(const struct in_addr *address)
 {
@@ -64,12 +64,12 @@ enum pg_peer pg_peer_of(int fd)
     }
 }
 
-static bool refuse_host(const char *host, const char *sslmode, struct fault *fault)
+static bool refuse_host(const char *host, const char *sslmode, struct error *error)
 {
-    return fault_set(
-        fault,
+    return error_set(
+        error,
         "[database] conninfo: host %.100s is not on this machine, and with sslmode=%.20s anybody in between"
-        " can read the password and the mail; " REMEDY,
+        " can read the password and the mail; " HINT,
         host, sslmode);
 }
 
@@ -79,7 +79,7 @@ static const char *entry(gchar **list, guint n)
     return n < g_strv_length(list) ? list[n] : "";
 }
 
-bool pg_peer_check_names(const char *hosts, const char *hostaddrs, const char *sslmode, struct fault *fault)
+bool pg_peer_check_names(const char *hosts, const char *hostaddrs, const char *sslmode, struct error *error)
 {
     g_auto(GStrv) names = g_strsplit(hosts != NULL ? hosts : "", ",", -1);
     g_auto(GStrv) addresses = g_strsplit(hostaddrs != NULL ? hostaddrs : "", ",", -1);
@@ -89,26 +89,26 @@ bool pg_peer_check_names(const char *hosts, const char *hostaddrs, const char *s
     for (guint i = 0; i < count; i++) {
         const char *name = entry(names, i), *address = entry(addresses, i);
         if (pg_peer_named(name, address) == PG_PEER_REMOTE)
-            return refuse_host(*address != '\0' ? address : name, sslmode != NULL ? sslmode : "prefer", fault);
+            return refuse_host(*address != '\0' ? address : name, sslmode != NULL ? sslmode : "prefer", error);
     }
     return true;
 }
 
-bool pg_peer_check(PGconn *conn, struct fault *fault)
+bool pg_peer_check(PGconn *conn, struct error *error)
 {
     PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfo(conn);
     const char *sslmode = pg_option(options, "sslmode");
     bool verified = g_strcmp0(sslmode, "verify-full") == 0;
     bool good = options != NULL &&
-                pg_peer_check_names(pg_option(options, "host"), pg_option(options, "hostaddr"), sslmode, fault);
+                pg_peer_check_names(pg_option(options, "host"), pg_option(options, "hostaddr"), sslmode, error);
     if (options == NULL)
-        fault_set(fault, "database: the connection's options are unknown");
+        error_set(error, "database: the connection's options are unknown");
     if (good && !verified && pg_peer_of(PQsocket(conn)) == PG_PEER_REMOTE)
-        good = refuse_host(PQhost(conn), sslmode != NULL ? sslmode : "prefer", fault);
+        good = refuse_host(PQhost(conn), sslmode != NULL ? sslmode : "prefer", error);
     return good;
 }
 
-const char *pg_secured(const struct sql_session *pg, bool *ret_good)
+const char *pg_tls_summary(const struct sql_session *pg, bool *ret_ok)
 {
     PGconn *conn = pg->conn;
     PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfo(conn);
@@ -116,11 +116,11 @@ const char *pg_secured(const struct sql_session *pg, bool *ret_good)
     const char *required = pg_option(options, "requirepeer");
     bool has_peer = required != NULL && *required != '\0';
     bool verified = g_strcmp0(pg_option(options, "sslmode"), "verify-full") == 0 && PQsslInUse(conn);
-    *ret_good = peer == PG_PEER_SOCKET || verified || PQgssEncInUse(conn);
+    *ret_ok = peer == PG_PEER_SOCKET || verified || PQgssEncInUse(conn);
     if (peer == PG_PEER_SOCKET)
         return has_peer ? "unix socket of the user in requirepeer"
                         : "unix socket; requirepeer=postgres in conninfo would verify who answers there";
-    if (*ret_good)
+    if (*ret_ok)
         return verified ? "TLS, certificate and name verified" : "encrypted by GSSAPI";
     if (peer == PG_PEER_LOOPBACK)
         return "TCP on this machine: any local user can take the port while PostgreSQL is down, and gets password and mail;"

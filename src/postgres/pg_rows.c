@@ -32,7 +32,7 @@ static enum sql_type type_of(Oid oid)
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         if (oid == numbers[i])
             return SQL_TYPE_NUMBER;
-    return oid == OID_BOOL ? SQL_TYPE_TRUTH : oid == OID_JSON || oid == OID_JSONB ? SQL_TYPE_JSON : SQL_TYPE_TEXT;
+    return oid == OID_BOOL ? SQL_TYPE_BOOL : oid == OID_JSON || oid == OID_JSONB ? SQL_TYPE_JSON : SQL_TYPE_TEXT;
 }
 
 /* Appends a NUL: a site may return text as bytea. */

@@ -9,7 +9,7 @@
 
 static void append_quoted(GString *array, const char *text)
 {
-    char *fit OD_CLEANUP(base_free) = sql_value_fit(text, SQL_TEXT_MAX);
+    char *fit OD_CLEANUP(base_free) = sql_value_truncate(text, SQL_TEXT_MAX);
     g_string_append_c(array, '"');
     for (const char *from = fit != NULL ? fit : text; *from != '\0'; from++) {
         if (*from == '"' || *from == '\\')
@@ -53,10 +53,10 @@ struct pg_param pg_param_of(const struct sql_value *value)
         return (struct pg_param){.data = value->bytes, .size = value->size, .binary = true};
     case SQL_KIND_TEXT:
         param.data = value->text;
-        set_made(&param, sql_value_fit(value->text, value->size));
+        set_made(&param, sql_value_truncate(value->text, value->size));
         break;
-    case SQL_KIND_TRUTH:
-        param.data = value->truth ? "t" : "f";
+    case SQL_KIND_BOOL:
+        param.data = value->boolean ? "t" : "f";
         break;
     case SQL_KIND_NUMBER:
         set_made(&param, base_printf("%" G_GINT64_FORMAT, value->number));

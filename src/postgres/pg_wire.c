@@ -8,10 +8,10 @@
 
 #include "postgres/pg.h"
 
-bool pg_lose(struct sql_session *pg, struct fault *fault, const char *what)
+bool pg_lose(struct sql_session *pg, struct error *error, const char *what)
 {
     char *reason OD_CLEANUP(base_free) = pg_reason(PQerrorMessage(pg->conn));
-    fault_set(fault, "database: %s%s%s", what, *reason ? ": " : "", reason);
+    error_set(error, "database: %s%s%s", what, *reason ? ": " : "", reason);
     pg->lost = true;
     return false;
 }
@@ -21,53 +21,53 @@ int pg_wait_socket(struct sql_session *pg, short events, int64_t until)
     return base_poll(&(struct pollfd){.fd = PQsocket(pg->conn), .events = events}, 1, until);
 }
 
-bool pg_count_received(struct sql_session *pg, struct fault *fault)
+bool pg_count_received(struct sql_session *pg, struct error *error)
 {
     int waiting = 0;
     (void)ioctl(PQsocket(pg->conn), FIONREAD, &waiting);
     pg->received += waiting > 0 ? waiting : 1;
     if (pg->received <= pg->receive_max)
         return true;
-    fault_set(fault, "database: the answer is larger than %lld MiB", (long long)(pg->receive_max >> 20));
+    error_set(error, "database: the answer is larger than %lld MiB", (long long)(pg->receive_max >> 20));
     pg->lost = true;
     return false;
 }
 
 /* Lets libpq parse its input before it piles up. */
-static bool take_in(struct sql_session *pg, struct fault *fault)
+static bool take_in(struct sql_session *pg, struct error *error)
 {
-    if (!pg_count_received(pg, fault))
+    if (!pg_count_received(pg, error))
         return false;
     if (!PQconsumeInput(pg->conn))
-        return pg_lose(pg, fault, "connection lost");
+        return pg_lose(pg, error, "connection lost");
     (void)PQisBusy(pg->conn);
     return true;
 }
 
-bool pg_flush(struct sql_session *pg, struct fault *fault)
+bool pg_flush(struct sql_session *pg, struct error *error)
 {
     int64_t until = base_now_ms() + pg->timeout_ms;
     for (int left; (left = PQflush(pg->conn)) != 0;) {
         if (left < 0)
-            return pg_lose(pg, fault, "connection lost");
+            return pg_lose(pg, error, "connection lost");
         int ready = pg_wait_socket(pg, POLLIN | POLLOUT, until);
         if (ready <= 0)
-            return pg_lose(pg, fault, "no answer in time");
-        if (!take_in(pg, fault))
+            return pg_lose(pg, error, "no answer in time");
+        if (!take_in(pg, error))
             return false;
     }
     pg->unflushed = 0;
     return true;
 }
 
-bool pg_wait_result(struct sql_session *pg, struct fault *fault)
+bool pg_wait_result(struct sql_session *pg, struct error *error)
 {
     int64_t until = base_now_ms() + pg->timeout_ms;
     while (PQisBusy(pg->conn)) {
         int ready = pg_wait_socket(pg, POLLIN, until);
         if (ready <= 0)
-            return pg_lose(pg, fault, "no answer in time");
-        if (!take_in(pg, fault))
+            return pg_lose(pg, error, "no answer in time");
+        if (!take_in(pg, error))
             return false;
     }
     return true;
@@ -88,16 +88,16 @@ static bool is_stale(const char *sqlstate)
     return false;
 }
 
-bool pg_statement_failed(struct sql_session *pg, const PGresult *result, struct fault *fault)
+bool pg_statement_failed(struct sql_session *pg, const PGresult *result, struct error *error)
 {
     const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     if (PQstatus(pg->conn) == CONNECTION_BAD)
-        return pg_lose(pg, fault, "connection lost");
-    fault_set(fault, "database: %s (SQLSTATE %s)", message != NULL ? message : PQresultErrorMessage(result),
+        return pg_lose(pg, error, "connection lost");
+    error_set(error, "database: %s (SQLSTATE %s)", message != NULL ? message : PQresultErrorMessage(result),
               sqlstate != NULL ? sqlstate : "unknown");
-    snprintf(fault->code, sizeof(fault->code), "%.5s", sqlstate != NULL ? sqlstate : "");
-    pg->lost = pg->lost || is_stale(fault->code);
+    snprintf(error->code, sizeof(error->code), "%.5s", sqlstate != NULL ? sqlstate : "");
+    pg->lost = pg->lost || is_stale(error->code);
     return false;
 }
 
@@ -112,9 +112,9 @@ bool pg_in_transaction(const struct sql_session *pg)
 }
 
 /* Reads all input: the connection's end follows the last message. */
-void pg_look(struct sql_session *pg)
+void pg_check_connection(struct sql_session *pg)
 {
-    struct fault ignored;
+    struct error ignored;
     pg->received = 0;
     while (!pg->lost && pg_wait_socket(pg, POLLIN, base_now_ms()) != 0)
         pg->lost = !take_in(pg, &ignored) || PQstatus(pg->conn) != CONNECTION_OK;
@@ -125,28 +125,28 @@ void pg_set_timeout(struct sql_session *pg, int64_t ms)
     pg->timeout_ms = ms;
 }
 
-void pg_receive_any(struct sql_session *pg)
+void pg_unlimit_result(struct sql_session *pg)
 {
     pg->receive_max = INT64_MAX;
 }
 
-bool pg_script(struct sql_session *pg, const char *sql, struct fault *fault)
+bool pg_script(struct sql_session *pg, const char *sql, struct error *error)
 {
     bool done = true;
     pg->received = 0;
     if (!pg_usable(pg) || !PQsendQuery(pg->conn, sql))
-        return pg_lose(pg, fault, "connection lost");
-    if (!pg_flush(pg, fault))
+        return pg_lose(pg, error, "connection lost");
+    if (!pg_flush(pg, error))
         return false;
     for (;;) {
-        if (!pg_wait_result(pg, fault))
+        if (!pg_wait_result(pg, error))
             return false;
         PGresult *result OD_CLEANUP(pg_clear) = PQgetResult(pg->conn);
         if (result == NULL)
             return done;
         ExecStatusType status = PQresultStatus(result);
         if (done && status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
-            done = pg_statement_failed(pg, result, fault);
+            done = pg_statement_failed(pg, result, error);
     }
 }
 

@@ -5,7 +5,7 @@
 
 #include "module_build.h"
 #include "postgres/pg.h"
-#include "postgres/pg_remedy.h"
+#include "postgres/pg_hint.h"
 #include "postgres/pg_rows.h"
 #include "postgres/pg_schema.h"
 #include "postgres_steps.h"
@@ -15,11 +15,11 @@ extern const struct sql_engine postgres_engine;
 extern const char postgres_engine_build[];
 const char postgres_engine_build[] = MODULE_BUILD;
 
-static struct sql_session *engine_open(const struct config *config, const char *application, struct fault *fault)
+static struct sql_session *engine_open(const struct config *config, const char *application, struct error *error)
 {
-    struct sql_session *pg = pg_open(config, application, fault);
+    struct sql_session *pg = pg_open(config, application, error);
     if (pg == NULL)
-        pg_add_login_remedy(config, fault);
+        pg_add_login_hint(config, error);
     return pg;
 }
 
@@ -40,16 +40,16 @@ static void engine_add_text(struct sql_session *pg, const char *text, struct sql
     pg_add(pg, text, 1, &value);
 }
 
-static struct sql_rows *engine_take(struct sql_session *pg, size_t mark, struct fault *fault)
+static struct sql_rows *engine_take(struct sql_session *pg, size_t mark, struct error *error)
 {
-    return pg_rows(pg_take(pg, mark, fault));
+    return pg_rows(pg_take(pg, mark, error));
 }
 
 /* The administrator creates the database. */
-static bool engine_create(const struct config *config, struct fault *fault)
+static bool engine_create(const struct config *config, struct error *error)
 {
     (void)config;
-    (void)fault;
+    (void)error;
     return true;
 }
 
@@ -59,18 +59,18 @@ static char *engine_nth_host(const struct config *config, size_t n, char **ret_n
 }
 
 /* PostgreSQL has no self-tests. */
-static enum sql_proof engine_prove(const struct config *config, bool connects, size_t n, const char **ret_name,
-                                   struct fault *ret)
+static enum sql_self_test engine_self_test(const struct config *config, bool connects, size_t n, const char **ret_name,
+                                           struct error *ret)
 {
     (void)connects;
     (void)config;
     (void)n;
     (void)ret_name;
     (void)ret;
-    return SQL_PROOF_NONE;
+    return SQL_SELF_TEST_END;
 }
 
-static enum sql_failure engine_failure(const struct fault *fault)
+static enum sql_failure engine_failure(const struct error *error)
 {
     static const struct {
         const char *sqlstate;
@@ -82,13 +82,13 @@ static enum sql_failure engine_failure(const struct fault *fault)
         {PG_NO_ROLE, SQL_FAILURE_NO_USER},   {"42501", SQL_FAILURE_REFUSED}, /* insufficient_privilege */
     };
     for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++)
-        if (strcmp(fault->code, failures[i].sqlstate) == 0)
+        if (strcmp(error->code, failures[i].sqlstate) == 0)
             return failures[i].failure;
-    return strstr(fault->text, "session is read-only") != NULL ? SQL_FAILURE_OTHER_HOST /* target_session_attrs */
+    return strstr(error->text, "session is read-only") != NULL ? SQL_FAILURE_OTHER_HOST /* target_session_attrs */
                                                                : SQL_FAILURE_OTHER;
 }
 
-static char *engine_show_holders(const struct config *config)
+static char *engine_holders_hint(const struct config *config)
 {
     return base_printf(
         "PostgreSQL does not show this database user since when, and from where, others hold a lock;"
@@ -104,10 +104,10 @@ const struct sql_engine postgres_engine = {
     .close = pg_close,
     .usable = pg_usable,
     .in_transaction = pg_in_transaction,
-    .look = pg_look,
+    .check_connection = pg_check_connection,
     .set_timeout = pg_set_timeout,
-    .receive_any = pg_receive_any,
-    .secured = pg_secured,
+    .unlimit_result = pg_unlimit_result,
+    .tls_summary = pg_tls_summary,
     .add = engine_add,
     .add_text = engine_add_text,
     .send = pg_send,
@@ -119,11 +119,11 @@ const struct sql_engine postgres_engine = {
     .script = pg_script,
     .create = engine_create,
     .nth_host = engine_nth_host,
-    .prove = engine_prove,
+    .self_test = engine_self_test,
     .login_is_service = pg_login_is_service,
-    .add_remedy = pg_add_remedy,
+    .add_hint = pg_add_hint,
     .failure = engine_failure,
-    .show_holders = engine_show_holders,
+    .holders_hint = engine_holders_hint,
     .schema_needed = pg_schema_needed,
     .schema_sql = pg_schema_sql,
     .schema_begin = pg_schema_begin,

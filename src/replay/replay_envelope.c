@@ -42,13 +42,13 @@ static bool names_a_recipient(const struct decoded_address *address)
 }
 
 static enum route_result add_addressee(struct replay_worker *worker, const char *text, GPtrArray *recipients,
-                                       struct fault *fault)
+                                       struct error *error)
 {
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
     struct address address OD_CLEANUP(address_clear) = {.address = NULL};
     enum route_result result = ROUTE_NONE;
-    if (address_parse(text, &address, fault))
-        result = route_find(worker->setup->config, worker->ledger, &address, &route, fault);
+    if (address_parse(text, &address, error))
+        result = route_find(worker->setup->config, worker->ledger, &address, &route, error);
     if (result == ROUTE_OK)
         add_once(recipients, text);
     return result;
@@ -56,30 +56,30 @@ static enum route_result add_addressee(struct replay_worker *worker, const char 
 
 /* Adds those with an account here. */
 static enum replay_load add_addressees(struct replay_worker *worker, const struct message *message,
-                                       GPtrArray *recipients, struct fault *fault)
+                                       GPtrArray *recipients, struct error *error)
 {
     struct decoding *decoding OD_CLEANUP(decoding_free) = NULL;
     if (worker->setup->config->route.account_query[0] == '\0') {
-        fault_set(fault,
+        error_set(error,
                   "no Delivered-To and no X-Original-To in its header: name the recipients with -d (which of To, Cc and"
                   " Bcc have an account is known only with [route] account_query)");
         return REPLAY_BAD;
     }
-    if (replay_task_ledger(worker, fault) == NULL ||
-        (decoding = decoding_start(message, RECORD_HEADERS, fault)) == NULL)
-        return REPLAY_TROUBLE;
+    if (replay_task_ledger(worker, error) == NULL ||
+        (decoding = decoding_start(message, RECORD_HEADERS, error)) == NULL)
+        return REPLAY_ERROR;
     const struct decoded *decoded = decoding_result(decoding);
     for (size_t i = 0; i < decoded->address_count; i++)
         if (names_a_recipient(&decoded->addresses[i]) &&
-            add_addressee(worker, decoded->addresses[i].address, recipients, fault) == ROUTE_TROUBLE)
-            return REPLAY_TROUBLE;
+            add_addressee(worker, decoded->addresses[i].address, recipients, error) == ROUTE_ERROR)
+            return REPLAY_ERROR;
     if (recipients->len > 0)
         return REPLAY_LOADED;
-    if (decoding_fault(decoding) != NULL)
-        fault_set(fault, "nobody in its header is known to have an account here (%s); name the recipients with -d",
-                  decoding_fault(decoding));
+    if (decoding_error(decoding) != NULL)
+        error_set(error, "nobody in its header is known to have an account here (%s); name the recipients with -d",
+                  decoding_error(decoding));
     else
-        fault_set(fault, "nobody in its header has an account here; name the recipients with -d");
+        error_set(error, "nobody in its header has an account here; name the recipients with -d");
     return REPLAY_BAD;
 }
 
@@ -102,23 +102,23 @@ static int64_t arrival(const struct message *message, int64_t from_time)
     return from_time > 0 ? from_time : time_in(date);
 }
 
-enum replay_load replay_envelope_complete(struct replay_worker *worker, const struct replay_envelope *told,
-                                          int64_t from_time, struct replay_message *message, struct fault *fault)
+enum replay_load replay_envelope_complete(struct replay_worker *worker, const struct replay_envelope *reported,
+                                          int64_t from_time, struct replay_message *message, struct error *error)
 {
     char *path OD_CLEANUP(base_free) = message_header(message->message, "Return-Path");
     g_autoptr(GPtrArray) recipients = g_ptr_array_new_with_free_func(g_free);
-    const char *sender = told->sender != NULL ? told->sender : path;
+    const char *sender = reported->sender != NULL ? reported->sender : path;
     enum replay_load load = REPLAY_LOADED;
     int64_t queued_at; /* of the original delivery */
     message->sender = plain_address(sender != NULL ? sender : "");
     received_queue(message->message, &message->queue_id, &queued_at);
     message->received_at = arrival(message->message, from_time);
-    for (guint i = 0; i < told->recipients->len; i++)
-        add_once(recipients, told->recipients->pdata[i]);
+    for (guint i = 0; i < reported->recipients->len; i++)
+        add_once(recipients, reported->recipients->pdata[i]);
     add_from_field(recipients, message->message, "Delivered-To");
     add_from_field(recipients, message->message, "X-Original-To");
     if (recipients->len == 0)
-        load = add_addressees(worker, message->message, recipients, fault);
+        load = add_addressees(worker, message->message, recipients, error);
     g_ptr_array_add(recipients, NULL);
     message->recipients = (char **)g_ptr_array_free(g_steal_pointer(&recipients), FALSE);
     return load;

@@ -17,9 +17,9 @@ struct replay_envelope {
  *              route.account_query
  * received_at  from the topmost Received, else from_time (of a From_ line; 0: none), else Date, else now
  *
- * Returns REPLAY_BAD with the error set without recipients, REPLAY_TROUBLE if they are unknown now. */
-enum replay_load replay_envelope_complete(struct replay_worker *worker, const struct replay_envelope *told,
+ * Returns REPLAY_BAD with the error set without recipients, REPLAY_ERROR if they are unknown now. */
+enum replay_load replay_envelope_complete(struct replay_worker *worker, const struct replay_envelope *reported,
                                           int64_t from_time, struct replay_message *message,
-                                          struct fault *fault) OD_MUST;
+                                          struct error *error) OD_MUST;
 
 #endif

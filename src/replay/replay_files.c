@@ -42,14 +42,14 @@ static bool is_called_a_message(const char *path)
 }
 
 /* real: NULL if it cannot be opened again; fd is then taken over. */
-static bool add_file(struct replay_files *files, const char *real, const char *shown, int fd, struct fault *fault)
+static bool add_file(struct replay_files *files, const char *real, const char *shown, int fd, struct error *error)
 {
     g_autoptr(GArray) messages = NULL;
     struct replay_file *file = base_alloc(sizeof(*file));
     *file = (struct replay_file){base_strdup(real), base_strdup(shown), real == NULL ? fd : -1, MBOX_PLAIN};
     g_ptr_array_add(files->files, file);
-    if (!is_called_a_message(shown) && !mbox_scan(fd, &messages, &file->quoting, fault))
-        return fault_prefix(fault, "%s", shown);
+    if (!is_called_a_message(shown) && !mbox_scan(fd, &messages, &file->quoting, error))
+        return error_prefix(error, "%s", shown);
     struct replay_item item = {.file = file};
     if (messages == NULL)
         g_array_append_val(files->items, item);
@@ -61,12 +61,12 @@ static bool add_file(struct replay_files *files, const char *real, const char *s
     return true;
 }
 
-static bool add_standard_input(struct replay_files *files, struct fault *fault)
+static bool add_standard_input(struct replay_files *files, struct error *error)
 {
-    int fd = replay_open_input(fault);
-    if (fd < 0 || !add_file(files, NULL, "-", fd, fault))
+    int fd = replay_open_input(error);
+    if (fd < 0 || !add_file(files, NULL, "-", fd, error))
         return false;
-    return lseek(fd, 0, SEEK_END) > 0 || fault_set(fault, "standard input is empty");
+    return lseek(fd, 0, SEEK_END) > 0 || error_set(error, "standard input is empty");
 }
 
 static bool leads_to_directory(const char *path)
@@ -110,13 +110,13 @@ static bool is_missed_link(const FTSENT *entry)
            (is_maildir(entry->fts_parent->fts_parent) && entry->fts_name[0] != '.');
 }
 
-static bool open_and_add(struct replay_files *files, const char *real, const char *shown, struct fault *fault)
+static bool open_and_add(struct replay_files *files, const char *real, const char *shown, struct error *error)
 {
-    int fd OD_CLEANUP(base_close) = replay_open(real, files->as_root, fault);
-    return fd >= 0 ? add_file(files, real, shown, fd, fault) : fault_prefix(fault, "%s", shown);
+    int fd OD_CLEANUP(base_close) = replay_open(real, files->as_root, error);
+    return fd >= 0 ? add_file(files, real, shown, fd, error) : error_prefix(error, "%s", shown);
 }
 
-static bool add_entry(struct replay_files *files, FTS *tree, FTSENT *entry, const char *shown, struct fault *fault)
+static bool add_entry(struct replay_files *files, FTS *tree, FTSENT *entry, const char *shown, struct error *error)
 {
     switch (entry->fts_info) {
     case FTS_D:
@@ -125,29 +125,29 @@ static bool add_entry(struct replay_files *files, FTS *tree, FTSENT *entry, cons
             fts_set(tree, entry, FTS_SKIP);
         return true;
     case FTS_F:
-        return !counts(entry) || open_and_add(files, entry->fts_path, shown, fault);
+        return !counts(entry) || open_and_add(files, entry->fts_path, shown, error);
     case FTS_SL:
         if (!is_missed_link(entry))
             return true;
-        return fault_set(fault,
+        return error_set(error,
                          "%s: is a symbolic link, and none is followed in a directory; give what it leads to as a path"
                          " of its own, and the Maildir without it",
                          shown);
     case FTS_DNR:
     case FTS_ERR:
     case FTS_NS:
-        return fault_set(fault, "%s: %s", shown, strerror(entry->fts_errno));
+        return error_set(error, "%s: %s", shown, strerror(entry->fts_errno));
     default: /* no file, or a directory that was read */
         return true;
     }
 }
 
-static bool add_directory(struct replay_files *files, char *real, const char *shown, struct fault *fault)
+static bool add_directory(struct replay_files *files, char *real, const char *shown, struct error *error)
 {
     char *const paths[] = {real, NULL};
     FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
     if (tree == NULL)
-        return fault_set(fault, "%s: %m", shown);
+        return error_set(error, "%s: %m", shown);
     const char *slash = g_str_has_suffix(shown, "/") ? "" : "/";
     bool good = true;
     for (FTSENT *entry; good && (entry = fts_read(tree)) != NULL;) {
@@ -155,33 +155,33 @@ static bool add_directory(struct replay_files *files, char *real, const char *sh
         within += strspn(within, "/");
         char *name OD_CLEANUP(base_free) = entry->fts_level == 0 ? base_strdup(shown)
                                                                  : base_printf("%s%s%s", shown, slash, within);
-        good = add_entry(files, tree, entry, name, fault);
+        good = add_entry(files, tree, entry, name, error);
     }
     fts_close(tree);
     return good;
 }
 
-bool replay_files_add(struct replay_files *files, const char *path, struct fault *fault)
+bool replay_files_add(struct replay_files *files, const char *path, struct error *error)
 {
     guint before = files->items->len;
     struct stat status;
     if (strcmp(path, "-") == 0)
-        return add_standard_input(files, fault);
+        return add_standard_input(files, error);
     char *real OD_CLEANUP(base_free) = files->as_root ? base_strdup(path) : realpath(path, NULL);
     if (real == NULL)
-        return fault_set(fault, "%s: %m", path);
-    int fd OD_CLEANUP(base_close) = replay_open(real, files->as_root, fault);
+        return error_set(error, "%s: %m", path);
+    int fd OD_CLEANUP(base_close) = replay_open(real, files->as_root, error);
     if (fd < 0)
-        return fault_prefix(fault, "%s", path);
+        return error_prefix(error, "%s", path);
     bool directory = fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
-    if (!(directory ? add_directory(files, real, path, fault) : add_file(files, real, path, fd, fault)))
+    if (!(directory ? add_directory(files, real, path, error) : add_file(files, real, path, fd, error)))
         return false;
-    return files->items->len > before || fault_set(fault, "%s: contains no message", path);
+    return files->items->len > before || error_set(error, "%s: contains no message", path);
 }
 
-bool replay_files_next(void *context, char **ret_name, int64_t *ret_number, struct fault *fault)
+bool replay_files_next(void *context, char **ret_name, int64_t *ret_number, struct error *error)
 {
-    (void)fault;
+    (void)error;
     struct replay_files *files = context;
     if (files->next == files->items->len)
         return false;

@@ -38,13 +38,13 @@ struct replay_files *replay_files_new(void) OD_MUST;
  * -          standard input
  *
  * Follows links, but not for root. Returns false with the error set if the path is unreadable or has no message. */
-bool replay_files_add(struct replay_files *files, const char *path, struct fault *fault) OD_MUST;
+bool replay_files_add(struct replay_files *files, const char *path, struct error *error) OD_MUST;
 
 void replay_files_free(struct replay_files **files);
 
 /* For struct replay_setup. If lines look quoted, loads the reading that the ledger knows. */
-bool replay_files_next(void *context, char **ret_name, int64_t *ret_number, struct fault *fault);
+bool replay_files_next(void *context, char **ret_name, int64_t *ret_number, struct error *error);
 enum replay_load replay_files_load(struct replay_worker *worker, int64_t number, struct replay_message *ret,
-                                   struct fault *fault) OD_MUST;
+                                   struct error *error) OD_MUST;
 
 #endif

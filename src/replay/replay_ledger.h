@@ -16,14 +16,14 @@ struct replay_ledger {
     size_t count, at;
 };
 
-bool replay_ledger_next(void *context, char **ret_name, int64_t *ret_number, struct fault *fault);
+bool replay_ledger_next(void *context, char **ret_name, int64_t *ret_number, struct error *error);
 
 /* Reads the message again, to skip what others finished. The bytes must match the digest. */
 enum replay_load replay_ledger_load(struct replay_worker *worker, int64_t number, struct replay_message *ret,
-                                    struct fault *fault) OD_MUST;
+                                    struct error *error) OD_MUST;
 
 /* Like replay_ledger_load(), for recipients whose copy was stored. Sets id_only if the bytes are not recorded. */
 enum replay_load replay_ledger_load_stored(struct replay_worker *worker, int64_t number, struct replay_message *ret,
-                                           struct fault *fault) OD_MUST;
+                                           struct error *error) OD_MUST;
 
 #endif

@@ -37,7 +37,7 @@ struct scan {
     bool not_mbox, failed;
     bool unquoted; /* a body with fitting Content-Length has a "From " line */
     bool deep;     /* ">>From " occurred */
-    struct fault *fault;
+    struct error *error;
 };
 
 /* Excludes the empty line after the message. */
@@ -62,7 +62,7 @@ static void begin_message(struct scan *scan, int64_t offset, int64_t from_time)
 
 static void refuse_line(struct scan *scan, size_t line, const char *why)
 {
-    fault_set(scan->fault, "line %zu: %s", line, why);
+    error_set(scan->error, "line %zu: %s", line, why);
     scan->failed = true;
 }
 
@@ -101,10 +101,10 @@ static void take_candidate(struct scan *scan, bool after_marker)
     mbox_from_read(scan->start, &candidate->from);
 }
 
-static void judge_first(struct scan *scan)
+static void classify_first(struct scan *scan)
 {
     struct candidate *candidate = &scan->candidate;
-    if (mbox_from_judge_first(&candidate->from) != MBOX_BEGINS) {
+    if (mbox_from_classify_first(&candidate->from) != MBOX_BEGINS) {
         refuse_line(scan, candidate->number,
                     "it begins with \"From \", as an mbox does, but does not look like an mbox separator; if the"
                     " file is a single message, name it *.eml or remove the line");
@@ -130,11 +130,11 @@ static void refuse_candidate(struct scan *scan)
                     " before and a header field after it; if it is text, put '>' before it");
 }
 
-static void judge_later(struct scan *scan)
+static void classify_later(struct scan *scan)
 {
     const struct candidate *candidate = &scan->candidate;
     bool in_length = candidate->at < scan->body_until;
-    enum mbox_verdict verdict = mbox_from_judge(&candidate->from, &scan->first);
+    enum mbox_verdict verdict = mbox_from_classify(&candidate->from, &scan->first);
     if (verdict == MBOX_UNCLEAR || (verdict == MBOX_BEGINS && in_length)) {
         refuse_candidate(scan);
     } else if (verdict == MBOX_BEGINS) {
@@ -146,7 +146,7 @@ static void judge_later(struct scan *scan)
 }
 
 /* Classifies the previous line. Returns true if it begins a message. */
-static bool judge_candidate(struct scan *scan)
+static bool classify_candidate(struct scan *scan)
 {
     struct candidate *candidate = &scan->candidate;
     size_t before = scan->messages->len;
@@ -155,9 +155,9 @@ static bool judge_candidate(struct scan *scan)
     candidate->there = false;
     mbox_from_look_behind(scan->start, &candidate->from);
     if (before == 0)
-        judge_first(scan);
+        classify_first(scan);
     else
-        judge_later(scan);
+        classify_later(scan);
     mbox_from_clear(&candidate->from);
     return scan->messages->len > before;
 }
@@ -180,7 +180,7 @@ static void take_first_line(struct scan *scan)
     scan->not_mbox = scan->line_at > 0 && scan->candidate.from.kind == MBOX_FROM_PROSE;
 }
 
-static void take_whole_line(struct scan *scan, int64_t next_line_at)
+static void take_line(struct scan *scan, int64_t next_line_at)
 {
     while (scan->start_length > 0 && scan->start[scan->start_length - 1] == '\r')
         scan->start_length--;
@@ -189,7 +189,7 @@ static void take_whole_line(struct scan *scan, int64_t next_line_at)
         scan->start[i] = scan->start[i] == '\0' ? '\x80' : scan->start[i];
     scan->line_number++;
 
-    bool begins = judge_candidate(scan);
+    bool begins = classify_candidate(scan);
     if (scan->failed)
         return;
     if (scan->messages->len == 0)
@@ -214,7 +214,7 @@ static void take_chunk(struct scan *scan, const char *chunk, size_t size, int64_
         scan->start_length += length < room ? length : room;
         at += length + (newline != NULL);
         if (newline != NULL)
-            take_whole_line(scan, offset + (at - chunk));
+            take_line(scan, offset + (at - chunk));
     }
 }
 
@@ -226,27 +226,27 @@ static bool scan_file(struct scan *scan)
     while (!scan->not_mbox && !scan->failed &&
            (n = TEMP_FAILURE_RETRY(pread(scan->fd, chunk, sizeof(chunk), offset))) != 0) {
         if (n < 0) {
-            fault_set(scan->fault, "cannot be read: %m");
+            error_set(scan->error, "cannot be read: %m");
             return false;
         }
         take_chunk(scan, chunk, (size_t)n, offset);
         offset += n;
     }
     if (offset > scan->line_at && !scan->not_mbox && !scan->failed)
-        take_whole_line(scan, offset);
+        take_line(scan, offset);
     scan->start[0] = '\0';
     if (!scan->not_mbox && !scan->failed)
-        (void)judge_candidate(scan);
+        (void)classify_candidate(scan);
     end_message(scan, offset, scan->blank_size);
     return !scan->failed;
 }
 
-bool mbox_scan(int fd, GArray **ret_messages, enum mbox_quoting *ret_quoting, struct fault *fault)
+bool mbox_scan(int fd, GArray **ret_messages, enum mbox_quoting *ret_quoting, struct error *error)
 {
     struct scan scan = {
         .fd = fd,
         .messages = g_array_new(FALSE, FALSE, sizeof(struct mbox_message)),
-        .fault = fault,
+        .error = error,
     };
     bool good = scan_file(&scan);
     mbox_from_clear(&scan.first);

@@ -26,7 +26,7 @@ struct mbox_message {
  *
  * Content-Length never divides or joins. Returns false with the error set on a read error or an ambiguous line, such as
  * a possible beginning within a fitting Content-Length. */
-bool mbox_scan(int fd, GArray **ret_messages, enum mbox_quoting *ret_quoting, struct fault *fault) OD_MUST;
+bool mbox_scan(int fd, GArray **ret_messages, enum mbox_quoting *ret_quoting, struct error *error) OD_MUST;
 
 /* Removes quoting from pieces of any size. Initially zero except `quoting`. */
 struct mbox_unquote {

@@ -155,7 +155,7 @@ void mbox_from_look_behind(const char *line, struct mbox_from *ret)
     mbox_from_clear(&again);
 }
 
-enum mbox_verdict mbox_from_judge_first(const struct mbox_from *from)
+enum mbox_verdict mbox_from_classify_first(const struct mbox_from *from)
 {
     bool certain = from->kind == MBOX_FROM_DATED ||
                    (from->writer != MBOX_FROM_ANYBODY && from->writer != MBOX_FROM_NOBODY);
@@ -174,7 +174,7 @@ static bool is_like_first(const struct mbox_from *from, const struct mbox_from *
 }
 
 /* marked: text never has such a line, whose program may omit the empty line. */
-static enum mbox_verdict judge_alike(const struct mbox_from *from, bool marked)
+static enum mbox_verdict classify_alike(const struct mbox_from *from, bool marked)
 {
     bool prose = from->kind == MBOX_FROM_PROSE;
     if ((prose ? from->before_known_field : from->before_field) && (from->after_empty || marked))
@@ -185,7 +185,7 @@ static enum mbox_verdict judge_alike(const struct mbox_from *from, bool marked)
 }
 
 /* Forwarded messages and patches have such lines, too. */
-static enum mbox_verdict judge_other(const struct mbox_from *from)
+static enum mbox_verdict classify_other(const struct mbox_from *from)
 {
     bool likely = from->after_empty && from->before_known_field;
     if (strcmp(from->shape, NO_BLANK) == 0)
@@ -196,7 +196,7 @@ static enum mbox_verdict judge_other(const struct mbox_from *from)
 }
 
 /* As text, the line would begin a header. */
-static enum mbox_verdict judge_second(const struct mbox_from *from, const struct mbox_from *first)
+static enum mbox_verdict classify_second(const struct mbox_from *from, const struct mbox_from *first)
 {
     bool clear = from->kind == MBOX_FROM_DATED || is_like_first(from, first);
     if (clear && from->before_field)
@@ -204,12 +204,12 @@ static enum mbox_verdict judge_second(const struct mbox_from *from, const struct
     return clear || from->kind != MBOX_FROM_PROSE ? MBOX_UNCLEAR : MBOX_TEXT;
 }
 
-enum mbox_verdict mbox_from_judge(const struct mbox_from *from, const struct mbox_from *first)
+enum mbox_verdict mbox_from_classify(const struct mbox_from *from, const struct mbox_from *first)
 {
     bool marked = from->writer == first->writer && from->writer != MBOX_FROM_ANYBODY && from->writer != MBOX_FROM_GIT;
     if (from->after_marker)
-        return judge_second(from, first);
-    return is_like_first(from, first) ? judge_alike(from, marked) : judge_other(from);
+        return classify_second(from, first);
+    return is_like_first(from, first) ? classify_alike(from, marked) : classify_other(from);
 }
 
 static bool begins_message(const char *text)

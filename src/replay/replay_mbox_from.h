@@ -51,10 +51,10 @@ void mbox_from_look_behind(const char *next_line, struct mbox_from *ret);
 void mbox_from_clear(struct mbox_from *from);
 
 /* Returns MBOX_BEGINS (an mbox) or MBOX_UNCLEAR. */
-enum mbox_verdict mbox_from_judge_first(const struct mbox_from *from) OD_MUST;
+enum mbox_verdict mbox_from_classify_first(const struct mbox_from *from) OD_MUST;
 
 /* first: the file's first line. */
-enum mbox_verdict mbox_from_judge(const struct mbox_from *from, const struct mbox_from *first) OD_MUST;
+enum mbox_verdict mbox_from_classify(const struct mbox_from *from, const struct mbox_from *first) OD_MUST;
 
 /* Parses Content-Length, which never decides where a message ends: programs and senders set it wrong. Returns -1 if it
  * is no number, or larger than any file. */

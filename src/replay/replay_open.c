@@ -11,12 +11,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/temporary.h"
+#include "base/tempfile.h"
 
-static int refuse_file(struct fault *fault, int error, const char *why)
+static int refuse_file(struct error *error, int errnum, const char *why)
 {
-    fault_set(fault, "%s", why);
-    errno = error;
+    error_set(error, "%s", why);
+    errno = errnum;
     return -1;
 }
 
@@ -35,7 +35,7 @@ static bool belongs_there(const struct stat *file, const struct stat *directory)
     return (directory->st_mode & (S_IWGRP | S_IWOTH)) == 0 || file->st_nlink == 1;
 }
 
-int replay_open(const char *path, bool as_root, struct fault *fault)
+int replay_open(const char *path, bool as_root, struct error *error)
 {
     char *above OD_CLEANUP(base_free) = base_strdup(path), *below OD_CLEANUP(base_free) = base_strdup(path);
     struct stat status, around;
@@ -46,35 +46,35 @@ int replay_open(const char *path, bool as_root, struct fault *fault)
     if (directory >= 0)
         fd = openat(directory, basename(below), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0 && errno == ELOOP)
-        return refuse_file(fault, ELOOP,
+        return refuse_file(error, ELOOP,
                            "leads over a symbolic link, and none is followed here; give what realpath(1) says");
     if (fd < 0 && errno == ENXIO)
-        return refuse_file(fault, ELOOP, "is neither a file nor a directory");
+        return refuse_file(error, ELOOP, "is neither a file nor a directory");
     if (fd < 0 || fstat(fd, &status) != 0 || fstat(directory, &around) != 0)
-        return refuse_file(fault, errno, strerror(errno));
+        return refuse_file(error, errno, strerror(errno));
     if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
-        return refuse_file(fault, ELOOP, "is neither a file nor a directory");
+        return refuse_file(error, ELOOP, "is neither a file nor a directory");
     if (as_root && S_ISREG(status.st_mode) && !belongs_there(&status, &around))
-        return refuse_file(fault, ELOOP,
+        return refuse_file(error, ELOOP,
                            "does not belong to its directory's owner, who may have put a link to another's file there:"
                            " root does not read it; copy it to a directory of root's");
     return g_steal_fd(&fd);
 }
 
-int replay_open_input(struct fault *fault)
+int replay_open_input(struct error *error)
 {
     char chunk[65536];
     ssize_t n;
-    int fd OD_CLEANUP(base_close) = temporary_open();
+    int fd OD_CLEANUP(base_close) = tempfile_open();
     if (fd < 0)
-        temporary_fault(fault, "make a", errno);
+        tempfile_error(error, "make a", errno);
     while (fd >= 0 && (n = TEMP_FAILURE_RETRY(read(STDIN_FILENO, chunk, sizeof(chunk)))) != 0) {
         if (n > 0 && base_write(fd, chunk, (size_t)n))
             continue;
         if (n < 0)
-            fault_set(fault, "standard input: %m");
+            error_set(error, "standard input: %m");
         else
-            temporary_fault(fault, "write the", errno);
+            tempfile_error(error, "write the", errno);
         base_close(&fd);
     }
     return g_steal_fd(&fd);

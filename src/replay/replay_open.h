@@ -10,9 +10,9 @@
  * its directory's owner, who could link to another's, or the directory to root.
  *
  * Returns the descriptor; -1 with the error and errno set: ELOOP for what is not read. */
-int replay_open(const char *path, bool as_root, struct fault *fault) OD_MUST;
+int replay_open(const char *path, bool as_root, struct error *error) OD_MUST;
 
 /* Copies standard input, readable only once, to an unnamed file. Returns its descriptor; -1 with the error set. */
-int replay_open_input(struct fault *fault) OD_MUST;
+int replay_open_input(struct error *error) OD_MUST;
 
 #endif

@@ -91,40 +91,40 @@ void replay_output_stop(struct replay_output *output, const char *reason)
     output->stopped = base_strdup(log_escape(reason, escaped, sizeof(escaped)));
 }
 
-static void print_answer(const char *name, json_t *answer)
+static void print_json_result(const char *name, json_t *result)
 {
     size_t i;
     json_t *recipient;
-    json_object_set_new(answer, "name", replay_json_text(name));
-    json_object_del(answer, "load");
-    json_array_foreach(replay_answer_recipients(answer), i, recipient)
+    json_object_set_new(result, "name", replay_json_text(name));
+    json_object_del(result, "load");
+    json_array_foreach(replay_result_recipients(result), i, recipient)
     {
-        enum outcome outcome = replay_answer_outcome(recipient);
+        enum outcome outcome = replay_result_outcome(recipient);
         json_object_set_new(recipient, "status", json_string(count_names[counted_as(outcome)]));
         json_object_set_new(recipient, "dsn", json_string(outcome_row(outcome)->dsn));
         json_object_del(recipient, "outcome");
     }
-    json_dumpf(answer, stdout, JSON_COMPACT);
+    json_dumpf(result, stdout, JSON_COMPACT);
     putchar('\n');
 }
 
-void replay_output_message(struct replay_output *output, const char *name, json_t *answer)
+void replay_output_message(struct replay_output *output, const char *name, json_t *result)
 {
-    enum replay_load load = replay_answer_load(answer);
+    enum replay_load load = replay_result_load(result);
     size_t i;
     json_t *recipient;
     erase_bar(output);
     output->done++;
-    if (load == REPLAY_BAD || load == REPLAY_TROUBLE)
+    if (load == REPLAY_BAD || load == REPLAY_ERROR)
         print_result(output, load == REPLAY_BAD ? REPLAY_FAILED : REPLAY_DEFERRED, name, "",
-                     replay_answer_text(answer, "error"));
-    json_array_foreach(replay_answer_recipients(answer), i, recipient)
+                     replay_result_text(result, "error"));
+    json_array_foreach(replay_result_recipients(result), i, recipient)
     {
-        print_result(output, counted_as(replay_answer_outcome(recipient)), name,
-                     replay_answer_text(recipient, "recipient"), replay_answer_text(recipient, "text"));
+        print_result(output, counted_as(replay_result_outcome(recipient)), name,
+                     replay_result_text(recipient, "recipient"), replay_result_text(recipient, "text"));
     }
     if (output->setup->json && load != REPLAY_NOTHING)
-        print_answer(name, answer);
+        print_json_result(name, result);
 }
 
 static void add_remaining(GString *line, const struct replay_output *output, double rate)

@@ -21,7 +21,7 @@ struct replay_output;
 struct replay_output *replay_output_new(const struct replay_setup *setup) OD_MUST;
 
 /* Reports a message, and completes its result. */
-void replay_output_message(struct replay_output *output, const char *name, json_t *answer);
+void replay_output_message(struct replay_output *output, const char *name, json_t *result);
 
 /* Stops printing lines, except JSON; the end gives one reason for all. */
 void replay_output_stop(struct replay_output *output, const char *reason);

@@ -16,7 +16,7 @@
 #define DRY_PATIENCE_MS 2000 /* a dry run's workers may verify one id at once */
 #define LOOK_MS 200          /* of the progress bar */
 #define SAY_WAITING_MS 5000  /* most live deliveries end before */
-#define UNHEARD_MOST 5       /* messages, before the ledger counts as dead */
+#define UNACKNOWLEDGED_MAX 5 /* messages, before the ledger counts as dead */
 
 static volatile sig_atomic_t stops; /* number of stop signals */
 
@@ -32,7 +32,7 @@ struct item {
     char *name;
     int64_t number;
     json_t *left;   /* null: all */
-    json_t *answer; /* last results of recipients; or NULL */
+    json_t *result; /* last results of recipients; or NULL */
     int64_t busy_since_ms, due_ms, pause_ms;
 };
 
@@ -40,68 +40,68 @@ struct run {
     const struct replay_setup *setup;
     struct workers *workers;
     struct replay_output *output;
-    GQueue waiting;      /* struct item, by due_ms */
-    GQueue unheard;      /* struct item: unacknowledged, before the first reply */
-    bool heard;          /* the ledger has replied */
-    int64_t patience_ms; /* how long to retry one message */
-    bool all_begun, told_waiting;
-    struct fault *fault;     /* of setup->next */
+    GQueue waiting;        /* struct item, by due_ms */
+    GQueue unacknowledged; /* struct item: unacknowledged, before the first reply */
+    bool last_reply;       /* the ledger has replied */
+    int64_t timeout_ms;    /* how long to retry one message */
+    bool all_begun, reported_waiting;
+    struct error *error;     /* of setup->next */
     GHashTable *would_store; /* copies that this dry run counted */
 };
 
 static void report_item(struct run *run, struct item *item)
 {
-    replay_output_message(run->output, item->name, item->answer);
+    replay_output_message(run->output, item->name, item->result);
     base_free(&item->name);
     json_decref(item->left);
-    json_decref(item->answer);
+    json_decref(item->result);
     base_free(&item);
 }
 
 /* Returns true if the ledger replied for no recipient. Sets *ret_heard if it replied for one. */
-static bool is_unheard(const json_t *answer, bool *ret_heard)
+static bool is_unacknowledged(const json_t *result, bool *ret_heard)
 {
-    size_t i, unheard = 0;
+    size_t i, unacknowledged = 0;
     json_t *recipient;
-    json_array_foreach(replay_answer_recipients(answer), i, recipient)
+    json_array_foreach(replay_result_recipients(result), i, recipient)
     {
-        enum outcome outcome = replay_answer_outcome(recipient);
-        unheard += outcome == OUTCOME_DATABASE;
+        enum outcome outcome = replay_result_outcome(recipient);
+        unacknowledged += outcome == OUTCOME_DATABASE;
         *ret_heard |= outcome == OUTCOME_STORED || outcome == OUTCOME_DUPLICATE || outcome == OUTCOME_QUARANTINED ||
                       outcome == OUTCOME_BUSY;
     }
-    return unheard > 0 && unheard == json_array_size(replay_answer_recipients(answer));
+    return unacknowledged > 0 && unacknowledged == json_array_size(replay_result_recipients(result));
 }
 
 static bool is_ledger_dead(const struct run *run)
 {
-    return run->unheard.length >= UNHEARD_MOST;
+    return run->unacknowledged.length >= UNACKNOWLEDGED_MAX;
 }
 
-static void report_unheard(struct run *run)
+static void report_unacknowledged(struct run *run)
 {
-    while (!g_queue_is_empty(&run->unheard))
-        report_item(run, g_queue_pop_head(&run->unheard));
+    while (!g_queue_is_empty(&run->unacknowledged))
+        report_item(run, g_queue_pop_head(&run->unacknowledged));
 }
 
 /* Keeps messages until the ledger first replies: they may have one reason. */
 static void finish_item(struct run *run, struct item *item)
 {
-    bool unheard = is_unheard(item->answer, &run->heard);
-    if (unheard && !run->heard) {
-        g_queue_push_tail(&run->unheard, item);
+    bool unacknowledged = is_unacknowledged(item->result, &run->last_reply);
+    if (unacknowledged && !run->last_reply) {
+        g_queue_push_tail(&run->unacknowledged, item);
         return;
     }
-    if (run->heard)
-        report_unheard(run);
+    if (run->last_reply)
+        report_unacknowledged(run);
     report_item(run, item);
 }
 
 static void report_dead(struct run *run)
 {
-    const struct item *first = g_queue_peek_head(&run->unheard);
-    const json_t *recipient = json_array_get(replay_answer_recipients(first->answer), 0);
-    replay_output_stop(run->output, replay_answer_text(recipient, "text"));
+    const struct item *first = g_queue_peek_head(&run->unacknowledged);
+    const json_t *recipient = json_array_get(replay_result_recipients(first->result), 0);
+    replay_output_stop(run->output, replay_result_text(recipient, "text"));
 }
 
 static gint by_due(gconstpointer a, gconstpointer b, gpointer context)
@@ -128,7 +128,7 @@ static struct item *next_item(struct run *run)
     struct item new = {.left = json_null()};
     if (waiting != NULL && waiting->due_ms <= base_now_ms())
         return g_queue_pop_head(&run->waiting);
-    run->all_begun = run->all_begun || !run->setup->next(run->setup->context, &new.name, &new.number, run->fault);
+    run->all_begun = run->all_begun || !run->setup->next(run->setup->context, &new.name, &new.number, run->error);
     if (run->all_begun)
         return NULL;
     struct item *item = base_alloc(sizeof(*item));
@@ -136,37 +136,37 @@ static struct item *next_item(struct run *run)
     return item;
 }
 
-static void change_busy(json_t *answer, enum outcome outcome, const char *text)
+static void change_busy(json_t *result, enum outcome outcome, const char *text)
 {
     size_t i;
     json_t *recipient;
-    json_array_foreach(replay_answer_recipients(answer), i, recipient)
+    json_array_foreach(replay_result_recipients(result), i, recipient)
     {
-        if (replay_answer_outcome(recipient) == OUTCOME_BUSY)
-            replay_answer_change(recipient, outcome, text);
+        if (replay_result_outcome(recipient) == OUTCOME_BUSY)
+            replay_result_change(recipient, outcome, text);
     }
 }
 
 /* The last attempt has no result. */
-static void give_up(struct run *run, struct item *item, const char *reason)
+static void fail_rest(struct run *run, struct item *item, const char *reason)
 {
-    if (item->answer == NULL)
-        item->answer = replay_answer_new(REPLAY_TROUBLE, reason, NULL);
+    if (item->result == NULL)
+        item->result = replay_result_new(REPLAY_ERROR, reason, NULL);
     else
-        change_busy(item->answer, OUTCOME_TROUBLE, reason);
+        change_busy(item->result, OUTCOME_TEMPFAIL, reason);
     finish_item(run, item);
 }
 
-static void give_out(struct run *run)
+static void assign(struct run *run)
 {
     while (stops == 0 && !is_ledger_dead(run) && workers_busy(run->workers) < run->setup->jobs) {
-        struct fault fault;
+        struct error error;
         struct item *item = next_item(run);
         if (item == NULL)
             return;
         json_t *task = json_pack("{s:I, s:O}", "number", (json_int_t)item->number, "left", item->left);
-        if (!workers_give(run->workers, task, item, &fault))
-            give_up(run, item, fault.text);
+        if (!workers_assign(run->workers, task, item, &error))
+            fail_rest(run, item, error.text);
         json_decref(task);
     }
 }
@@ -185,60 +185,60 @@ static void join_recipient(json_t *recipients, json_t *recipient)
 }
 
 /* A further attempt is for some recipients only. */
-static void join_answer(json_t *answer, const json_t *further)
+static void join_result(json_t *result, const json_t *further)
 {
-    enum replay_load load = replay_answer_load(further);
-    json_t *old = replay_answer_recipients(answer), *new = replay_answer_recipients(further);
+    enum replay_load load = replay_result_load(further);
+    json_t *old = replay_result_recipients(result), *new = replay_result_recipients(further);
     if (load == REPLAY_NOTHING)
-        change_busy(answer, OUTCOME_DUPLICATE, "finished by another delivery meanwhile");
+        change_busy(result, OUTCOME_DUPLICATE, "finished by another delivery meanwhile");
     else if (load != REPLAY_LOADED)
-        change_busy(answer, OUTCOME_TROUBLE, replay_answer_text(further, "error"));
+        change_busy(result, OUTCOME_TEMPFAIL, replay_result_text(further, "error"));
     for (size_t i = 0; i < json_array_size(new); i++)
         join_recipient(old, json_array_get(new, i));
 }
 
 /* Returns a new array. */
-static json_t *busy_recipients(const json_t *answer)
+static json_t *busy_recipients(const json_t *result)
 {
     json_t *busy = json_array(), *recipient;
     size_t i;
-    json_array_foreach(replay_answer_recipients(answer), i, recipient)
+    json_array_foreach(replay_result_recipients(result), i, recipient)
     {
-        if (replay_answer_outcome(recipient) == OUTCOME_BUSY)
+        if (replay_result_outcome(recipient) == OUTCOME_BUSY)
             json_array_append(busy, json_object_get(recipient, "recipient"));
     }
     return busy;
 }
 
 /* A dry run records nothing, so it remembers its copies. */
-static void mark_repeated(struct run *run, const json_t *answer)
+static void mark_repeated(struct run *run, const json_t *result)
 {
     size_t i;
     json_t *recipient;
-    json_array_foreach(replay_answer_recipients(answer), i, recipient)
+    json_array_foreach(replay_result_recipients(result), i, recipient)
     {
-        if (replay_answer_outcome(recipient) != OUTCOME_STORED)
+        if (replay_result_outcome(recipient) != OUTCOME_STORED)
             continue;
-        const char *mailbox = replay_answer_text(recipient, "mailbox");
-        char *copy = g_strjoin("\n", replay_answer_text(answer, "message_id"), replay_answer_text(answer, "digest"),
-                               replay_answer_text(recipient, "account"), mailbox, NULL);
-        if (g_hash_table_add(run->would_store, copy) || run->setup->again == AGAIN_FORCE)
+        const char *mailbox = replay_result_text(recipient, "mailbox");
+        char *copy = g_strjoin("\n", replay_result_text(result, "message_id"), replay_result_text(result, "digest"),
+                               replay_result_text(recipient, "account"), mailbox, NULL);
+        if (g_hash_table_add(run->would_store, copy) || run->setup->redeliver == REDELIVER_FORCE)
             continue;
         char *text OD_CLEANUP(base_free) = base_printf("would be a duplicate in mailbox=%s by then", mailbox);
-        replay_answer_change(recipient, OUTCOME_DUPLICATE, text);
+        replay_result_change(recipient, OUTCOME_DUPLICATE, text);
     }
 }
 
-static void handle_answer(struct run *run, struct item *item, json_t *answer)
+static void handle_result(struct run *run, struct item *item, json_t *result)
 {
-    json_t *busy = busy_recipients(answer);
-    if (item->answer == NULL) {
-        item->answer = answer;
+    json_t *busy = busy_recipients(result);
+    if (item->result == NULL) {
+        item->result = result;
     } else {
-        join_answer(item->answer, answer);
-        json_decref(answer);
+        join_result(item->result, result);
+        json_decref(result);
     }
-    bool patient = item->busy_since_ms == 0 || base_now_ms() - item->busy_since_ms < run->patience_ms;
+    bool patient = item->busy_since_ms == 0 || base_now_ms() - item->busy_since_ms < run->timeout_ms;
     if (json_array_size(busy) > 0 && patient) {
         json_decref(item->left);
         item->left = busy;
@@ -247,7 +247,7 @@ static void handle_answer(struct run *run, struct item *item, json_t *answer)
     }
     json_decref(busy);
     if (run->setup->dry_run)
-        mark_repeated(run, item->answer);
+        mark_repeated(run, item->result);
     finish_item(run, item);
 }
 
@@ -257,35 +257,35 @@ static void handle_death(struct run *run, struct item *item, int status)
     if (!WIFEXITED(status) || WEXITSTATUS(status) != EX_TEMPFAIL)
         g_snprintf(reason, sizeof(reason), "its worker died (%s %d)", WIFSIGNALED(status) ? "signal" : "exit status",
                    WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-    give_up(run, item, reason);
+    fail_rest(run, item, reason);
 }
 
 /* Reports once that all messages wait for other deliveries, or for a hold-off. */
 static void say_waiting(struct run *run)
 {
     int64_t since_ms = 0;
-    if (run->told_waiting || run->setup->dry_run || !run->all_begun || workers_busy(run->workers) > 0)
+    if (run->reported_waiting || run->setup->dry_run || !run->all_begun || workers_busy(run->workers) > 0)
         return;
     for (const GList *link = run->waiting.head; link != NULL; link = link->next)
         since_ms = MAX(since_ms, ((const struct item *)link->data)->busy_since_ms);
     int64_t waited_ms = base_now_ms() - since_ms;
     if (since_ms == 0 || waited_ms < SAY_WAITING_MS)
         return;
-    run->told_waiting = true;
-    replay_output_waiting(run->output, run->waiting.length, run->patience_ms - waited_ms);
+    run->reported_waiting = true;
+    replay_output_waiting(run->output, run->waiting.length, run->timeout_ms - waited_ms);
 }
 
-static void wait_for_answer(struct run *run)
+static void wait_for_result(struct run *run)
 {
-    json_t *answer;
+    json_t *result;
     int status;
     const struct item *waiting = g_queue_peek_head(&run->waiting);
     int ms = waiting != NULL ? (int)CLAMP(waiting->due_ms - base_now_ms(), 0, LOOK_MS) : LOOK_MS;
-    struct item *item = workers_wait(run->workers, ms, &answer, &status);
+    struct item *item = workers_wait(run->workers, ms, &result, &status);
     if (item == NULL)
         return;
-    if (answer != NULL)
-        handle_answer(run, item, answer);
+    if (result != NULL)
+        handle_result(run, item, result);
     else
         handle_death(run, item, status);
 }
@@ -313,34 +313,34 @@ static int exit_status(const struct run *run)
     return replay_output_count(run->output, REPLAY_DEFERRED) > 0 || !all_tried ? EX_TEMPFAIL : 0;
 }
 
-int replay_run(const struct replay_setup *setup, struct fault *fault)
+int replay_run(const struct replay_setup *setup, struct error *error)
 {
     struct run run = {
         .setup = setup,
         .output = replay_output_new(setup),
         .waiting = G_QUEUE_INIT,
-        .unheard = G_QUEUE_INIT,
+        .unacknowledged = G_QUEUE_INIT,
         .workers = workers_new(setup),
         .would_store = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
-        .patience_ms = setup->dry_run ? DRY_PATIENCE_MS
-                                      : setup->config->delivery.hold_off + setup->config->delivery.deadline,
-        .fault = fault,
+        .timeout_ms = setup->dry_run ? DRY_PATIENCE_MS
+                                     : setup->config->delivery.hold_off + setup->config->delivery.deadline,
+        .error = error,
     };
-    fault->text[0] = '\0';
+    error->text[0] = '\0';
     install_stop();
-    while (give_out(&run), is_to_do(&run)) {
+    while (assign(&run), is_to_do(&run)) {
         say_waiting(&run);
-        wait_for_answer(&run);
+        wait_for_result(&run);
         replay_output_progress(run.output, g_queue_get_length(&run.waiting));
     }
     while (!g_queue_is_empty(&run.waiting)) /* stopped, or the ledger is dead */
         finish_item(&run, g_queue_pop_head(&run.waiting));
     if (is_ledger_dead(&run))
         report_dead(&run);
-    report_unheard(&run);
+    report_unacknowledged(&run);
     workers_free(&run.workers);
     g_hash_table_unref(run.would_store);
     int status = exit_status(&run);
-    replay_output_end(&run.output, status == EX_TEMPFAIL, fault->text[0] != '\0');
+    replay_output_end(&run.output, status == EX_TEMPFAIL, error->text[0] != '\0');
     return status;
 }

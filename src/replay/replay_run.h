@@ -13,6 +13,6 @@
  *
  * Returns 0 if all is in place; EX_DATAERR if some failed permanently or are missing; else EX_TEMPFAIL: some were
  * deferred or not tried. */
-int replay_run(const struct replay_setup *setup, struct fault *fault) OD_MUST;
+int replay_run(const struct replay_setup *setup, struct error *error) OD_MUST;
 
 #endif

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
-#include "delivery/look.h"
+#include "delivery/verify.h"
 
 /* The parent counts the message as deferred; the ledger has what was begun. */
 static void end_worker(int signal)
@@ -29,10 +29,10 @@ struct replay_worker *replay_task_begin(const struct replay_setup *setup)
     return worker;
 }
 
-struct ledger *replay_task_ledger(struct replay_worker *worker, struct fault *fault)
+struct ledger *replay_task_ledger(struct replay_worker *worker, struct error *error)
 {
     if (worker->ledger == NULL)
-        worker->ledger = ledger_open(worker->setup->config, NULL, fault);
+        worker->ledger = ledger_open(worker->setup->config, NULL, error);
     return worker->ledger;
 }
 
@@ -72,34 +72,34 @@ static struct delivery_recipient *choose_recipients(const struct replay_message 
 }
 
 /* Other accounts' recipients serve the Sent copy only. */
-static bool is_reported(const struct delivery_request *request, const struct delivery_answer *answer)
+static bool is_reported(const struct delivery_request *request, const struct delivery_reply *result)
 {
-    return request->only_account == NULL || answer->route.account == NULL ||
-           strcmp(request->only_account, answer->route.account) == 0 ||
-           outcome_row(answer->report.outcome)->exit_status != 0;
+    return request->only_account == NULL || result->route.account == NULL ||
+           strcmp(request->only_account, result->route.account) == 0 ||
+           outcome_row(result->report.outcome)->exit_status != 0;
 }
 
 /* If verified, the Sent copy counts, as it may be the only one missing; if it is busy, its owner's result says so. */
-static void add_answers(const struct delivery *delivery, json_t *answer)
+static void add_replies(const struct delivery *delivery, json_t *result)
 {
     const struct delivery_request *request = delivery->request;
     const struct delivery_sent *sent = &delivery->sent;
     for (size_t i = 0; i < request->recipient_count; i++) {
-        const struct delivery_answer *said = &delivery->answers[i];
+        const struct delivery_reply *said = &delivery->replies[i];
         if (is_reported(request, said))
-            replay_answer_add(answer, request->recipients[i].address, &said->report, said->route.account,
+            replay_result_add(result, request->recipients[i].address, &said->report, said->route.account,
                               delivery_mailbox(said), said->uid);
     }
-    if (look_wanted(request) && sent->account != NULL && sent->report.outcome != OUTCOME_BUSY)
-        replay_answer_add(answer, "", &sent->report, sent->account, sent->mailbox, sent->uid);
+    if (verify_is_wanted(request) && sent->account != NULL && sent->report.outcome != OUTCOME_BUSY)
+        replay_result_add(result, "", &sent->report, sent->account, sent->mailbox, sent->uid);
 }
 
 static void deliver_loaded(struct replay_worker *worker, const struct replay_message *message, const json_t *left,
-                           json_t *answer)
+                           json_t *result)
 {
     const struct replay_setup *setup = worker->setup;
     size_t count;
-    struct fault fault;
+    struct error error;
     struct delivery_recipient *recipients OD_CLEANUP(base_free) = choose_recipients(message, left, &count);
     const struct delivery_request request = {
         .config = setup->config,
@@ -109,39 +109,39 @@ static void deliver_loaded(struct replay_worker *worker, const struct replay_mes
         .queue_id = message->queue_id,
         .sender_route = message->sender_known ? &message->sender_route : NULL,
         .received_at = message->received_at,
-        .whole = true,
-        .again = setup->again,
+        .complete = true,
+        .redeliver = setup->redeliver,
         .only_account = setup->only_account,
         .id_only = message->id_only,
         .dry_run = setup->dry_run || message->id_only,
-        .spare = true,
+        .skip_recorded = true,
         .recipients = recipients,
         .recipient_count = count,
     };
     struct delivery delivery OD_CLEANUP(delivery_clear) = {
         .request = &request,
-        .ledger = replay_task_ledger(worker, &fault),
+        .ledger = replay_task_ledger(worker, &error),
         .started_ms = base_now_ms(),
     };
     if (delivery.ledger == NULL) {
-        delivery_refuse(&delivery, OUTCOME_DATABASE, fault.text);
+        delivery_refuse(&delivery, OUTCOME_DATABASE, error.text);
     } else {
         delivery_run(&delivery);
         deadline_disarm();
     }
     if (!request.dry_run)
         delivery_log(&delivery);
-    add_answers(&delivery, answer);
+    add_replies(&delivery, result);
 }
 
 json_t *replay_task_serve(struct replay_worker *worker, const json_t *task)
 {
     struct replay_message message OD_CLEANUP(message_clear) = {.message = NULL};
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
     int64_t number = json_integer_value(json_object_get(task, "number"));
-    enum replay_load load = worker->setup->load(worker, number, &message, &fault);
-    json_t *answer = replay_answer_new(load, load == REPLAY_LOADED ? "" : fault.text, message.message);
+    enum replay_load load = worker->setup->load(worker, number, &message, &error);
+    json_t *result = replay_result_new(load, load == REPLAY_LOADED ? "" : error.text, message.message);
     if (load == REPLAY_LOADED)
-        deliver_loaded(worker, &message, json_object_get(task, "left"), answer);
-    return answer;
+        deliver_loaded(worker, &message, json_object_get(task, "left"), result);
+    return result;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  *
- * A worker: delivers a task's message as `deliver` and `lmtp` do. Tasks and results (replay_answer.h) are JSON. */
+ * A worker: delivers a task's message as `deliver` and `lmtp` do. Tasks and results (replay_result.h) are JSON. */
 #ifndef ONCEDROP_REPLAY_TASK_H
 #define ONCEDROP_REPLAY_TASK_H
 
 #include <glib.h>
 
 #include "delivery/delivery.h"
-#include "replay/replay_answer.h"
+#include "replay/replay_result.h"
 
 /* A message and its envelope; owns its strings. */
 struct replay_message {
@@ -31,13 +31,13 @@ struct replay_setup {
     size_t total; /* of messages; 0: unknown */
     /* Sets the next message's number and its name for display, a new string. Returns false at the end, or with the
      * error set. */
-    bool (*next)(void *context, char **ret_name, int64_t *ret_number, struct fault *fault);
+    bool (*next)(void *context, char **ret_name, int64_t *ret_number, struct error *error);
     /* Called in a worker, a copy of the parent at the worker's start. Sets *ret only with REPLAY_LOADED. */
     enum replay_load (*load)(struct replay_worker *worker, int64_t number, struct replay_message *ret,
-                             struct fault *fault);
+                             struct error *error);
     void *context;
     size_t jobs; /* workers, at least 1 */
-    enum delivery_again again;
+    enum delivery_redeliver redeliver;
     const char *only_account; /* as in struct delivery_request */
     bool restores;            /* count copies, also deleted and missing */
     bool dry_run;
@@ -58,6 +58,6 @@ struct replay_worker *replay_task_begin(const struct replay_setup *setup) OD_MUS
 json_t *replay_task_serve(struct replay_worker *worker, const json_t *task) OD_MUST;
 
 /* Connects if necessary. Returns NULL with the error set. */
-struct ledger *replay_task_ledger(struct replay_worker *worker, struct fault *fault) OD_MUST;
+struct ledger *replay_task_ledger(struct replay_worker *worker, struct error *error) OD_MUST;
 
 #endif

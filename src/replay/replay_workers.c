@@ -66,19 +66,19 @@ static _Noreturn void serve_parent(const struct workers *workers, int fd)
         json_t *task = receive_json(fd);
         if (task == NULL)
             _exit(0);
-        json_t *answer = replay_task_serve(worker, task);
-        if (!send_json(fd, answer))
+        json_t *result = replay_task_serve(worker, task);
+        if (!send_json(fd, result))
             _exit(1);
-        json_decref(answer);
+        json_decref(result);
         json_decref(task);
     }
 }
 
-static bool start_worker(struct workers *workers, struct worker *worker, struct fault *fault)
+static bool start_worker(struct workers *workers, struct worker *worker, struct error *error)
 {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-        return fault_set(fault, "cannot create a socket for a worker process: %m");
+        return error_set(error, "cannot create a socket for a worker process: %m");
     pid_t pid = fork();
     if (pid == 0) {
         close(pair[0]);
@@ -90,7 +90,7 @@ static bool start_worker(struct workers *workers, struct worker *worker, struct 
     }
     close(pair[1]);
     if (pid < 0) {
-        fault_set(fault, "cannot start a worker process: %m");
+        error_set(error, "cannot start a worker process: %m");
         close(pair[0]);
         return false;
     }
@@ -129,12 +129,12 @@ size_t workers_busy(const struct workers *workers)
     return busy;
 }
 
-bool workers_give(struct workers *workers, const json_t *task, void *tag, struct fault *fault)
+bool workers_assign(struct workers *workers, const json_t *task, void *tag, struct error *error)
 {
     struct worker *worker = find_idle(workers);
     if (worker == NULL)
-        return fault_set(fault, "every worker is busy");
-    if (worker->pid == 0 && !start_worker(workers, worker, fault))
+        return error_set(error, "every worker is busy");
+    if (worker->pid == 0 && !start_worker(workers, worker, error))
         return false;
     /* workers_wait notices a dead worker */
     (void)!send_json(worker->fd, task);
@@ -142,7 +142,7 @@ bool workers_give(struct workers *workers, const json_t *task, void *tag, struct
     return true;
 }
 
-void *workers_wait(struct workers *workers, int ms, json_t **ret_answer, int *ret_status)
+void *workers_wait(struct workers *workers, int ms, json_t **ret_result, int *ret_status)
 {
     struct pollfd *sockets OD_CLEANUP(base_free) = base_alloc((workers->count + 1) * sizeof(*sockets));
     for (size_t i = 0; i < workers->count; i++)
@@ -155,8 +155,8 @@ void *workers_wait(struct workers *workers, int ms, json_t **ret_answer, int *re
         worker++;
     void *tag = worker->tag;
     worker->tag = NULL;
-    *ret_answer = receive_json(worker->fd);
-    *ret_status = *ret_answer == NULL ? reap(worker) : 0;
+    *ret_result = receive_json(worker->fd);
+    *ret_status = *ret_result == NULL ? reap(worker) : 0;
     return tag;
 }
 

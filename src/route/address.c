@@ -60,7 +60,7 @@ static char *plain_user(const char *content, size_t length)
     return g_string_free(text, FALSE);
 }
 
-bool address_parse(const char *text, struct address *ret, struct fault *fault)
+bool address_parse(const char *text, struct address *ret, struct error *error)
 {
     size_t length = strlen(text), blanks = strspn(text, " \t");
     bool too_long = length > ADDRESS_MAX; /* as it is recorded */
@@ -73,9 +73,9 @@ bool address_parse(const char *text, struct address *ret, struct fault *fault)
         length -= 2;
     }
     if (length == 0)
-        return fault_set(fault, "address is empty");
+        return error_set(error, "address is empty");
     if (too_long || contains_control(text, length) || !g_utf8_validate(text, (gssize)length, NULL))
-        return fault_set(fault, "address %.*s%s: %s", length > 80 ? 80 : (int)length, text, length > 80 ? "..." : "",
+        return error_set(error, "address %.*s%s: %s", length > 80 ? 80 : (int)length, text, length > 80 ? "..." : "",
                          too_long ? "longer than 512 bytes" : "contains control characters or invalid UTF-8");
     const char *end = text + length;
     char *unquoted OD_CLEANUP(base_free) = NULL;
@@ -84,10 +84,10 @@ bool address_parse(const char *text, struct address *ret, struct fault *fault)
     const char *local = unquoted != NULL ? unquoted : text;
     size_t local_length = unquoted != NULL ? strlen(unquoted) : at != NULL ? (size_t)(at - text) : length;
     if (local_length == 0 || (at != NULL && at + 1 == end))
-        return fault_set(fault, "address %.*s has nothing %s its @", length > 80 ? 80 : (int)length, text,
+        return error_set(error, "address %.*s has nothing %s its @", length > 80 ? 80 : (int)length, text,
                          local_length == 0 ? "before" : "after");
     if (at != NULL && memchr(at + 1, '@', (size_t)(end - at - 1)) != NULL)
-        return fault_set(fault, "address %.*s has a second @ after its quotes", length > 80 ? 80 : (int)length, text);
+        return error_set(error, "address %.*s has a second @ after its quotes", length > 80 ? 80 : (int)length, text);
     const char *plus = local_length > 1 ? memchr(local + 1, '+', local_length - 1) : NULL;
     size_t user = plus != NULL ? (size_t)(plus - local) : local_length;
     ret->user = unquoted != NULL ? plain_user(local, user) : g_ascii_strdown(local, (gssize)user);
@@ -138,7 +138,7 @@ static const char *lookup(const char **at, const struct address *address)
     return NULL;
 }
 
-char *address_expand(const char *template, const struct address *address, struct fault *fault)
+char *address_expand(const char *template, const struct address *address, struct error *error)
 {
     GString *text = g_string_new(NULL);
     for (const char *at = template; *at != '\0';) {
@@ -151,7 +151,7 @@ char *address_expand(const char *template, const struct address *address, struct
         } else if (at[1] == '{' && (at += 2, value = lookup(&at, address)) != NULL) {
             g_string_append(text, value);
         } else {
-            fault_set(fault, "%s: only %%{address}, %%{user}, %%{domain}, %%{detail} and %%%% are known", template);
+            error_set(error, "%s: only %%{address}, %%{user}, %%{domain}, %%{detail} and %%%% are known", template);
             g_string_free(text, TRUE);
             return NULL;
         }

@@ -18,7 +18,7 @@ struct address {
 /* Parses an address, without surrounding blanks and one pair of <>. Returns false with the error set if it is empty,
  * not UTF-8, longer than ADDRESS_MAX, has control characters, nothing before or after '@', or a second '@' after a
  * quoted local part. */
-bool address_parse(const char *text, struct address *ret, struct fault *fault) OD_MUST;
+bool address_parse(const char *text, struct address *ret, struct error *error) OD_MUST;
 
 void address_clear(struct address *address);
 
@@ -28,6 +28,6 @@ char *address_clean(const char *text) OD_MUST;
 
 /* Expands %{address}, %{user}, %{domain}, %{detail} and %%. Returns a new string, or NULL with the error set. address
  * NULL: only checks. */
-char *address_expand(const char *template, const struct address *address, struct fault *fault) OD_MUST;
+char *address_expand(const char *template, const struct address *address, struct error *error) OD_MUST;
 
 #endif

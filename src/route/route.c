@@ -10,11 +10,11 @@
 
 #define QUERY "route.account_query"
 
-static char *expand(const char *setting, const char *template, const struct address *address, struct fault *fault)
+static char *expand(const char *setting, const char *template, const struct address *address, struct error *error)
 {
-    char *text = address_expand(template, address, fault);
+    char *text = address_expand(template, address, error);
     if (text == NULL)
-        fault_set(fault, "[route] %s = %s", setting, fault->text);
+        error_set(error, "[route] %s = %s", setting, error->text);
     return text;
 }
 
@@ -26,15 +26,15 @@ static bool is_safe(const char *user, const char *template)
 }
 
 static bool expand_mailbox(const char *setting, const char *template, const struct address *address, char **mailbox,
-                           struct fault *fault)
+                           struct error *error)
 {
     if (*mailbox != NULL)
         return true;
     if (!is_safe(address->user, template))
-        return fault_set(fault,
+        return error_set(error,
                          "account %s: has a character with a meaning in [route] %s = %s, so it cannot stand there",
                          address->address, setting, template);
-    *mailbox = expand(setting, template, address, fault);
+    *mailbox = expand(setting, template, address, error);
     return *mailbox != NULL;
 }
 
@@ -53,23 +53,23 @@ static void split_account(const char *account, struct address *ret)
 /* With config_is_shared, sets mailboxes that are NULL; variables stand for the account. Returns false with the error
  * set if its characters would name another account's mailbox, or *sent is \Sent, the login's own. */
 static bool expand_mailboxes(const struct config *config, const char *account, char **inbox, char **sent,
-                             struct fault *fault)
+                             struct error *error)
 {
     if (!config_is_shared(config))
         return true;
     struct address parts OD_CLEANUP(address_clear) = {.address = NULL};
     split_account(account, &parts);
-    if (!expand_mailbox("inbox", config->route.inbox, &parts, inbox, fault) ||
-        !expand_mailbox("sent", config->route.sent, &parts, sent, fault))
+    if (!expand_mailbox("inbox", config->route.inbox, &parts, inbox, error) ||
+        !expand_mailbox("sent", config->route.sent, &parts, sent, error))
         return false;
     return g_ascii_strcasecmp(*sent, "\\Sent") != 0 ||
-           fault_set(fault, "account %s: \\Sent would be the mailbox of [imap] user", account);
+           error_set(error, "account %s: \\Sent would be the mailbox of [imap] user", account);
 }
 
 /* The sender chooses the detail: no path, no pattern. */
 static bool detail_is_folder(const char *detail)
 {
-    struct fault ignored;
+    struct error ignored;
     if (detail[0] == '\0' || strlen(detail) > 64 || detail[0] == '~' || detail[0] == '\\' ||
         strpbrk(detail, "/.%*") != NULL)
         return false;
@@ -78,17 +78,17 @@ static bool detail_is_folder(const char *detail)
 }
 
 static enum route_result find_account(const struct config *config, struct ledger *ledger, const struct address *address,
-                                      char *ret_columns[4], struct fault *fault)
+                                      char *ret_columns[4], struct error *error)
 {
     if (config->route.account_query[0] == '\0') {
-        ret_columns[0] = expand("account", config->route.account, address, fault);
-        return ret_columns[0] != NULL ? ROUTE_OK : ROUTE_TROUBLE;
+        ret_columns[0] = expand("account", config->route.account, address, error);
+        return ret_columns[0] != NULL ? ROUTE_OK : ROUTE_ERROR;
     }
     bool found;
-    if (!ledger_lookup(ledger, config->route.account_query, address->address, &found, ret_columns, fault))
-        return ROUTE_TROUBLE;
+    if (!ledger_account_query(ledger, config->route.account_query, address->address, &found, ret_columns, error))
+        return ROUTE_ERROR;
     if (!found)
-        fault_set(fault, "%s: no such account", address->address);
+        error_set(error, "%s: no such account", address->address);
     return found ? ROUTE_OK : ROUTE_NONE;
 }
 
@@ -103,45 +103,45 @@ static char *one_name(char *name)
 }
 
 /* Names that IMAP cannot take must be found before a claim. */
-static bool names_are_good(const struct route *route, struct fault *fault)
+static bool names_are_good(const struct route *route, struct error *error)
 {
     const char *const names[] = {route->inbox, route->sent, route->fallback};
     for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
-        char *encoded OD_CLEANUP(base_free) = names[i] != NULL ? mailbox_name_encode(names[i], fault) : NULL;
+        char *encoded OD_CLEANUP(base_free) = names[i] != NULL ? mailbox_name_encode(names[i], error) : NULL;
         if (names[i] != NULL && encoded == NULL)
-            return fault_prefix(fault, "mailbox of %s", route->address);
+            return error_prefix(error, "mailbox of %s", route->address);
     }
     return true;
 }
 
-static bool account_is_good(const struct route *route, struct fault *fault)
+static bool account_is_good(const struct route *route, struct error *error)
 {
     const char *account = route->account;
     return (account[0] != '\0' && strlen(account) <= ADDRESS_MAX && g_utf8_validate(account, -1, NULL)) ||
-           fault_set(
-               fault,
+           error_set(
+               error,
                "%s: its account is empty, not UTF-8 or longer than %d bytes (see [route] account and account_query)",
                route->address, ADDRESS_MAX);
 }
 
 static const struct config *find_server(const struct config *config, const char *name, const struct address *address,
-                                        struct fault *fault)
+                                        struct error *error)
 {
-    char *expanded OD_CLEANUP(base_free) = name == NULL ? expand("server", config->route.server, address, fault) : NULL;
+    char *expanded OD_CLEANUP(base_free) = name == NULL ? expand("server", config->route.server, address, error) : NULL;
     const char *wanted = name != NULL ? name : expanded;
     const struct config *server = wanted != NULL ? config_server(config, wanted) : NULL;
     if (wanted != NULL && server == NULL)
-        fault_set(fault, "%s: its IMAP server is %s, but there is no group [imap %s] (see [route] server)",
+        error_set(error, "%s: its IMAP server is %s, but there is no group [imap %s] (see [route] server)",
                   address->address, wanted, wanted);
     return server;
 }
 
 enum route_result route_find(const struct config *config, struct ledger *ledger, const struct address *address,
-                             struct route *ret, struct fault *fault)
+                             struct route *ret, struct error *error)
 {
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
     char *columns[4] = {NULL}; /* set on ROUTE_OK; then the route's, except the server's name */
-    enum route_result result = find_account(config, ledger, address, columns, fault);
+    enum route_result result = find_account(config, ledger, address, columns, error);
     if (result != ROUTE_OK)
         return result;
     bool folder = config->route.detail == DETAIL_FOLDER && detail_is_folder(address->detail);
@@ -153,12 +153,12 @@ enum route_result route_find(const struct config *config, struct ledger *ledger,
     route.sent = columns[2];
     char *server OD_CLEANUP(base_free) = columns[3];
     route.server_by = server != NULL ? QUERY : "route.server";
-    route.server = find_server(config, server, address, fault);
+    route.server = find_server(config, server, address, error);
     bool copies = route.sent == NULL || route.sent[0] != '\0';
     if (route.server == NULL)
-        return config->route.account_query[0] == '\0' ? ROUTE_NO_SERVER : ROUTE_TROUBLE;
-    if (!expand_mailboxes(route.server, route.account, &route.inbox, &route.sent, fault))
-        return ROUTE_TROUBLE;
+        return config->route.account_query[0] == '\0' ? ROUTE_NO_SERVER : ROUTE_ERROR;
+    if (!expand_mailboxes(route.server, route.account, &route.inbox, &route.sent, error))
+        return ROUTE_ERROR;
     route.inbox = one_name(route.inbox != NULL ? route.inbox : base_strdup(config->route.inbox));
     if (folder) {
         route.fallback = route.inbox;
@@ -171,18 +171,18 @@ enum route_result route_find(const struct config *config, struct ledger *ledger,
     route.domain = base_strdup(address->domain);
     if (config_is_shared(route.server))
         route.home = base_strdup(route.inbox);
-    if (!account_is_good(&route, fault) || !names_are_good(&route, fault))
-        return ROUTE_TROUBLE;
+    if (!account_is_good(&route, error) || !names_are_good(&route, error))
+        return ROUTE_ERROR;
     *ret = route;
     memset(&route, 0, sizeof(route));
     return ROUTE_OK;
 }
 
 enum route_result route_leads_to(const struct config *config, struct ledger *ledger, const struct address *address,
-                                 const char *account, struct fault *fault)
+                                 const char *account, struct error *error)
 {
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
-    enum route_result result = route_find(config, ledger, address, &route, fault);
+    enum route_result result = route_find(config, ledger, address, &route, error);
     return result == ROUTE_OK && strcmp(route.account, account) != 0 ? ROUTE_NONE : result;
 }
 
@@ -198,45 +198,45 @@ void route_clear(struct route *route)
 }
 
 /* Mailboxes must name their owner if `shared`, and must not otherwise. The sender chooses the detail: it names none. */
-static bool check_owner(const char *setting, const char *template, bool shared, struct fault *fault)
+static bool check_owner(const char *setting, const char *template, bool shared, struct error *error)
 {
     bool names = strstr(template, "%{") != NULL;
     if (shared && (!names || strstr(template, "%{detail}") != NULL))
-        return fault_set(
-            fault, "[route] %s = %s: must say whose mailbox it is, with %%{user} or %%{address}, like [route] inbox",
+        return error_set(
+            error, "[route] %s = %s: must say whose mailbox it is, with %%{user} or %%{address}, like [route] inbox",
             setting, template);
     return shared || !names ||
-           fault_set(fault, "[route] %s = %s: every account has mailboxes of its own; variables are for [imap] user",
+           error_set(error, "[route] %s = %s: every account has mailboxes of its own; variables are for [imap] user",
                      setting, template);
 }
 
-static bool check_template(const char *setting, const char *template, struct fault *fault)
+static bool check_template(const char *setting, const char *template, struct error *error)
 {
-    char *expanded OD_CLEANUP(base_free) = expand(setting, template, NULL, fault);
+    char *expanded OD_CLEANUP(base_free) = expand(setting, template, NULL, error);
     return expanded != NULL;
 }
 
-static bool check_routes(const struct config *config, struct fault *fault)
+static bool check_routes(const struct config *config, struct error *error)
 {
     bool shared = config_is_shared(config);
     bool copies = config->route.sent_copy != SENT_COPY_OFF;
-    if (!check_template("account", config->route.account, fault) ||
-        !check_template("server", config->route.server, fault) ||
-        !check_owner("inbox", config->route.inbox, shared, fault) ||
-        ((copies || !shared) && !check_owner("sent", config->route.sent, shared, fault)))
+    if (!check_template("account", config->route.account, error) ||
+        !check_template("server", config->route.server, error) ||
+        !check_owner("inbox", config->route.inbox, shared, error) ||
+        ((copies || !shared) && !check_owner("sent", config->route.sent, shared, error)))
         return false;
     if (shared && config->route.detail == DETAIL_FOLDER)
-        return fault_set(fault,
+        return error_set(error,
                          "[route] detail = folder: the folder would be one of [imap] user; not with [route] inbox = %s",
                          config->route.inbox);
     return !shared ||
-           (check_template("inbox", config->route.inbox, fault) && check_template("sent", config->route.sent, fault));
+           (check_template("inbox", config->route.inbox, error) && check_template("sent", config->route.sent, error));
 }
 
-bool route_check(const struct config *config, struct fault *fault)
+bool route_check(const struct config *config, struct error *error)
 {
-    bool good = check_routes(config, fault);
+    bool good = check_routes(config, error);
     for (size_t i = 0; good && i < config_server_count(config); i++)
-        good = check_routes(config->servers[i], fault) || fault_prefix(fault, "[imap %s]", config->servers[i]->server);
+        good = check_routes(config->servers[i], error) || error_prefix(error, "[imap %s]", config->servers[i]->server);
     return good;
 }

@@ -22,7 +22,7 @@ struct route {
 };
 
 enum route_result {
-    ROUTE_TROUBLE,
+    ROUTE_ERROR,
     ROUTE_OK,
     ROUTE_NONE,      /* account_query returned no row */
     ROUTE_NO_SERVER, /* the templates name an unknown server */
@@ -32,15 +32,15 @@ enum route_result {
  * detail names the mailbox, unless it has separators, wildcards, control characters, over 64 bytes or invalid UTF-8:
  * then the inbox. Sets *ret on ROUTE_OK, else the error. */
 enum route_result route_find(const struct config *config, struct ledger *ledger, const struct address *address,
-                             struct route *ret, struct fault *fault) OD_MUST;
+                             struct route *ret, struct error *error) OD_MUST;
 
 /* Returns ROUTE_OK if the address maps to this account, ROUTE_NONE if not. */
 enum route_result route_leads_to(const struct config *config, struct ledger *ledger, const struct address *address,
-                                 const char *account, struct fault *fault) OD_MUST;
+                                 const char *account, struct error *error) OD_MUST;
 
 void route_clear(struct route *route);
 
 /* Returns true if the [route] settings are valid together; else the error names one. */
-bool route_check(const struct config *config, struct fault *fault) OD_MUST;
+bool route_check(const struct config *config, struct error *error) OD_MUST;
 
 #endif

@@ -35,8 +35,8 @@ function list(class,    i, name, out)
 END {
     if (failed)
         exit 1
-    print "-- word good_outcomes: the message is in its mailbox, or was\n" list("good") "\n"
-    print "-- word stored_outcomes: this try stored it\n" list("stored") "\n"
-    print "-- word bounced_outcomes: always a bounce\n" list("always") "\n"
-    print "-- word perhaps_bounced_outcomes: a bounce or a deferral\n" list("sometimes") "\n"
+    print "-- macro good_outcomes: the message is in its mailbox, or was\n" list("good") "\n"
+    print "-- macro stored_outcomes: this try stored it\n" list("stored") "\n"
+    print "-- macro bounced_outcomes: always a bounce\n" list("always") "\n"
+    print "-- macro perhaps_bounced_outcomes: a bounce or a deferral\n" list("sometimes") "\n"
 }

@@ -22,12 +22,12 @@ struct sql {
     bool failed;   /* the debug log has the batch's failure */
 };
 
-struct sql *sql_open(const struct config *config, const char *application, struct fault *fault)
+struct sql *sql_open(const struct config *config, const char *application, struct error *error)
 {
-    const struct sql_engine *engine = sql_load(config, fault);
-    struct sql_session *session = engine != NULL ? engine->open(config, application, fault) : NULL;
+    const struct sql_engine *engine = sql_load(config, error);
+    struct sql_session *session = engine != NULL ? engine->open(config, application, error) : NULL;
     if (engine != NULL && debug_sql())
-        sql_debug_opened(engine, config, session != NULL, fault);
+        sql_debug_opened(engine, config, session != NULL, error);
     if (session == NULL)
         return NULL;
     struct sql *sql = base_alloc(sizeof(*sql));
@@ -54,9 +54,9 @@ bool sql_in_transaction(const struct sql *sql)
     return sql->engine->in_transaction(sql->session);
 }
 
-void sql_look(struct sql *sql)
+void sql_check_connection(struct sql *sql)
 {
-    sql->engine->look(sql->session);
+    sql->engine->check_connection(sql->session);
 }
 
 void sql_set_timeout(struct sql *sql, int64_t ms)
@@ -64,18 +64,18 @@ void sql_set_timeout(struct sql *sql, int64_t ms)
     sql->engine->set_timeout(sql->session, ms);
 }
 
-void sql_receive_any(struct sql *sql)
+void sql_unlimit_result(struct sql *sql)
 {
-    sql->engine->receive_any(sql->session);
+    sql->engine->unlimit_result(sql->session);
 }
 
-const char *sql_secured(const struct sql *sql, bool *ret_good)
+const char *sql_tls_summary(const struct sql *sql, bool *ret_ok)
 {
-    return sql->engine->secured(sql->session, ret_good);
+    return sql->engine->tls_summary(sql->session, ret_ok);
 }
 
 /* Returns its mark. */
-static size_t note_added(struct sql *sql, enum sql_step step)
+static size_t record_added(struct sql *sql, enum sql_step step)
 {
     size_t mark = sql_mark(sql);
     if (mark == 0) {
@@ -92,7 +92,7 @@ static size_t note_added(struct sql *sql, enum sql_step step)
     return mark;
 }
 
-static void note_took(struct sql *sql, size_t mark, int64_t started_us)
+static void record_took(struct sql *sql, size_t mark, int64_t started_us)
 {
     sql->added[mark].took_us = sql_debug_now_us() - started_us;
 }
@@ -107,26 +107,26 @@ static const char *step_name(const struct sql *sql, size_t mark)
 }
 
 /* Once per batch: only its first failure sets the error. */
-static void log_failure(struct sql *sql, const char *name, const struct fault *fault)
+static void log_failure(struct sql *sql, const char *name, const struct error *error)
 {
     if (!sql->failed)
-        sql_debug_failed(name, fault);
+        sql_debug_failed(name, error);
     sql->failed = true;
 }
 
 /* Logs this step's result, and earlier steps as done. rows: NULL if unused. */
 static void log_result(struct sql *sql, size_t mark, bool succeeded, const struct sql_rows *rows, int64_t started_us,
-                       const struct fault *fault)
+                       const struct error *error)
 {
     int64_t waited_us = sql_debug_now_us() - started_us;
     if (!succeeded) {
-        log_failure(sql, step_name(sql, mark), fault);
+        log_failure(sql, step_name(sql, mark), error);
         return;
     }
     for (; sql->logged < mark; sql->logged++)
         sql_debug_result(step_name(sql, sql->logged), NULL,
-                         sql->engine->works_here ? sql->added[sql->logged].took_us : -1);
-    sql_debug_result(step_name(sql, mark), rows, sql->engine->works_here ? sql->added[mark].took_us : waited_us);
+                         sql->engine->in_process ? sql->added[sql->logged].took_us : -1);
+    sql_debug_result(step_name(sql, mark), rows, sql->engine->in_process ? sql->added[mark].took_us : waited_us);
     sql->logged = mark + 1;
 }
 
@@ -138,34 +138,34 @@ static int64_t now_us(void)
 
 void sql_add(struct sql *sql, enum sql_step step, const struct sql_value *values)
 {
-    for (size_t i = 0; i < sql->engine->steps[step].takes; i++)
+    for (size_t i = 0; i < sql->engine->steps[step].params; i++)
         if (values[i].kind == SQL_KIND_FORGOTTEN)
             abort();
-    size_t mark = note_added(sql, step);
+    size_t mark = record_added(sql, step);
     if (debug_sql())
         sql_debug_added(&sql->engine->steps[step], values);
     int64_t started_us = now_us();
     sql->engine->add(sql->session, step, values);
     if (debug_sql())
-        note_took(sql, mark, started_us);
+        record_took(sql, mark, started_us);
 }
 
 void sql_add_text(struct sql *sql, const char *text, struct sql_value value)
 {
-    size_t mark = note_added(sql, SQL_STEPS);
+    size_t mark = record_added(sql, SQL_STEPS);
     if (debug_sql())
         sql_debug_added_text(&value);
     int64_t started_us = now_us();
     sql->engine->add_text(sql->session, text, value);
     if (debug_sql())
-        note_took(sql, mark, started_us);
+        record_took(sql, mark, started_us);
 }
 
-bool sql_send(struct sql *sql, struct fault *fault)
+bool sql_send(struct sql *sql, struct error *error)
 {
-    bool sent = sql->engine->send(sql->session, fault);
+    bool sent = sql->engine->send(sql->session, error);
     if (debug_sql() && !sent)
-        log_failure(sql, "batch", fault);
+        log_failure(sql, "batch", error);
     return sent;
 }
 
@@ -174,39 +174,39 @@ size_t sql_mark(const struct sql *sql)
     return sql->engine->mark(sql->session);
 }
 
-struct sql_rows *sql_take(struct sql *sql, size_t mark, struct fault *fault)
+struct sql_rows *sql_get_result(struct sql *sql, size_t mark, struct error *error)
 {
     int64_t started_us = now_us();
-    struct sql_rows *rows = sql->engine->take(sql->session, mark, fault);
+    struct sql_rows *rows = sql->engine->take(sql->session, mark, error);
     if (debug_sql())
-        log_result(sql, mark, rows != NULL, rows, started_us, fault);
+        log_result(sql, mark, rows != NULL, rows, started_us, error);
     enum sql_step step = mark < sql->added_size ? sql->added[mark].step : SQL_STEPS;
     if (rows == NULL || step == SQL_STEPS)
         return rows;
     const struct sql_step_text *text = &sql->engine->steps[step];
-    if (text->gives[0] != '\0' && rows->columns != strlen(text->gives)) {
-        fault_set(fault, "database: %zu columns in answer to %s, instead of %zu", rows->columns, text->name,
-                  strlen(text->gives));
+    if (text->column_kinds[0] != '\0' && rows->columns != strlen(text->column_kinds)) {
+        error_set(error, "database: %zu columns in answer to %s, instead of %zu", rows->columns, text->name,
+                  strlen(text->column_kinds));
         sql_rows_free(&rows);
     }
     return rows;
 }
 
-bool sql_passed(struct sql *sql, size_t mark, struct fault *fault)
+bool sql_succeeded(struct sql *sql, size_t mark, struct error *error)
 {
     int64_t started_us = now_us();
-    bool passed = sql->engine->passed(sql->session, mark, fault);
+    bool passed = sql->engine->passed(sql->session, mark, error);
     if (debug_sql() && mark > sql->logged)
-        log_result(sql, mark - 1, passed, NULL, started_us, fault);
+        log_result(sql, mark - 1, passed, NULL, started_us, error);
     return passed;
 }
 
-bool sql_committed(struct sql *sql, size_t mark, struct fault *fault)
+bool sql_committed(struct sql *sql, size_t mark, struct error *error)
 {
     int64_t started_us = now_us();
-    bool committed = sql->engine->committed(sql->session, mark, fault);
+    bool committed = sql->engine->committed(sql->session, mark, error);
     if (debug_sql())
-        log_result(sql, mark, committed, NULL, started_us, fault);
+        log_result(sql, mark, committed, NULL, started_us, error);
     return committed;
 }
 
@@ -215,9 +215,9 @@ bool sql_finish(struct sql *sql)
     return sql->engine->finish(sql->session);
 }
 
-bool sql_script(struct sql *sql, const char *text, struct fault *fault)
+bool sql_script(struct sql *sql, const char *text, struct error *error)
 {
     if (debug_sql())
         debug_line("sql: a script of %zu bytes", strlen(text));
-    return sql->engine->script(sql->session, text, fault);
+    return sql->engine->script(sql->session, text, error);
 }

@@ -9,7 +9,7 @@
 
 #define VALUE_MAX 100  /* bytes */
 #define ITEMS_MAX 10   /* of a list */
-#define FAULT_MAX 1024 /* bytes */
+#define ERROR_MAX 1024 /* bytes */
 
 static void describe_text(GString *line, const char *text)
 {
@@ -57,8 +57,8 @@ static void describe_value(GString *line, const struct sql_value *value, bool is
     case SQL_KIND_NUMBER:
         g_string_append_printf(line, "%lld", (long long)value->number);
         break;
-    case SQL_KIND_TRUTH:
-        g_string_append(line, value->truth ? "true" : "false");
+    case SQL_KIND_BOOL:
+        g_string_append(line, value->boolean ? "true" : "false");
         break;
     case SQL_KIND_NONE:
     case SQL_KIND_FORGOTTEN:
@@ -68,24 +68,24 @@ static void describe_value(GString *line, const struct sql_value *value, bool is
 }
 
 void sql_debug_opened(const struct sql_engine *engine, const struct config *config, bool opened,
-                      const struct fault *fault)
+                      const struct error *error)
 {
-    char text[FAULT_MAX];
+    char text[ERROR_MAX];
     char *conninfo OD_CLEANUP(base_free) = config_conninfo_shown(config);
-    char where[FAULT_MAX];
+    char where[ERROR_MAX];
     log_escape_text(conninfo, where, sizeof(where));
     if (opened)
         debug_line("sql: connected to %s, %s", engine->name, where);
     else
         debug_line("sql: not connected to %s, %s: %s", engine->name, where,
-                   log_escape_text(fault->text, text, sizeof(text)));
+                   log_escape_text(error->text, text, sizeof(text)));
 }
 
 void sql_debug_added(const struct sql_step_text *step, const struct sql_value *values)
 {
     g_autoptr(GString) line = g_string_new(NULL);
     g_auto(GStrv) names = g_strsplit(step->names != NULL ? step->names : "", " ", -1);
-    for (size_t i = 0; i < step->takes && names[i] != NULL; i++) {
+    for (size_t i = 0; i < step->params && names[i] != NULL; i++) {
         char *mark = strchr(names[i], ':');
         if (mark != NULL)
             *mark = '\0';
@@ -116,10 +116,10 @@ void sql_debug_result(const char *name, const struct sql_rows *rows, int64_t us)
     debug_line("sql: %s: %s", name, line->str);
 }
 
-void sql_debug_failed(const char *name, const struct fault *fault)
+void sql_debug_failed(const char *name, const struct error *error)
 {
-    char text[FAULT_MAX];
-    debug_line("sql: %s: failed: %s", name, log_escape_text(fault->text, text, sizeof(text)));
+    char text[ERROR_MAX];
+    debug_line("sql: %s: failed: %s", name, log_escape_text(error->text, text, sizeof(text)));
 }
 
 int64_t sql_debug_now_us(void)

@@ -9,7 +9,7 @@
 #include "sql/sql_engine.h"
 
 void sql_debug_opened(const struct sql_engine *engine, const struct config *config, bool opened,
-                      const struct fault *fault);
+                      const struct error *error);
 
 void sql_debug_added(const struct sql_step_text *step, const struct sql_value *values);
 
@@ -18,7 +18,7 @@ void sql_debug_added_text(const struct sql_value *value);
 /* rows: NULL: unused. us: microseconds of waiting or execution; -1: unknown. */
 void sql_debug_result(const char *name, const struct sql_rows *rows, int64_t us);
 
-void sql_debug_failed(const char *name, const struct fault *fault);
+void sql_debug_failed(const char *name, const struct error *error);
 
 /* The clock for `us`. */
 int64_t sql_debug_now_us(void) OD_MUST;

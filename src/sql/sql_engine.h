@@ -11,15 +11,15 @@
 
 struct sql_step_text {
     const char *name;
-    unsigned takes;    /* number of parameters */
-    const char *names; /* of parameters, separated by blanks; ":content" marks message content */
-    const char *gives; /* per column: t boolean, n number, j JSON, b bytes, - the value's own */
-    const char *text;  /* NULL: only other engines have it (steps.awk) */
+    unsigned params;          /* number of parameters */
+    const char *names;        /* of parameters, separated by blanks; ":content" marks message content */
+    const char *column_kinds; /* per column: t boolean, n number, j JSON, b bytes, - the value's own */
+    const char *text;         /* NULL: only other engines have it (steps.awk) */
 };
 
 struct sql_session;
 
-enum sql_proof { SQL_PROOF_NONE, SQL_PROOF_GOOD, SQL_PROOF_DOUBTFUL, SQL_PROOF_BAD };
+enum sql_self_test { SQL_SELF_TEST_END, SQL_SELF_TEST_OK, SQL_SELF_TEST_WARNING, SQL_SELF_TEST_FAILED };
 
 /* Why a step failed, where callers need to know. */
 enum sql_failure {
@@ -36,34 +36,34 @@ struct sql_engine {
     const char *name;
     const struct sql_step_text *steps; /* [SQL_STEPS] */
     const char *pool_hint;             /* " (...)": how to enlarge its pools, or "" */
-    bool works_here;                   /* in-process: executes a step when it is added */
+    bool in_process;                   /* in-process: executes a step when it is added */
 
-    struct sql_session *(*open)(const struct config *config, const char *application, struct fault *fault);
+    struct sql_session *(*open)(const struct config *config, const char *application, struct error *error);
     void (*close)(struct sql_session *session);
     bool (*usable)(const struct sql_session *session);
     bool (*in_transaction)(const struct sql_session *session);
-    void (*look)(struct sql_session *session);
+    void (*check_connection)(struct sql_session *session);
     void (*set_timeout)(struct sql_session *session, int64_t ms);
-    void (*receive_any)(struct sql_session *session);
-    const char *(*secured)(const struct sql_session *session, bool *ret_good);
+    void (*unlimit_result)(struct sql_session *session);
+    const char *(*tls_summary)(const struct sql_session *session, bool *ret_ok);
 
     void (*add)(struct sql_session *session, enum sql_step step, const struct sql_value *values);
     void (*add_text)(struct sql_session *session, const char *text, struct sql_value value);
-    bool (*send)(struct sql_session *session, struct fault *fault);
+    bool (*send)(struct sql_session *session, struct error *error);
     size_t (*mark)(const struct sql_session *session);
-    struct sql_rows *(*take)(struct sql_session *session, size_t mark, struct fault *fault);
-    bool (*passed)(struct sql_session *session, size_t mark, struct fault *fault);
-    bool (*committed)(struct sql_session *session, size_t mark, struct fault *fault);
+    struct sql_rows *(*take)(struct sql_session *session, size_t mark, struct error *error);
+    bool (*passed)(struct sql_session *session, size_t mark, struct error *error);
+    bool (*committed)(struct sql_session *session, size_t mark, struct error *error);
     bool (*finish)(struct sql_session *session);
-    bool (*script)(struct sql_session *session, const char *text, struct fault *fault);
+    bool (*script)(struct sql_session *session, const char *text, struct error *error);
 
     /* Without a session: */
 
     /* Creates what a session needs, if missing, so that the schema can be installed. */
-    bool (*create)(const struct config *config, struct fault *fault);
+    bool (*create)(const struct config *config, struct error *error);
 
     /* Copies the ledger, online, to a new file. NULL: the engine has its own programs for that. */
-    bool (*backup)(const struct config *config, const char *file, struct fault *fault);
+    bool (*backup)(const struct config *config, const char *file, struct error *error);
 
     /* Returns conninfo for only its n-th host, and *ret_name (may be NULL): new strings. NULL: it has fewer hosts. */
     char *(*nth_host)(const struct config *config, size_t n, char **ret_name);
@@ -72,18 +72,18 @@ struct sql_engine {
     bool (*login_is_service)(const struct config *config);
 
     /* Adds a hint, if known, to a step's error. role: that the step needs. */
-    void (*add_remedy)(const struct config *config, const char *role, struct fault *fault);
+    void (*add_hint)(const struct config *config, const char *role, struct error *error);
 
     /* Runs the n-th self-test, of what no step can show. Precondition: the process has no session. Takes milliseconds,
      * or as long as another process writes. connects: a session can be opened; else only tests without one run.
-     * *ret_name: a word; ret: what was observed, with a hint unless it is good. SQL_PROOF_NONE: none left. */
-    enum sql_proof (*prove)(const struct config *config, bool connects, size_t n, const char **ret_name,
-                            struct fault *ret);
+     * *ret_name: a word; ret: what was observed, with a hint unless it is good. SQL_SELF_TEST_END: none left. */
+    enum sql_self_test (*self_test)(const struct config *config, bool connects, size_t n, const char **ret_name,
+                                    struct error *ret);
 
-    enum sql_failure (*failure)(const struct fault *fault);
+    enum sql_failure (*failure)(const struct error *error);
 
     /* Returns a new string: how an administrator sees who holds locks, and since when. */
-    char *(*show_holders)(const struct config *config);
+    char *(*holders_hint)(const struct config *config);
 
     /* The schema: newest version; SQL of all versions after `from`, a new string; transaction. alone: other installers
      * wait. */

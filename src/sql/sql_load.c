@@ -22,10 +22,10 @@ static struct engine {
                                {"oncedrop-mariadb.so", "mariadb_engine", "the engine for MariaDB", "oncedrop-mariadb"}},
 };
 
-const struct sql_engine *sql_load(const struct config *config, struct fault *fault)
+const struct sql_engine *sql_load(const struct config *config, struct error *error)
 {
     struct engine *engine = &engines[config_engine(config)];
     if (engine->engine == NULL)
-        engine->engine = module_load(&engine->module, fault);
+        engine->engine = module_load(&engine->module, error);
     return engine->engine;
 }

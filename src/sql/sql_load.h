@@ -6,6 +6,6 @@
 
 /* Returns the engine of database.conninfo, loaded if it is a module (base/module.h). NULL with the error set; a later
  * call retries. */
-const struct sql_engine *sql_load(const struct config *config, struct fault *fault) OD_MUST;
+const struct sql_engine *sql_load(const struct config *config, struct error *error) OD_MUST;
 
 #endif

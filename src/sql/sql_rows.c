@@ -33,7 +33,7 @@ static const struct sql_cell *cell_at(const struct sql_rows *rows, size_t row, s
     return &rows->cells[row * rows->columns + column];
 }
 
-bool sql_is_none(const struct sql_rows *rows, size_t row, size_t column)
+bool sql_is_null(const struct sql_rows *rows, size_t row, size_t column)
 {
     return cell_at(rows, row, column)->data == NULL;
 }
@@ -49,7 +49,7 @@ int64_t sql_number(const struct sql_rows *rows, size_t row, size_t column)
     return strtoll(sql_text(rows, row, column), NULL, 10);
 }
 
-bool sql_truth(const struct sql_rows *rows, size_t row, size_t column)
+bool sql_bool(const struct sql_rows *rows, size_t row, size_t column)
 {
     return sql_text(rows, row, column)[0] == 't';
 }

@@ -15,7 +15,7 @@ static size_t cut(const char *text, size_t length, size_t max)
     return end;
 }
 
-char *sql_value_fit(const char *text, size_t max)
+char *sql_value_truncate(const char *text, size_t max)
 {
     size_t length = strlen(text);
     if (length <= max && g_utf8_validate(text, (gssize)length, NULL))
@@ -28,7 +28,7 @@ char *sql_value_fit(const char *text, size_t max)
 
 static void append_json(GString *json, const char *text)
 {
-    char *fit OD_CLEANUP(base_free) = sql_value_fit(text, SQL_TEXT_MAX);
+    char *fit OD_CLEANUP(base_free) = sql_value_truncate(text, SQL_TEXT_MAX);
     g_string_append_c(json, '"');
     for (const char *from = fit != NULL ? fit : text; *from != '\0'; from++) {
         if ((unsigned char)*from < ' ')

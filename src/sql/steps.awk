@@ -5,20 +5,20 @@
 #    awk -v folder=FOLDER -f steps.awk OUTCOMES FILE...    the texts of the engine in FOLDER, for its table
 #    awk -f steps.awk OUTCOMES FILE...                     the steps: their numbers, what they take and give (sql_steps.h)
 #
-# A file that is in no folder of steps, OUTCOMES, has words for all engines.
+# A file that is in no folder of steps, OUTCOMES, has macros for all engines.
 #
 # A file consists of paragraphs, which end with an empty line:
 #
 #    -- NAME: what it does                        a step; then its text
-#    -- takes: NAME[:content]...                  its values, which stand in the text as :NAME; several lines add up. content: of
+#    -- params: NAME[:content]...                  its values, which stand in the text as :NAME; several lines add up. content: of
 #                                                 the message; the debug log has only its size
-#    -- gives: NAME[:TYPE]...                     its columns; likewise. TYPE: truth, number, json, bytes; else it is as the value is
+#    -- columns: NAME[:TYPE]...                     its columns; likewise. TYPE: bool, number, json, bytes; else it is as the value is
 #    -- then                                      between statements: the rows are the last one's
-#    -- word NAME: what it means                  @NAME@ stands for the text, and @NAME(X)@ for it with X in place of {};
-#                                                 but for words there is no @ in X
+#    -- macro NAME: what it means                  @NAME@ stands for the text, and @NAME(X)@ for it with X in place of {};
+#                                                 but for macros there is no @ in X
 #
 # A line of a step that ends in "-- if NAME" is there only if that value is. Other comments are dropped. A step that several engines
-# have takes and gives the same in each. Each engine has all steps, but for those in lock.sql and locks.sql, which are of
+# have params and columns the same in each. Each engine has all steps, but for those in lock.sql and locks.sql, which are of
 # its own methods of locking, and in file.sql, which are of a ledger that is a file.
 
 function fail(text)
@@ -37,12 +37,12 @@ function engine_of(file)
 function value_number(name,    i)
 {
     for (i = 1; i <= taken; i++)
-        if (takes[i] == name)
+        if (params[i] == name)
             return sprintf("%02d", i - 1)
-    fail(step ": takes no " name)
+    fail(step ": params no " name)
 }
 
-function with_words(line,    whole, name, argument, text, engine)
+function with_macros(line,    whole, name, argument, text, engine)
 {
     gsub(/@schema@/, "\003", line)
     while (match(line, /@[a-z_]+(\([^@]*\))?@/)) {
@@ -50,19 +50,19 @@ function with_words(line,    whole, name, argument, text, engine)
         name = whole
         sub(/\(.*/, "", name)
         argument = whole == name ? "" : substr(whole, length(name) + 2, length(whole) - length(name) - 2)
-        engine = ("", name) in words ? "" : engine_of(FILENAME)
-        if (!((engine, name) in words))
-            fail("there is no word " name)
-        text = words[engine, name]
+        engine = ("", name) in macros ? "" : engine_of(FILENAME)
+        if (!((engine, name) in macros))
+            fail("there is no macro " name)
+        text = macros[engine, name]
         gsub(/@schema@/, "\003", text)
         gsub(/&/, "\\\\&", argument)
         gsub(/[{][}]/, argument, text)
         line = substr(line, 1, RSTART - 1) text substr(line, RSTART + length(whole) + 2)
     }
     if (line ~ /@[a-z_]+[(]|[)]@/)
-        fail("a word is not expanded: its argument must not have @ in it, nor go on in the next line")
+        fail("a macro is not expanded: its argument must not have @ in it, nor go on in the next line")
     name = engine_of(FILENAME)
-    gsub("\003", (name, "schema") in words ? words[name, "schema"] : "@schema@", line)
+    gsub("\003", (name, "schema") in macros ? macros[name, "schema"] : "@schema@", line)
     return line
 }
 
@@ -94,12 +94,12 @@ function in_c(line)
 
 function end_paragraph(    key)
 {
-    if (word != "") {
-        words[engine_of(last_file), word] = text
+    if (macro != "") {
+        macros[engine_of(last_file), macro] = text
     } else if (step != "") {
-        key = list_takes "|" list_gives
+        key = list_params "|" list_columns
         if (step in shapes && shapes[step] != key)
-            fail(step ": another engine's takes or gives something else")
+            fail(step ": another engine's params or columns something else")
         if (!(step in shapes)) {
             shapes[step] = key
             order[++steps] = step
@@ -111,26 +111,26 @@ function end_paragraph(    key)
         if ((engine_of(last_file), step) in texts)
             fail(step ": is there twice")
         texts[engine_of(last_file), step] = text
-        takes_of[step] = list_takes
-        gives_of[step] = list_gives
+        step_params[step] = list_params
+        step_columns[step] = list_columns
     }
-    word = step = text = list_takes = list_gives = ""
+    macro = step = text = list_params = list_columns = ""
     taken = 0
 }
 
 FNR == 1 && NR > 1 { end_paragraph() }
 { last_file = FILENAME }
 /^$/ { end_paragraph(); next }
-/^-- word [a-z_]+:/ { word = $3; sub(/:$/, "", word); next }
-/^-- takes: / {
-    list_takes = list_takes (list_takes == "" ? "" : " ") substr($0, 11)
-    taken = split(list_takes, takes, / +/)
+/^-- macro [a-z_]+:/ { macro = $3; sub(/:$/, "", macro); next }
+/^-- params: / {
+    list_params = list_params (list_params == "" ? "" : " ") substr($0, 12)
+    taken = split(list_params, params, / +/)
     for (i = 1; i <= taken; i++)
-        sub(/:content$/, "", takes[i])
+        sub(/:content$/, "", params[i])
     next
 }
-/^-- gives: / { list_gives = list_gives (list_gives == "" ? "" : " ") substr($0, 11); next }
-/^-- [a-z_]+: / && step == "" && word == "" && text == "" { step = $2; sub(/:$/, "", step); next }
+/^-- columns: / { list_columns = list_columns (list_columns == "" ? "" : " ") substr($0, 13); next }
+/^-- [a-z_]+: / && step == "" && macro == "" && text == "" { step = $2; sub(/:$/, "", step); next }
 /^-- then$/ {
     if (condition != "")
         fail("the line before is there only if " condition ", and so would be the end of the statement")
@@ -139,8 +139,8 @@ FNR == 1 && NR > 1 { end_paragraph() }
 }
 /^ *--/ { next }
 {
-    if (step == "" && word == "")
-        fail("neither a step nor a word has begun")
+    if (step == "" && macro == "")
+        fail("neither a step nor a macro has begun")
     condition = ""
     line = $0
     if (match(line, / +-- if [a-z][a-z0-9_]*$/)) {
@@ -148,10 +148,10 @@ FNR == 1 && NR > 1 { end_paragraph() }
         sub(/^.*if /, "", condition)
         line = substr(line, 1, RSTART - 1)
         if (step == "")
-            fail("a word is the same for all")
+            fail("a macro is the same for all")
     }
     sub(/^ +/, "", line)
-    line = with_words(line)
+    line = with_macros(line)
     if (step != "") {
         line = in_c(line)
         line = with_values(line)
@@ -165,7 +165,7 @@ FNR == 1 && NR > 1 { end_paragraph() }
 
 function columns_of(step,    names, count, i, upper)
 {
-    count = split(gives_of[step], names, / +/)
+    count = split(step_columns[step], names, / +/)
     if (count == 0)
         return
     upper = toupper(step)
@@ -178,11 +178,11 @@ function columns_of(step,    names, count, i, upper)
 }
 
 # A letter for each column.
-function types_of(gives,    names, count, i, letters)
+function types_of(columns,    names, count, i, letters)
 {
-    count = split(gives, names, / +/)
+    count = split(columns, names, / +/)
     for (i = 1; i <= count; i++)
-        letters = letters (names[i] ~ /:truth$/ ? "t" : names[i] ~ /:json$/ ? "j" : names[i] ~ /:number$/ ? "n" : names[i] ~ /:bytes$/ ? "b" : "-")
+        letters = letters (names[i] ~ /:bool$/ ? "t" : names[i] ~ /:json$/ ? "j" : names[i] ~ /:number$/ ? "n" : names[i] ~ /:bytes$/ ? "b" : "-")
     return letters
 }
 
@@ -200,10 +200,10 @@ END {
             printf "    SQL_STEP_%s,\n", order[i]
         print "    SQL_STEPS\n};"
         for (i = 1; i <= steps; i++) {
-            members = takes_of[order[i]]
+            members = step_params[order[i]]
             gsub(/:content/, "", members)
             gsub(/ +/, ", ", members)
-            printf "struct sql_takes_%s {%s};\n", order[i], (members == "" ? "" : " struct sql_value " members "; ")
+            printf "struct sql_params_%s {%s};\n", order[i], (members == "" ? "" : " struct sql_value " members "; ")
             columns_of(order[i])
         }
         print "#endif"
@@ -216,8 +216,8 @@ END {
                 printf "%s: there is no step %s\n", folder, order[i] > "/dev/stderr"
                 exit 1
             }
-            printf "    [SQL_STEP_%s] = {\"%s\", %d, \"%s\", \"%s\",%s},\n", order[i], order[i], split(takes_of[order[i]], list, / +/),
-                   takes_of[order[i]], types_of(gives_of[order[i]]), texts[folder, order[i]]
+            printf "    [SQL_STEP_%s] = {\"%s\", %d, \"%s\", \"%s\",%s},\n", order[i], order[i], split(step_params[order[i]], list, / +/),
+                   step_params[order[i]], types_of(step_columns[order[i]]), texts[folder, order[i]]
         }
         print "};"
     }

@@ -29,9 +29,9 @@ struct sql_session {
     GHashTable *statements; /* text -> struct prepared */
     GPtrArray *results;     /* struct sql_rows by mark; NULL: taken */
     size_t added;
-    bool failed; /* a step failed; error is set */
-    bool told;   /* error was returned */
-    struct fault fault;
+    bool failed;   /* a step failed; error is set */
+    bool reported; /* error was returned */
+    struct error error;
     bool writes;           /* has the writer's lock */
     GArray *unlocks;       /* int64_t: lock bytes to release at COMMIT */
     bool lost;             /* unusable */
@@ -42,16 +42,16 @@ struct sql_session {
     struct lite_accounts *accounts; /* NULL: route.account_file is not set */
 };
 
-/* lite_fault.c */
+/* lite_error.c */
 
 /* Returns the error's name, such as "FULL"; "" unless callers act on it. */
-const char *lite_error_name(int error) OD_MUST;
+const char *lite_error_name(int rc) OD_MUST;
 
 /* Sets the error, with that name as the code. Returns false. After an I/O error or corruption the session is lost. */
-bool lite_fail(struct sql_session *lite, int error, struct fault *fault);
+bool lite_fail(struct sql_session *lite, int rc, struct error *error);
 
-/* lite_remedy.c */
-void lite_add_remedy(const struct config *config, const char *role, struct fault *fault);
+/* lite_hint.c */
+void lite_add_hint(const struct config *config, const char *role, struct error *error);
 
 /* lite_open.c */
 
@@ -59,25 +59,25 @@ void lite_add_remedy(const struct config *config, const char *role, struct fault
 
 const char *lite_path(const struct config *config) OD_MUST;
 
-struct sql_session *lite_open(const struct config *config, const char *application, struct fault *fault) OD_MUST;
+struct sql_session *lite_open(const struct config *config, const char *application, struct error *error) OD_MUST;
 void lite_close(struct sql_session *lite);
 
 /* Creates the file (mode 0640) unless it exists, and sets WAL mode. */
-bool lite_create(const struct config *config, struct fault *fault) OD_MUST;
+bool lite_create(const struct config *config, struct error *error) OD_MUST;
 
 /* lite_accounts.c: route.account_file, read on a connection of its own, outside the ledger's transactions. */
 struct lite_accounts *lite_accounts_new(const struct config *config) OD_MUST;
 void lite_accounts_free(struct lite_accounts **accounts);
 
 /* Returns a session with the file that has the name now. */
-struct sql_session *lite_accounts_open(struct lite_accounts *accounts, struct fault *fault) OD_MUST;
+struct sql_session *lite_accounts_open(struct lite_accounts *accounts, struct error *error) OD_MUST;
 
-/* lite_prove.c */
-enum sql_proof lite_prove(const struct config *config, bool connects, size_t n, const char **ret_name,
-                          struct fault *ret) OD_MUST;
+/* lite_self_test.c */
+enum sql_self_test lite_self_test(const struct config *config, bool connects, size_t n, const char **ret_name,
+                                  struct error *ret) OD_MUST;
 
 /* lite_backup.c: the copy has mode 0640. */
-bool lite_backup(const struct config *config, const char *file, struct fault *fault) OD_MUST;
+bool lite_backup(const struct config *config, const char *file, struct error *error) OD_MUST;
 
 /* lite_statement.c */
 
@@ -87,27 +87,27 @@ void lite_session_end(struct sql_session *lite);
 void lite_session_free(struct sql_session *lite);
 
 /* Executes all statements of a text; returns the rows of the last. gives: see lite_run. */
-struct sql_rows *lite_execute(struct sql_session *lite, const char *sql, const char *gives, size_t count,
-                              const struct sql_value *values, struct fault *fault) OD_MUST;
+struct sql_rows *lite_execute(struct sql_session *lite, const char *sql, const char *column_kinds, size_t count,
+                              const struct sql_value *values, struct error *error) OD_MUST;
 
 /* Returns whether a text of the site is one statement that only reads. */
-bool lite_is_query(struct sql_session *lite, const char *sql, struct fault *fault) OD_MUST;
+bool lite_is_query(struct sql_session *lite, const char *sql, struct error *error) OD_MUST;
 
 /* lite_batch.c */
 
 /* gives: NULL for a text of the site (lite_is_query). */
-void lite_add(struct sql_session *lite, const char *sql, const char *gives, size_t count,
+void lite_add(struct sql_session *lite, const char *sql, const char *column_kinds, size_t count,
               const struct sql_value *values);
-bool lite_send(struct sql_session *lite, struct fault *fault) OD_MUST;
+bool lite_send(struct sql_session *lite, struct error *error) OD_MUST;
 size_t lite_mark(const struct sql_session *lite) OD_MUST;
-struct sql_rows *lite_take(struct sql_session *lite, size_t mark, struct fault *fault) OD_MUST;
-bool lite_passed(struct sql_session *lite, size_t mark, struct fault *fault) OD_MUST;
+struct sql_rows *lite_take(struct sql_session *lite, size_t mark, struct error *error) OD_MUST;
+bool lite_passed(struct sql_session *lite, size_t mark, struct error *error) OD_MUST;
 bool lite_finish(struct sql_session *lite);
-bool lite_script(struct sql_session *lite, const char *sql, struct fault *fault) OD_MUST;
+bool lite_script(struct sql_session *lite, const char *sql, struct error *error) OD_MUST;
 
 /* lite_rows.c: executes the statement. gives: see struct sql_step_text. */
-struct sql_rows *lite_run(struct sql_session *lite, sqlite3_stmt *statement, const char *gives,
-                          struct fault *fault) OD_MUST;
+struct sql_rows *lite_run(struct sql_session *lite, sqlite3_stmt *statement, const char *column_kinds,
+                          struct error *error) OD_MUST;
 
 /* Binds the values to $1 ... */
 bool lite_bind(sqlite3_stmt *statement, size_t count, const struct sql_value *values) OD_MUST;
@@ -115,7 +115,7 @@ bool lite_bind(sqlite3_stmt *statement, size_t count, const struct sql_value *va
 /* lite_files.c: ensures that all sessions use the same files, by a record in the lock file. Changing it requires the
  * writer's lock. */
 
-/* In errors; lite_remedy.c looks for it. */
+/* In errors; lite_hint.c looks for it. */
 #define LITE_REPLACED "was replaced, or written by another program"
 
 void lite_files_see(const char *path, struct lite_files *ret);
@@ -128,7 +128,7 @@ bool lite_files_recorded(const char *path, int lock_file, struct lite_files *ret
 
 /* Precondition: the writer's lock, and files not as recorded. Removes an index (-shm) of another log before the
  * files are opened. Returns false if the ledger does not match its log, and changes nothing. */
-bool lite_files_prepare(struct sql_session *lite, int lock_file, struct fault *fault) OD_MUST;
+bool lite_files_prepare(struct sql_session *lite, int lock_file, struct error *error) OD_MUST;
 
 /* Records the present files. A checkpoint clears the record before it changes the ledger. */
 void lite_files_record(const char *path, int lock_file);
@@ -140,32 +140,32 @@ void lite_files_leave(struct sql_session *lite);
 
 /* Precondition: the writer's lock. Called before a session writes: if the files are not those it opened, or not as
  * recorded, returns false, and the session is lost. */
-bool lite_files_in_place(struct sql_session *lite, int lock_file, struct fault *fault) OD_MUST;
+bool lite_files_unchanged(struct sql_session *lite, int lock_file, struct error *error) OD_MUST;
 
 /* lite_lock.c: locks bytes of the lock file next to the ledger. A process opens it once: closing it would release
  * all its locks (fcntl(2)), as the process's end does. */
 
 /* Opens it unless this process has. */
-bool lite_lock_open(const char *path, struct fault *fault) OD_MUST;
+bool lite_lock_open(const char *path, struct error *error) OD_MUST;
 
 int lite_lock_file(void) OD_MUST;
 
 /* Waits for the writer's lock, unless another session of this process has it. */
-bool lite_lock_to_open(struct sql_session *lite, struct fault *fault) OD_MUST;
+bool lite_lock_to_open(struct sql_session *lite, struct error *error) OD_MUST;
 
 /* Waits for the writer's lock. Transactions that write and checkpoints require it: SQLite up to 3.51.2 can lose
  * pages if a COMMIT meets a checkpoint of another connection (sqlite.org/wal.html), and its busy handler is no
  * queue. If the files have changed, returns false; the session is lost. */
-bool lite_lock_writer(struct sql_session *lite, struct fault *fault) OD_MUST;
+bool lite_lock_writer(struct sql_session *lite, struct error *error) OD_MUST;
 void lite_unlock_writer(struct sql_session *lite);
 
 bool lite_writer_is_free(void) OD_MUST;
 
 /* Adds SQL functions for message locks: oncedrop_lock, _locked, _unlock, _holder. */
-bool lite_lock_functions(struct sql_session *lite, struct fault *fault) OD_MUST;
+bool lite_lock_functions(struct sql_session *lite, struct error *error) OD_MUST;
 
 /* Ends a transaction; if committed, releases what it unlocked. */
-void lite_unlock_given_back(struct sql_session *lite, bool committed);
+void lite_unlock_released(struct sql_session *lite, bool committed);
 
 void lite_unlock_all(struct sql_session *lite);
 

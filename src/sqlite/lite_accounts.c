@@ -40,38 +40,38 @@ void lite_accounts_free(struct lite_accounts **accounts)
 }
 
 /* Opens the file read-only, as schema site: its writer recovers it after a crash. */
-static bool begin(struct lite_accounts *accounts, struct fault *fault)
+static bool begin(struct lite_accounts *accounts, struct error *error)
 {
     struct sql_session *session = lite_session_new(accounts->path);
     accounts->session = session;
-    int error = sqlite3_open_v2(session->path, &session->db,
-                                SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
-    if (error == SQLITE_OK)
-        error = sqlite3_db_config(session->db, SQLITE_DBCONFIG_MAINDBNAME, "site");
-    if (error == SQLITE_OK)
-        error = sqlite3_busy_timeout(session->db, SQL_TIMEOUT_MS);
-    if (error == SQLITE_OK)
+    int rc = sqlite3_open_v2(session->path, &session->db,
+                             SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_db_config(session->db, SQLITE_DBCONFIG_MAINDBNAME, "site");
+    if (rc == SQLITE_OK)
+        rc = sqlite3_busy_timeout(session->db, SQL_TIMEOUT_MS);
+    if (rc == SQLITE_OK)
         return true;
-    lite_fail(session, error, fault);
+    lite_fail(session, rc, error);
     end_session(accounts);
     return false;
 }
 
-struct sql_session *lite_accounts_open(struct lite_accounts *accounts, struct fault *fault)
+struct sql_session *lite_accounts_open(struct lite_accounts *accounts, struct error *error)
 {
     struct stat status;
     if (stat(accounts->path, &status) != 0) {
-        fault_set(fault, "account_file: %s: %m", accounts->path);
+        error_set(error, "account_file: %s: %m", accounts->path);
         return NULL;
     }
     if (status.st_mode & S_IWOTH) {
-        fault_set(fault, "account_file: others may write to it; remedy: chmod o-w %s", accounts->path);
+        error_set(error, "account_file: others may write to it; remedy: chmod o-w %s", accounts->path);
         return NULL;
     }
     if (accounts->session != NULL &&
         (accounts->session->lost || status.st_dev != accounts->device || status.st_ino != accounts->node))
         end_session(accounts);
-    if (accounts->session == NULL && !begin(accounts, fault))
+    if (accounts->session == NULL && !begin(accounts, error))
         return NULL;
     accounts->device = status.st_dev;
     accounts->node = status.st_ino;

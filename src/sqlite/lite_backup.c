@@ -9,61 +9,61 @@
 
 #include "sqlite/lite.h"
 
-static bool fail(sqlite3 *db, const char *path, int error, struct fault *fault)
+static bool fail(sqlite3 *db, const char *path, int rc, struct error *error)
 {
-    fault_set(fault, "database: %s: %s", path, db != NULL ? sqlite3_errmsg(db) : sqlite3_errstr(error));
-    g_strlcpy(fault->code, lite_error_name(error), sizeof(fault->code));
+    error_set(error, "database: %s: %s", path, db != NULL ? sqlite3_errmsg(db) : sqlite3_errstr(rc));
+    g_strlcpy(error->code, lite_error_name(rc), sizeof(error->code));
     return false;
 }
 
-static bool copy_into(const struct config *config, const char *file, struct fault *fault)
+static bool copy_into(const struct config *config, const char *file, struct error *error)
 {
     sqlite3_stmt *statement = NULL;
-    struct sql_session *lite = lite_open(config, "", fault);
+    struct sql_session *lite = lite_open(config, "", error);
     if (lite == NULL)
         return false;
-    int error = sqlite3_prepare_v2(lite->db, "VACUUM INTO ?", -1, &statement, NULL);
-    if (error == SQLITE_OK)
-        error = sqlite3_bind_text(statement, 1, file, -1, SQLITE_STATIC);
-    if (error == SQLITE_OK && (error = sqlite3_step(statement)) == SQLITE_DONE)
-        error = SQLITE_OK;
-    bool done = error == SQLITE_OK || lite_fail(lite, error, fault);
+    int rc = sqlite3_prepare_v2(lite->db, "VACUUM INTO ?", -1, &statement, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_text(statement, 1, file, -1, SQLITE_STATIC);
+    if (rc == SQLITE_OK && (rc = sqlite3_step(statement)) == SQLITE_DONE)
+        rc = SQLITE_OK;
+    bool done = rc == SQLITE_OK || lite_fail(lite, rc, error);
     (void)sqlite3_finalize(statement);
     lite_close(lite);
     return done;
 }
 
 /* Sets WAL mode, as the ledger has. EXCLUSIVE: without a -shm file. */
-static bool set_log(const char *file, struct fault *fault)
+static bool set_log(const char *file, struct error *error)
 {
     sqlite3 *db = NULL;
-    int error = sqlite3_open_v2(file, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
-    if (error == SQLITE_OK)
-        error = sqlite3_exec(db, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL", NULL, NULL, NULL);
-    bool done = error == SQLITE_OK || fail(db, file, error, fault);
+    int rc = sqlite3_open_v2(file, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(db, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+    bool done = rc == SQLITE_OK || fail(db, file, rc, error);
     (void)sqlite3_close(db);
     return done;
 }
 
-static bool sync_path(const char *path, int flags, struct fault *fault)
+static bool sync_path(const char *path, int flags, struct error *error)
 {
     int fd OD_CLEANUP(base_close) = open(path, flags | O_RDONLY | O_CLOEXEC);
-    return (fd >= 0 && fsync(fd) == 0) || fault_set(fault, "database: %s: %m", path);
+    return (fd >= 0 && fsync(fd) == 0) || error_set(error, "database: %s: %m", path);
 }
 
-bool lite_backup(const struct config *config, const char *file, struct fault *fault)
+bool lite_backup(const struct config *config, const char *file, struct error *error)
 {
     const char *path = lite_path(config);
     g_autofree char *directory = g_path_get_dirname(file);
     if (access(path, F_OK) != 0 && errno == ENOENT)
-        return fault_set(fault, "database: there is no %s", path);
+        return error_set(error, "database: there is no %s", path);
     int fd = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
-        return fault_set(fault, "%s: %m", file);
+        return error_set(error, "%s: %m", file);
     (void)fchmod(fd, 0640);
     (void)close(fd);
-    if (copy_into(config, file, fault) && set_log(file, fault) && sync_path(file, 0, fault) &&
-        sync_path(directory, O_DIRECTORY, fault))
+    if (copy_into(config, file, error) && set_log(file, error) && sync_path(file, 0, error) &&
+        sync_path(directory, O_DIRECTORY, error))
         return true;
     (void)unlink(file);
     return false;

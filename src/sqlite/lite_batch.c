@@ -14,11 +14,11 @@
 /* Runs a checkpoint if it is due. If that fails, the next COMMIT retries. */
 static void write_back(struct sql_session *lite)
 {
-    struct fault ignored;
+    struct error ignored;
     int file = lite_lock_file();
     bool due = lite->log_pages > (lite->transactions > KEPT_AFTER ? LOG_PAGES_KEPT : LOG_PAGES);
     lite->log_pages = 0;
-    if (!due || !lite_files_in_place(lite, file, &ignored) || !lite_files_forget(file))
+    if (!due || !lite_files_unchanged(lite, file, &ignored) || !lite_files_forget(file))
         return;
     (void)sqlite3_wal_checkpoint_v2(lite->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     lite_files_record(lite->path, file);
@@ -37,7 +37,7 @@ static void end_writing(struct sql_session *lite)
 /* Rolls back: after an error nothing of the transaction may be committed. */
 static void undo(struct sql_session *lite)
 {
-    struct fault ignored;
+    struct error ignored;
     if (!sqlite3_get_autocommit(lite->db)) {
         struct sql_rows *rows OD_CLEANUP(sql_rows_free) = lite_execute(lite, "ROLLBACK", "", 0, NULL, &ignored);
         lite->lost = lite->lost || rows == NULL;
@@ -46,51 +46,51 @@ static void undo(struct sql_session *lite)
 
 /* Uses route.account_file if it is set. */
 static struct sql_rows *run_query(struct sql_session *lite, const char *sql, size_t count,
-                                  const struct sql_value *values, struct fault *fault)
+                                  const struct sql_value *values, struct error *error)
 {
-    struct sql_session *session = lite->accounts != NULL ? lite_accounts_open(lite->accounts, fault) : lite;
-    return session != NULL && lite_is_query(session, sql, fault) ? lite_execute(session, sql, "", count, values, fault)
+    struct sql_session *session = lite->accounts != NULL ? lite_accounts_open(lite->accounts, error) : lite;
+    return session != NULL && lite_is_query(session, sql, error) ? lite_execute(session, sql, "", count, values, error)
                                                                  : NULL;
 }
 
-static struct sql_rows *run(struct sql_session *lite, const char *sql, const char *gives, size_t count,
-                            const struct sql_value *values, struct fault *fault)
+static struct sql_rows *run(struct sql_session *lite, const char *sql, const char *column_kinds, size_t count,
+                            const struct sql_value *values, struct error *error)
 {
     if (lite->lost) {
-        fault_set(fault, "database: %s cannot be used any more", lite->path);
+        error_set(error, "database: %s cannot be used any more", lite->path);
         return NULL;
     }
-    struct sql_rows *rows = gives != NULL ? lite_execute(lite, sql, gives, count, values, fault)
-                                          : run_query(lite, sql, count, values, fault);
+    struct sql_rows *rows = column_kinds != NULL ? lite_execute(lite, sql, column_kinds, count, values, error)
+                                                 : run_query(lite, sql, count, values, error);
     if (rows == NULL) {
         lite->lost = lite->lost || strcmp(sql, "COMMIT") == 0; /* whether it committed is unknown */
         undo(lite);
     }
     end_writing(lite);
     if (sqlite3_get_autocommit(lite->db))
-        lite_unlock_given_back(lite, rows != NULL && strcmp(sql, "ROLLBACK") != 0);
+        lite_unlock_released(lite, rows != NULL && strcmp(sql, "ROLLBACK") != 0);
     if (sqlite3_get_autocommit(lite->db) && lite->lost)
         lite_unlock_all(lite); /* it may stay open for long */
     return rows;
 }
 
-void lite_add(struct sql_session *lite, const char *sql, const char *gives, size_t count,
+void lite_add(struct sql_session *lite, const char *sql, const char *column_kinds, size_t count,
               const struct sql_value *values)
 {
     lite->added++;
     if (lite->failed)
         return;
-    struct sql_rows *rows = run(lite, sql, gives, count, values, &lite->fault);
+    struct sql_rows *rows = run(lite, sql, column_kinds, count, values, &lite->error);
     lite->failed = rows == NULL;
     if (rows != NULL)
         g_ptr_array_add(lite->results, rows);
 }
 
 /* lite_take reports errors. */
-bool lite_send(struct sql_session *lite, struct fault *fault)
+bool lite_send(struct sql_session *lite, struct error *error)
 {
     (void)lite;
-    (void)fault;
+    (void)error;
     return true;
 }
 
@@ -99,31 +99,31 @@ size_t lite_mark(const struct sql_session *lite)
     return lite->added;
 }
 
-bool lite_passed(struct sql_session *lite, size_t mark, struct fault *fault)
+bool lite_passed(struct sql_session *lite, size_t mark, struct error *error)
 {
     if (mark <= lite->results->len)
         return true;
-    if (!lite->told)
-        *fault = lite->fault;
-    lite->told = true;
+    if (!lite->reported)
+        *error = lite->error;
+    lite->reported = true;
     return false;
 }
 
-struct sql_rows *lite_take(struct sql_session *lite, size_t mark, struct fault *fault)
+struct sql_rows *lite_take(struct sql_session *lite, size_t mark, struct error *error)
 {
-    return lite_passed(lite, mark + 1, fault) ? g_steal_pointer(&lite->results->pdata[mark]) : NULL;
+    return lite_passed(lite, mark + 1, error) ? g_steal_pointer(&lite->results->pdata[mark]) : NULL;
 }
 
 bool lite_finish(struct sql_session *lite)
 {
     g_ptr_array_set_size(lite->results, 0);
     lite->added = 0;
-    lite->failed = lite->told = false;
+    lite->failed = lite->reported = false;
     return !lite->lost;
 }
 
-bool lite_script(struct sql_session *lite, const char *sql, struct fault *fault)
+bool lite_script(struct sql_session *lite, const char *sql, struct error *error)
 {
-    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = run(lite, sql, "", 0, NULL, fault);
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = run(lite, sql, "", 0, NULL, error);
     return rows != NULL;
 }

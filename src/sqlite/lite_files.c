@@ -134,7 +134,7 @@ bool lite_files_recorded(const char *path, int lock_file, struct lite_files *ret
 /* Marks the session as lost. Clears the recorded index, so that the next session recreates it, unless one has done
  * so. Returns false. */
 static bool declare_lost(struct sql_session *lite, int lock_file, const struct lite_files *now, const char *end,
-                         const char *what, struct fault *fault)
+                         const char *what, struct error *error)
 {
     struct lite_files record;
     lite->lost = true;
@@ -143,10 +143,10 @@ static bool declare_lost(struct sql_session *lite, int lock_file, const struct l
         record.file[LITE_INDEX].node = 0;
         (void)write_record(lock_file, &record);
     }
-    return fault_set(fault, "database: %s%s %s while it was in use", lite->path, end, what);
+    return error_set(error, "database: %s%s %s while it was in use", lite->path, end, what);
 }
 
-bool lite_files_in_place(struct sql_session *lite, int lock_file, struct fault *fault)
+bool lite_files_unchanged(struct sql_session *lite, int lock_file, struct error *error)
 {
     struct lite_files now, record;
     lite_files_see(lite->path, &now);
@@ -155,23 +155,23 @@ bool lite_files_in_place(struct sql_session *lite, int lock_file, struct fault *
     if (changed == LITE_FILES && known)
         changed = first_changed(&record, &now);
     if (changed < LITE_FILES)
-        return declare_lost(lite, lock_file, &now, ends[changed], "was moved, replaced, cut or removed", fault);
+        return declare_lost(lite, lock_file, &now, ends[changed], "was moved, replaced, cut or removed", error);
     if (known && is_written(&record, &now))
-        return declare_lost(lite, lock_file, &now, "", LITE_REPLACED, fault);
+        return declare_lost(lite, lock_file, &now, "", LITE_REPLACED, error);
     if (!known)
         (void)write_record(lock_file, &now); /* a checkpoint was interrupted */
     lite->files = now;
     return true;
 }
 
-static bool remove_index(const char *path, struct fault *fault)
+static bool remove_index(const char *path, struct error *error)
 {
     char *name OD_CLEANUP(base_free) = base_printf("%s%s", path, ends[LITE_INDEX]);
-    return unlink(name) == 0 || fault_set(fault, "database: %s: %m", name);
+    return unlink(name) == 0 || error_set(error, "database: %s: %m", name);
 }
 
 /* Waits until a process that creates the index has extended it. */
-static void see_made(const char *path, struct lite_files *ret)
+static void file_of_stat(const char *path, struct lite_files *ret)
 {
     lite_files_see(path, ret);
     for (int i = 0; i < MAKING_MS && ret->file[LITE_INDEX].node != 0 && ret->file[LITE_INDEX].size < INDEX_MIN; i++) {
@@ -180,17 +180,17 @@ static void see_made(const char *path, struct lite_files *ret)
     }
 }
 
-bool lite_files_prepare(struct sql_session *lite, int lock_file, struct fault *fault)
+bool lite_files_prepare(struct sql_session *lite, int lock_file, struct error *error)
 {
     struct lite_files now, record;
     bool known = recorded_files(lock_file, &record);
-    see_made(lite->path, &now);
+    file_of_stat(lite->path, &now);
     bool has_log = now.file[LITE_LOG].size > 0, has_index = now.file[LITE_INDEX].node != 0;
     if (sessions > 0 && !lite_files_same(&ours, &now))
-        return fault_set(fault, "database: files of %s were moved, replaced, cut or removed while they were in use",
+        return error_set(error, "database: files of %s were moved, replaced, cut or removed while they were in use",
                          lite->path);
     if (known && has_log && is_written(&record, &now))
-        return fault_set(fault, "database: %s " LITE_REPLACED ": %s-wal belongs to the previous file", lite->path,
+        return error_set(error, "database: %s " LITE_REPLACED ": %s-wal belongs to the previous file", lite->path,
                          lite->path);
     if (known && (first_changed(&record, &now) == LITE_LEDGER || is_written(&record, &now)))
         log_warning("database: %s " LITE_REPLACED
@@ -200,7 +200,7 @@ bool lite_files_prepare(struct sql_session *lite, int lock_file, struct fault *f
     if (has_index && now.file[LITE_LOG].node == 0)
         log_warning("database: %s-wal was removed: what was only in it is lost", lite->path);
     bool fits = known ? lite_files_same(&record, &now) && !is_written(&record, &now) : now.file[LITE_LOG].node != 0;
-    return fits || !has_index || remove_index(lite->path, fault);
+    return fits || !has_index || remove_index(lite->path, error);
 }
 
 void lite_files_record(const char *path, int lock_file)

@@ -37,18 +37,18 @@ static void forget_replaced(void)
     base_free(&lock_path);
 }
 
-bool lite_lock_open(const char *path, struct fault *fault)
+bool lite_lock_open(const char *path, struct error *error)
 {
     char *name OD_CLEANUP(base_free) = base_printf("%s-lock", path);
     forget_replaced();
     if (lock_path != NULL && strcmp(lock_path, name) == 0)
         return true;
     if (lock_path != NULL)
-        return fault_set(fault, "database: this process has another ledger, %s, already", lock_path);
+        return error_set(error, "database: this process has another ledger, %s, already", lock_path);
     int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
     if (fd < 0) {
-        fault_set(fault, "database: %s: %m", name);
-        g_strlcpy(fault->code, lite_error_name(SQLITE_CANTOPEN), sizeof(fault->code));
+        error_set(error, "database: %s: %m", name);
+        g_strlcpy(error->code, lite_error_name(SQLITE_CANTOPEN), sizeof(error->code));
         return false;
     }
     lock_file = fd;
@@ -62,38 +62,38 @@ static struct flock byte_at(int64_t at, short type)
     return (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
 }
 
-static bool take_writer(struct sql_session *lite, struct fault *fault)
+static bool take_writer(struct sql_session *lite, struct error *error)
 {
     struct flock lock = byte_at(WRITER, F_WRLCK);
     while (fcntl(lock_file, F_SETLKW, &lock) != 0)
         if (errno != EINTR)
-            return fault_set(fault, "database: %s: %m", lock_path);
+            return error_set(error, "database: %s: %m", lock_path);
     writer = lite;
     lite->writes = true;
     return true;
 }
 
 /* Returns whether the names still lead to the open files; else the session is lost. */
-static bool files_in_place(struct sql_session *lite, struct fault *fault)
+static bool files_in_place(struct sql_session *lite, struct error *error)
 {
     if (!lock_file_replaced())
-        return lite_files_in_place(lite, lock_file, fault);
+        return lite_files_unchanged(lite, lock_file, error);
     lite->lost = true;
-    return fault_set(fault, "database: %s was moved, replaced or removed while it was in use", lock_path);
+    return error_set(error, "database: %s was moved, replaced or removed while it was in use", lock_path);
 }
 
-bool lite_lock_writer(struct sql_session *lite, struct fault *fault)
+bool lite_lock_writer(struct sql_session *lite, struct error *error)
 {
     if (lite->writes)
         return true;
     if (writer != NULL) /* waiting would deadlock */
-        return fault_set(fault, "database: another session of this process is writing to %s", lite->path);
-    return take_writer(lite, fault) && (files_in_place(lite, fault) || (lite_unlock_writer(lite), false));
+        return error_set(error, "database: another session of this process is writing to %s", lite->path);
+    return take_writer(lite, error) && (files_in_place(lite, error) || (lite_unlock_writer(lite), false));
 }
 
-bool lite_lock_to_open(struct sql_session *lite, struct fault *fault)
+bool lite_lock_to_open(struct sql_session *lite, struct error *error)
 {
-    return writer != NULL || take_writer(lite, fault);
+    return writer != NULL || take_writer(lite, error);
 }
 
 int lite_lock_file(void)
@@ -164,14 +164,14 @@ static void unlock_message(struct sql_session *lite, int64_t at)
     g_hash_table_remove(held, &at);
 }
 
-void lite_unlock_given_back(struct sql_session *lite, bool committed)
+void lite_unlock_released(struct sql_session *lite, bool committed)
 {
     for (guint i = 0; committed && i < lite->unlocks->len; i++)
         unlock_message(lite, g_array_index(lite->unlocks, int64_t, i));
     g_array_set_size(lite->unlocks, 0);
 }
 
-static void give_back_all(struct sql_session *lite)
+static void release_all(struct sql_session *lite)
 {
     GHashTableIter iter;
     gpointer at, owner;
@@ -185,8 +185,8 @@ void lite_unlock_all(struct sql_session *lite)
 {
     lite_unlock_writer(lite);
     if (held != NULL)
-        give_back_all(lite);
-    lite_unlock_given_back(lite, true);
+        release_all(lite);
+    lite_unlock_released(lite, true);
 }
 
 /* oncedrop_unlock(key): releases it at COMMIT, or at once outside a transaction. NULL: all of this session. */
@@ -196,11 +196,11 @@ static void sql_unlock(sqlite3_context *context, int count, sqlite3_value **valu
     int64_t at = byte_of(values[0]);
     (void)count;
     if (sqlite3_value_type(values[0]) == SQLITE_NULL)
-        give_back_all(lite);
+        release_all(lite);
     else
         g_array_append_val(lite->unlocks, at);
     if (sqlite3_get_autocommit(lite->db))
-        lite_unlock_given_back(lite, true);
+        lite_unlock_released(lite, true);
 }
 
 /* oncedrop_holder(key): the process that has the lock; NULL: none, or this one. */
@@ -212,7 +212,7 @@ static void sql_holder(sqlite3_context *context, int count, sqlite3_value **valu
         sqlite3_result_int64(context, lock.l_pid);
 }
 
-bool lite_lock_functions(struct sql_session *lite, struct fault *fault)
+bool lite_lock_functions(struct sql_session *lite, struct error *error)
 {
     static const struct {
         const char *name;
@@ -224,10 +224,10 @@ bool lite_lock_functions(struct sql_session *lite, struct fault *fault)
         {"oncedrop_holder", sql_holder},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(functions); i++) {
-        int error = sqlite3_create_function_v2(lite->db, functions[i].name, 1, SQLITE_UTF8 | SQLITE_DIRECTONLY, lite,
-                                               functions[i].function, NULL, NULL, NULL);
-        if (error != SQLITE_OK)
-            return lite_fail(lite, error, fault);
+        int rc = sqlite3_create_function_v2(lite->db, functions[i].name, 1, SQLITE_UTF8 | SQLITE_DIRECTONLY, lite,
+                                            functions[i].function, NULL, NULL, NULL);
+        if (rc != SQLITE_OK)
+            return lite_fail(lite, rc, error);
     }
     return true;
 }

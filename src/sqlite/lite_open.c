@@ -19,7 +19,7 @@ const char *lite_path(const struct config *config)
 }
 
 /* Neither locks nor SQLite's shared memory work between hosts (sqlite.org/wal.html). */
-static bool check_file_system(const char *path, struct fault *fault)
+static bool check_file_system(const char *path, struct error *error)
 {
     static const struct {
         unsigned long magic;
@@ -31,10 +31,10 @@ static bool check_file_system(const char *path, struct fault *fault)
     };
     struct statfs status;
     if (statfs(path, &status) != 0)
-        return fault_set(fault, "database: %s: %m", path);
+        return error_set(error, "database: %s: %m", path);
     for (size_t i = 0; i < G_N_ELEMENTS(refused); i++)
         if ((unsigned long)status.f_type == refused[i].magic)
-            return fault_set(fault,
+            return error_set(error,
                              "database: %s is on %s, a file system that several hosts share: there a file cannot keep"
                              " deliveries apart; put it on a local disk, or use PostgreSQL",
                              path, refused[i].name);
@@ -64,7 +64,7 @@ static void sql_sha256(sqlite3_context *context, int count, sqlite3_value **valu
     sqlite3_result_blob(context, digest, (int)size, SQLITE_TRANSIENT);
 }
 
-static int note_log(void *context, sqlite3 *db, const char *name, int pages)
+static int record_log(void *context, sqlite3 *db, const char *name, int pages)
 {
     struct sql_session *lite = context;
     (void)db;
@@ -75,86 +75,86 @@ static int note_log(void *context, sqlite3 *db, const char *name, int pages)
 
 /* Requires WAL mode: else a power failure can undo a COMMIT, unless synchronous is EXTRA (sqlite.org/pragma.html).
  * The file's creator may have died before setting it. */
-static bool check_log(struct sql_session *lite, struct fault *fault)
+static bool check_log(struct sql_session *lite, struct error *error)
 {
     sqlite3_stmt *statement = NULL;
-    int error = sqlite3_prepare_v2(lite->db, "PRAGMA journal_mode", -1, &statement, NULL);
-    if (error == SQLITE_OK)
-        error = sqlite3_step(statement);
-    bool is_there = error == SQLITE_ROW && strcmp((const char *)sqlite3_column_text(statement, 0), "wal") == 0;
-    if (error != SQLITE_ROW)
-        lite_fail(lite, error, fault);
+    int rc = sqlite3_prepare_v2(lite->db, "PRAGMA journal_mode", -1, &statement, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(statement);
+    bool is_there = rc == SQLITE_ROW && strcmp((const char *)sqlite3_column_text(statement, 0), "wal") == 0;
+    if (rc != SQLITE_ROW)
+        lite_fail(lite, rc, error);
     else if (!is_there)
-        fault_set(fault, "database: %s " LITE_NO_LOG, lite->path);
+        error_set(error, "database: %s " LITE_NO_LOG, lite->path);
     (void)sqlite3_finalize(statement);
     return is_there;
 }
 
 /* No checkpoint on close: the next process would recreate the log. FULL: a COMMIT is durable. */
-static bool set_up(struct sql_session *lite, struct fault *fault)
+static bool set_up(struct sql_session *lite, struct error *error)
 {
     static const char pragmas[] =
         "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;"
         "PRAGMA trusted_schema = OFF; PRAGMA wal_autocheckpoint = 0";
-    int error = sqlite3_db_config(lite->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    if (error == SQLITE_OK)
-        error = sqlite3_busy_timeout(lite->db, SQL_TIMEOUT_MS); /* while another process recovers the log */
-    if (error == SQLITE_OK)
-        error = sqlite3_exec(lite->db, pragmas, NULL, NULL, NULL);
-    if (error == SQLITE_OK)
-        error = sqlite3_create_function_v2(lite->db, "oncedrop_now", 0, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, sql_now,
-                                           NULL, NULL, NULL);
-    if (error == SQLITE_OK)
-        error = sqlite3_create_function_v2(lite->db, "oncedrop_sha256", 2,
-                                           SQLITE_UTF8 | SQLITE_DIRECTONLY | SQLITE_DETERMINISTIC, NULL, sql_sha256,
-                                           NULL, NULL, NULL);
-    if (error != SQLITE_OK)
-        return lite_fail(lite, error, fault);
-    sqlite3_wal_hook(lite->db, note_log, lite);
-    return check_log(lite, fault) && lite_lock_functions(lite, fault);
+    int rc = sqlite3_db_config(lite->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_busy_timeout(lite->db, SQL_TIMEOUT_MS); /* while another process recovers the log */
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(lite->db, pragmas, NULL, NULL, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_create_function_v2(lite->db, "oncedrop_now", 0, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, sql_now,
+                                        NULL, NULL, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_create_function_v2(lite->db, "oncedrop_sha256", 2,
+                                        SQLITE_UTF8 | SQLITE_DIRECTONLY | SQLITE_DETERMINISTIC, NULL, sql_sha256, NULL,
+                                        NULL, NULL);
+    if (rc != SQLITE_OK)
+        return lite_fail(lite, rc, error);
+    sqlite3_wal_hook(lite->db, record_log, lite);
+    return check_log(lite, error) && lite_lock_functions(lite, error);
 }
 
 /* Sets the error by errno. Returns false. */
-static bool refuse_user(const struct config *config, const char *path, struct fault *fault)
+static bool refuse_user(const struct config *config, const char *path, struct error *error)
 {
-    int error = errno;
+    int rc = errno;
     const struct passwd *user = getpwuid(geteuid());
     const char *name = user != NULL ? user->pw_name : "without a name", *owner = config->service.user;
-    const char *why = strerror(error);
-    if (error != EACCES || owner[0] == '\0' || strcmp(name, owner) == 0)
-        fault_set(fault,
+    const char *why = strerror(rc);
+    if (rc != EACCES || owner[0] == '\0' || strcmp(name, owner) == 0)
+        error_set(error,
                   "database: %s: %s for the user %s; the file, its directory, and the files beside it must be"
                   " writable and belong to whoever delivers",
                   path, why, name);
     else
-        fault_set(fault, "database: %s: %s for the user %s; root and %s (service.user) may open it", path, why, name,
+        error_set(error, "database: %s: %s for the user %s; root and %s (service.user) may open it", path, why, name,
                   owner);
-    g_strlcpy(fault->code, error == EACCES ? "PERM" : "", sizeof(fault->code));
+    g_strlcpy(error->code, rc == EACCES ? "PERM" : "", sizeof(error->code));
     return false;
 }
 
 /* Refuses a symbolic link, which would give the ledger two lock files, and root unless it owns the file: the owner
  * could not open what root creates. */
-static bool check_file(const struct config *config, const char *path, struct fault *fault)
+static bool check_file(const struct config *config, const char *path, struct error *error)
 {
     struct stat status;
     if (lstat(path, &status) != 0)
-        return errno == ENOENT ? fault_set(fault, "database: there is no %s; run: oncedrop schema install", path)
-                               : refuse_user(config, path, fault);
+        return errno == ENOENT ? error_set(error, "database: there is no %s; run: oncedrop schema install", path)
+                               : refuse_user(config, path, error);
     if (!S_ISREG(status.st_mode))
-        return fault_set(fault, "database: %s is no regular file; name the file itself", path);
+        return error_set(error, "database: %s is no regular file; name the file itself", path);
     if (geteuid() == 0 && status.st_uid != 0)
-        return fault_set(fault,
+        return error_set(error,
                          "database: %s does not belong to root, as whom this runs; set service.user to its owner",
                          path);
-    return access(path, R_OK | W_OK) == 0 || refuse_user(config, path, fault);
+    return access(path, R_OK | W_OK) == 0 || refuse_user(config, path, error);
 }
 
-static bool connect_file(struct sql_session *lite, struct fault *fault)
+static bool connect_file(struct sql_session *lite, struct error *error)
 {
-    int error = sqlite3_open_v2(lite->path, &lite->db,
-                                SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
-    return error == SQLITE_OK ? set_up(lite, fault) : lite_fail(lite, error, fault);
+    int rc = sqlite3_open_v2(lite->path, &lite->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+                             NULL);
+    return rc == SQLITE_OK ? set_up(lite, error) : lite_fail(lite, rc, error);
 }
 
 static void disconnect(struct sql_session *lite)
@@ -165,14 +165,14 @@ static void disconnect(struct sql_session *lite)
 
 /* Opens and records files that are not as recorded; repeats if SQLite created some. Precondition: the writer's lock,
  * since a writer may have other files, and a new index must include its commits. */
-static bool open_anew(struct sql_session *lite, struct fault *fault)
+static bool open_anew(struct sql_session *lite, struct error *error)
 {
     struct lite_files before;
-    if (!lite_files_prepare(lite, lite_lock_file(), fault))
+    if (!lite_files_prepare(lite, lite_lock_file(), error))
         return false;
     for (int i = 0; i < 3; i++) {
         lite_files_see(lite->path, &before);
-        if (!connect_file(lite, fault))
+        if (!connect_file(lite, error))
             return false;
         if (lite_files_join(lite, &before)) {
             lite_files_record(lite->path, lite_lock_file());
@@ -180,14 +180,14 @@ static bool open_anew(struct sql_session *lite, struct fault *fault)
         }
         disconnect(lite);
     }
-    return fault_set(fault, "database: files of %s are being moved, replaced or removed", lite->path);
+    return error_set(error, "database: files of %s are being moved, replaced or removed", lite->path);
 }
 
-static bool open_files(struct sql_session *lite, struct fault *fault)
+static bool open_files(struct sql_session *lite, struct error *error)
 {
     struct lite_files before, now;
     if (lite_files_recorded(lite->path, lite_lock_file(), &before)) {
-        bool connected = connect_file(lite, fault);
+        bool connected = connect_file(lite, error);
         if (connected && lite_files_join(lite, &before))
             return true;
         lite_files_see(lite->path, &now);
@@ -195,20 +195,20 @@ static bool open_files(struct sql_session *lite, struct fault *fault)
             return false;
         disconnect(lite);
     }
-    if (!lite_lock_to_open(lite, fault))
+    if (!lite_lock_to_open(lite, error))
         return false;
-    bool opened = open_anew(lite, fault);
+    bool opened = open_anew(lite, error);
     lite_unlock_writer(lite);
     return opened;
 }
 
-struct sql_session *lite_open(const struct config *config, const char *application, struct fault *fault)
+struct sql_session *lite_open(const struct config *config, const char *application, struct error *error)
 {
     struct sql_session *lite = lite_session_new(lite_path(config));
     (void)application;
     lite->accounts = lite_accounts_new(config);
-    if (check_file(config, lite->path, fault) && check_file_system(lite->path, fault) &&
-        lite_lock_open(lite->path, fault) && open_files(lite, fault))
+    if (check_file(config, lite->path, error) && check_file_system(lite->path, error) &&
+        lite_lock_open(lite->path, error) && open_files(lite, error))
         return lite;
     lite_close(lite);
     return NULL;
@@ -224,43 +224,43 @@ void lite_close(struct sql_session *lite)
 }
 
 /* Sets the error by errno. Returns false. */
-static bool refuse_directory(const struct config *config, struct fault *fault)
+static bool refuse_directory(const struct config *config, struct error *error)
 {
     g_autofree char *directory = g_path_get_dirname(lite_path(config));
     if ((errno != ENOENT && errno != EACCES) || config->service.user[0] == '\0')
-        return fault_set(fault, "database: %s: %m", lite_path(config));
-    return fault_set(fault, "database: %s: %m" FAULT_REMEDY "install -d -m 750 -o %s %s", lite_path(config),
+        return error_set(error, "database: %s: %m", lite_path(config));
+    return error_set(error, "database: %s: %m" ERROR_HINT "install -d -m 750 -o %s %s", lite_path(config),
                      config->service.user, directory);
 }
 
 /* Sets WAL mode. Precondition: the writer's lock: this may create an index. */
-static bool begin_log(struct sql_session *lite, struct fault *fault)
+static bool begin_log(struct sql_session *lite, struct error *error)
 {
-    if (!lite_files_prepare(lite, lite_lock_file(), fault))
+    if (!lite_files_prepare(lite, lite_lock_file(), error))
         return false;
-    int error = sqlite3_open_v2(lite->path, &lite->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-    if (error == SQLITE_OK)
-        error = sqlite3_db_config(lite->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    if (error == SQLITE_OK)
-        error = sqlite3_busy_timeout(lite->db, SQL_TIMEOUT_MS);
-    if (error == SQLITE_OK)
-        error = sqlite3_exec(lite->db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
-    return error == SQLITE_OK || fault_set(fault, "database: %s: %s", lite->path, sqlite3_errmsg(lite->db));
+    int rc = sqlite3_open_v2(lite->path, &lite->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_db_config(lite->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_busy_timeout(lite->db, SQL_TIMEOUT_MS);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_exec(lite->db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+    return rc == SQLITE_OK || error_set(error, "database: %s: %s", lite->path, sqlite3_errmsg(lite->db));
 }
 
-bool lite_create(const struct config *config, struct fault *fault)
+bool lite_create(const struct config *config, struct error *error)
 {
     const char *path = lite_path(config);
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0 && errno != EEXIST)
-        return refuse_directory(config, fault);
+        return refuse_directory(config, error);
     if (fd >= 0) {
         (void)fchmod(fd, 0640);
         (void)close(fd);
     }
     struct sql_session *lite = lite_session_new(path);
-    bool created = (fd >= 0 || check_file(config, path, fault)) && lite_lock_open(path, fault) &&
-                   lite_lock_to_open(lite, fault) && begin_log(lite, fault);
+    bool created = (fd >= 0 || check_file(config, path, error)) && lite_lock_open(path, error) &&
+                   lite_lock_to_open(lite, error) && begin_log(lite, error);
     lite_close(lite);
     return created;
 }

@@ -8,7 +8,7 @@
 
 static int bind_text(sqlite3_stmt *statement, int parameter, const struct sql_value *value)
 {
-    char *fit = sql_value_fit(value->text, value->size);
+    char *fit = sql_value_truncate(value->text, value->size);
     return fit != NULL ? sqlite3_bind_text(statement, parameter, fit, -1, free)
                        : sqlite3_bind_text(statement, parameter, value->text, -1, SQLITE_STATIC);
 }
@@ -22,8 +22,8 @@ static int bind_value(sqlite3_stmt *statement, int parameter, const struct sql_v
         return sqlite3_bind_null(statement, parameter);
     case SQL_KIND_TEXT:
         return bind_text(statement, parameter, value);
-    case SQL_KIND_TRUTH:
-        return sqlite3_bind_int(statement, parameter, value->truth);
+    case SQL_KIND_BOOL:
+        return sqlite3_bind_int(statement, parameter, value->boolean);
     case SQL_KIND_NUMBER:
         return sqlite3_bind_int64(statement, parameter, value->number);
     case SQL_KIND_BYTES:
@@ -87,29 +87,30 @@ static enum sql_type column_type(sqlite3_stmt *statement, int column, char type)
 {
     int there = sqlite3_column_type(statement, column);
     if (type == 't')
-        return SQL_TYPE_TRUTH;
+        return SQL_TYPE_BOOL;
     if (type == 'j')
         return SQL_TYPE_JSON;
     return type == 'n' || there == SQLITE_INTEGER || there == SQLITE_FLOAT ? SQL_TYPE_NUMBER : SQL_TYPE_TEXT;
 }
 
-struct sql_rows *lite_run(struct sql_session *lite, sqlite3_stmt *statement, const char *gives, struct fault *fault)
+struct sql_rows *lite_run(struct sql_session *lite, sqlite3_stmt *statement, const char *column_kinds,
+                          struct error *error)
 {
-    int columns = sqlite3_column_count(statement), error;
-    size_t typed = strlen(gives), count = 0;
+    int columns = sqlite3_column_count(statement), rc;
+    size_t typed = strlen(column_kinds), count = 0;
     GPtrArray *cells = g_ptr_array_new_with_free_func(free_cell);
     enum sql_type *types OD_CLEANUP(base_free) = base_alloc(((size_t)columns + 1) * sizeof(*types));
-    while ((error = sqlite3_step(statement)) == SQLITE_ROW) {
+    while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
         for (int column = 0; column < columns; column++) {
-            char type = (size_t)column < typed ? gives[column] : '-';
+            char type = (size_t)column < typed ? column_kinds[column] : '-';
             g_ptr_array_add(cells, cell_of(statement, column, type));
             if (types[column] == SQL_TYPE_TEXT) /* from the first row with a value */
                 types[column] = column_type(statement, column, type);
         }
         count++;
     }
-    if (error != SQLITE_DONE) {
-        lite_fail(lite, error, fault);
+    if (rc != SQLITE_DONE) {
+        lite_fail(lite, rc, error);
         g_ptr_array_unref(cells);
         return NULL;
     }

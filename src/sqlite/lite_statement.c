@@ -51,16 +51,16 @@ void lite_session_free(struct sql_session *lite)
 }
 
 /* Prepares the first statement of the text. */
-static const struct prepared *prepare(struct sql_session *lite, const char *sql, struct fault *fault)
+static const struct prepared *prepare(struct sql_session *lite, const char *sql, struct error *error)
 {
     struct prepared *prepared = g_hash_table_lookup(lite->statements, sql);
     sqlite3_stmt *statement;
     const char *tail;
     if (prepared != NULL)
         return prepared;
-    int error = sqlite3_prepare_v3(lite->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, &tail);
-    if (error != SQLITE_OK) {
-        lite_fail(lite, error, fault);
+    int rc = sqlite3_prepare_v3(lite->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, &tail);
+    if (rc != SQLITE_OK) {
+        lite_fail(lite, rc, error);
         return NULL;
     }
     prepared = base_alloc(sizeof(*prepared));
@@ -83,43 +83,43 @@ static bool writes(sqlite3_stmt *statement)
            !g_str_has_prefix(sql, "DELETE FROM temp.") && !g_str_has_prefix(sql, "CREATE TEMPORARY TABLE ");
 }
 
-static struct sql_rows *execute(struct sql_session *lite, sqlite3_stmt *statement, const char *gives, size_t count,
-                                const struct sql_value *values, struct fault *fault)
+static struct sql_rows *execute(struct sql_session *lite, sqlite3_stmt *statement, const char *column_kinds,
+                                size_t count, const struct sql_value *values, struct error *error)
 {
-    if (writes(statement) && !lite_lock_writer(lite, fault))
+    if (writes(statement) && !lite_lock_writer(lite, error))
         return NULL;
     struct sql_rows *rows = NULL;
     if (lite_bind(statement, count, values))
-        rows = lite_run(lite, statement, gives, fault);
+        rows = lite_run(lite, statement, column_kinds, error);
     else
-        lite_fail(lite, sqlite3_extended_errcode(lite->db), fault);
+        lite_fail(lite, sqlite3_extended_errcode(lite->db), error);
     (void)sqlite3_reset(statement);
     (void)sqlite3_clear_bindings(statement);
     return rows;
 }
 
-struct sql_rows *lite_execute(struct sql_session *lite, const char *sql, const char *gives, size_t count,
-                              const struct sql_value *values, struct fault *fault)
+struct sql_rows *lite_execute(struct sql_session *lite, const char *sql, const char *column_kinds, size_t count,
+                              const struct sql_value *values, struct error *error)
 {
     struct sql_rows *rows = sql_rows_new(0, 0);
     while (rows != NULL && *sql != '\0' && !ends_nothing(lite, sql)) {
-        const struct prepared *prepared = prepare(lite, sql, fault);
+        const struct prepared *prepared = prepare(lite, sql, error);
         sql_rows_free(&rows);
         if (prepared == NULL)
             break;
         sql += prepared->length;
         sql += strspn(sql, " \n");
-        rows = execute(lite, prepared->statement, *sql == '\0' ? gives : "", count, values, fault);
+        rows = execute(lite, prepared->statement, *sql == '\0' ? column_kinds : "", count, values, error);
     }
     return rows;
 }
 
-bool lite_is_query(struct sql_session *lite, const char *sql, struct fault *fault)
+bool lite_is_query(struct sql_session *lite, const char *sql, struct error *error)
 {
-    const struct prepared *prepared = prepare(lite, sql, fault);
+    const struct prepared *prepared = prepare(lite, sql, error);
     if (prepared == NULL)
         return false;
     if (sql[prepared->length + strspn(sql + prepared->length, " \t\r\n")] != '\0')
-        return fault_set(fault, "database: more than one statement");
-    return sqlite3_stmt_readonly(prepared->statement) || fault_set(fault, "database: a statement that writes");
+        return error_set(error, "database: more than one statement");
+    return sqlite3_stmt_readonly(prepared->statement) || error_set(error, "database: a statement that writes");
 }

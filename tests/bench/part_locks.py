@@ -22,7 +22,7 @@ class Method:
         self.bench, self.runners = bench, bench.several_runners(self.at_once)
         self.name = f"{program.name} {method}{', PgBouncer' if pooled else ''}"
         own = program.with_new_ledger()
-        own.sql("UPDATE oncedrop.agreed SET lock_method = %s", (method,))
+        own.sql("UPDATE oncedrop.setting SET lock_method = %s", (method,))
         more = {"lock.method": method}
         if pooled:
             more["database.conninfo"] = own.conninfo(bench.servers.pgbouncer)

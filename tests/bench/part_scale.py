@@ -251,7 +251,7 @@ class Scale:
                 held = sessions.locks(own)
                 self.imap.waits.clear()
                 running.join()
-            most = own.sql("SELECT max(whole), max(shared) FROM public.noted")[0]
+            most = own.sql("SELECT max(complete), max(shared) FROM public.noted")[0]
             for case, (whole, shared) in (("locks during the APPEND", held), ("most locks of a transaction", most)):
                 self.add(f"{case}, {count} recipient{'s' * (count > 1)}", "locks", whole, "all")
                 self.add(f"{case}, {count} recipient{'s' * (count > 1)}", "locks", shared, "in the shared table")

@@ -14,11 +14,11 @@ from lab import ledgers
 
 ROWS, LARGE, TINY = 60000, 1000000, 1200
 MONTHS, DAYS = 12, 360
-TABLES = ("message", "address", "part", "raw", "delivery", "copy", "try")
+TABLES = ("message", "address", "part", "raw", "delivery", "copy", "attempt")
 LOOKUPS = 200
 # Rows of a child table belong to the month of their message.
 MONTH_OF = {"message": "SELECT x.* FROM oncedrop.message x",
-            "try": "SELECT x.*, m.received_at AS month FROM oncedrop.try x JOIN oncedrop.delivery d ON d.id = x.delivery"
+            "attempt": "SELECT x.*, m.received_at AS month FROM oncedrop.attempt x JOIN oncedrop.delivery d ON d.id = x.delivery"
                    " JOIN oncedrop.message m ON m.id = d.message",
             **{table: f"SELECT x.*, m.received_at AS month FROM oncedrop.{table} x JOIN oncedrop.message m ON m.id = x.message"
                for table in ("address", "part", "raw", "delivery", "copy")}}
@@ -151,7 +151,7 @@ def measure_purge(bench, program, results):
 
         sessions.note_locks(own)
         cost("purge", old, purge)
-        whole, shared = own.sql("SELECT max(whole), max(shared) FROM public.noted")[0]
+        whole, shared = own.sql("SELECT max(complete), max(shared) FROM public.noted")[0]
         add("most locks of a transaction, purge", "locks", whole, "all")
         add("most locks of a transaction, purge", "locks", shared, "in the shared table")
         left = ask("SELECT count(*) FROM oncedrop.message WHERE received_at < %s", bounds[1])

@@ -291,7 +291,7 @@ class Program:
     @functools.cached_property
     def keeping(self):
         """The same, keeping a session for each of many accounts."""
-        return self.servers.start(Service(self, "keeping", **{"imap.sessions": 1000, "imap.idle": "15m"}))
+        return self.servers.start(Service(self, "keeping", **{"imap.sessions": 1000, "imap.idle_timeout": "15m"}))
 
     def write(self, name, text):
         path = os.path.join(self.directory, name)

@@ -19,7 +19,7 @@ OTHERS = "datname = current_database() AND pid <> pg_backend_pid() AND backend_t
 # At the end of each transaction that has claimed or settled, and of each DELETE of a purge; those of the triggers themselves do
 # not count.
 NOTE_LOCKS = """
-    CREATE TABLE public.noted (whole bigint, shared bigint);
+    CREATE TABLE public.noted (complete bigint, shared bigint);
     CREATE FUNCTION public.note() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
         INSERT INTO public.noted SELECT count(*), count(*) FILTER (WHERE NOT fastpath) FROM pg_locks
          WHERE pid = pg_backend_pid() AND relation IS DISTINCT FROM 'pg_locks'::regclass

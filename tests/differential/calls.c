@@ -63,13 +63,13 @@ static void draw_recipients(struct player *player, struct dice *dice)
 {
     static const unsigned near[] = {0, 1, 6, 7, 2};
     struct ledger_message *message = &player->message;
-    message->recipient_count = (size_t)dice_between(dice, 1, RECIPIENTS_MOST);
+    message->recipient_count = (size_t)dice_between(dice, 1, RECIPIENTS_MAX);
     size_t first = (size_t)dice_below(dice, 5);
     for (size_t i = 0; i < message->recipient_count; i++) {
         unsigned address = near[(first + i) % 5];
         bool nowhere = dice_percent(dice, 5);
         const char *mailbox = dice_percent(dice, 8) ? "Sent" : "INBOX",
-                   *account = history_account(address % ACCOUNTS_MOST);
+                   *account = history_account(address % ACCOUNTS_MAX);
         player->recipients[i] = (struct ledger_recipient){.address = history_address(address)};
         player->target_of[i] = LEDGER_NO_TARGET;
         if (nowhere)
@@ -98,12 +98,12 @@ static void draw_message(struct history *history, struct player *player, struct 
 
 void calls_look(struct history *history, struct player *player, struct dice *dice)
 {
-    struct fault fault;
+    struct error error;
     draw_message(history, player, dice);
     if (player->message.target_count == 0)
         return;
     draw_fate(history, dice, 3, GROUND_UNTOLD);
-    enum ledger_result result = ledger_look(player->ledger, &player->message, &player->found, &fault);
+    enum ledger_result result = ledger_read_state(player->ledger, &player->message, &player->found, &error);
     tell(history, "%zu looks at message %zu: %s", player->number, player->content, tell_results[result]);
     if (result != LEDGER_OK)
         return;
@@ -113,32 +113,32 @@ void calls_look(struct history *history, struct player *player, struct dice *dic
 
 void calls_leave(struct history *history, struct player *player)
 {
-    ledger_leave(player->ledger, 0);
+    ledger_unlock(player->ledger, 0);
     tell(history, "%zu leaves", player->number);
     calls_forget(player);
 }
 
 /* answers: room for each recipient. */
-static struct ledger_answers draw_answers(const struct history *history, const struct player *player, struct dice *dice,
-                                          struct ledger_answer *answers)
+static struct ledger_replies draw_replies(const struct history *history, const struct player *player, struct dice *dice,
+                                          struct ledger_reply *replies)
 {
-    static const char *const outcomes[] = {"claimed", "stored", "duplicate", "held", "database"};
+    static const char *const outcomes[] = {"claimed", "stored", "duplicate", "busy", "database"};
     size_t count = 0;
     for (size_t i = 0; i < player->message.recipient_count; i++) {
         if (player->recipients[i].account == NULL || dice_percent(dice, 12))
             continue;
-        answers[count] = (struct ledger_answer){
+        replies[count] = (struct ledger_reply){
             .recipient = i,
             .outcome = outcomes[dice_below(dice, 5)],
             .reason = dice_percent(dice, 50) ? "because" : NULL,
             .finished = dice_percent(dice, 25),
-            .whole = dice_percent(dice, 30),
+            .complete = dice_percent(dice, 30),
         };
-        tell(history, "    %s is told \"%s\"%s%s", player->recipients[i].address, answers[count].outcome,
-             answers[count].finished ? ", finished" : "", answers[count].whole ? ", whole" : "");
+        tell(history, "    %s is told \"%s\"%s%s", player->recipients[i].address, replies[count].outcome,
+             replies[count].finished ? ", finished" : "", replies[count].complete ? ", whole" : "");
         count++;
     }
-    return (struct ledger_answers){.answers = answers, .count = count};
+    return (struct ledger_replies){.replies = replies, .count = count};
 }
 
 /* Somebody with an account answers for it: for an inbox mostly its owner. */
@@ -160,11 +160,11 @@ static void draw_copies(const struct history *history, struct player *player, st
     player->copy_count = 0;
     player->next = LEDGER_NO_TARGET;
     for (size_t i = 0; i < player->message.target_count; i++) {
-        const struct ledger_found_copy *found = &player->found->copies[i];
-        bool made = dice_percent(dice, found->state == COPY_STORED ? 30 : 75), as_found = dice_percent(dice, 95);
+        const struct ledger_copy_state *found = &player->found->copies[i];
+        bool result = dice_percent(dice, found->state == COPY_STORED ? 30 : 75), as_found = dice_percent(dice, 95);
         bool doubt = dice_percent(dice, found->doubt || found->state == COPY_APPENDING ? 85 : 20);
         size_t recipient = draw_recipient(player, i, dice);
-        if (!made || recipient == LEDGER_OTHER)
+        if (!result || recipient == LEDGER_OTHER)
             continue;
         struct ledger_copy *copy = &player->copies[player->copy_count];
         player->settled[player->copy_count++] = false;
@@ -178,15 +178,15 @@ static void draw_copies(const struct history *history, struct player *player, st
 void calls_claim(struct history *history, struct player *player, struct dice *dice)
 {
     static const struct decoded decoded;
-    struct ledger_answer answers[RECIPIENTS_MOST];
+    struct ledger_reply replies[RECIPIENTS_MAX];
     bool impatient = dice_percent(dice, 3) && is_wanted(history, player);
     tell(history, "%zu claims%s", player->number, impatient ? ", and will not wait for the lock" : "");
     draw_copies(history, player, dice);
-    struct ledger_answers told = draw_answers(history, player, dice, answers);
+    struct ledger_replies recorded_today = draw_replies(history, player, dice, replies);
     draw_fate(history, dice, 12, GROUND_LATE);
     history->config.lock.wait = impatient ? 0 : PATIENT_MS;
     player->claim = ledger_claim(player->ledger, &player->message, player->found, player->copies, player->copy_count,
-                                 told, &decoded);
+                                 recorded_today, &decoded);
     history->config.lock.wait = 0;
     player->stage = STAGE_CLAIMED;
     player->committed = false;
@@ -211,31 +211,33 @@ static void go_on(struct player *player, bool held)
 
 void calls_hold(struct history *history, struct player *player)
 {
-    struct fault fault;
-    enum ledger_result result = ledger_hold(player->ledger, player->claim, &fault);
+    struct error error;
+    enum ledger_result result = ledger_hold(player->ledger, player->claim, &error);
     tell(history, "%zu holds: %s", player->number, tell_results[result]);
-    player->committed = result != LEDGER_TROUBLE;
-    if (result == LEDGER_TROUBLE)
+    player->committed = result != LEDGER_ERROR;
+    if (result == LEDGER_ERROR)
         player->stage = STAGE_LEFT;
     else
         go_on(player, result == LEDGER_OK);
 }
 
-static struct ledger_made draw_made(size_t target, struct dice *dice)
+static struct ledger_copy_result draw_made(size_t target, struct dice *dice)
 {
     static const enum copy_state states[] = {COPY_STORED,  COPY_STORED,    COPY_STORED, COPY_STORED,
                                              COPY_PENDING, COPY_APPENDING, COPY_FAILED, COPY_FAILED};
-    struct ledger_made made = {.target = target, .state = states[dice_below(dice, 8)], .doubt = dice_percent(dice, 35)};
-    bool uid = dice_percent(dice, made.state == COPY_STORED ? 70 : 10);
-    made.uidvalidity = uid ? (uint32_t)dice_between(dice, 1, 3) : 0;
-    made.uid = uid ? (uint32_t)dice_between(dice, 1, UINT32_MAX) : 0;
-    made.error = dice_percent(dice, 30) ? "no room" : NULL;
-    return made;
+    struct ledger_copy_result result = {.target = target,
+                                        .state = states[dice_below(dice, 8)],
+                                        .doubt = dice_percent(dice, 35)};
+    bool uid = dice_percent(dice, result.state == COPY_STORED ? 70 : 10);
+    result.uidvalidity = uid ? (uint32_t)dice_between(dice, 1, 3) : 0;
+    result.uid = uid ? (uint32_t)dice_between(dice, 1, UINT32_MAX) : 0;
+    result.error = dice_percent(dice, 30) ? "no room" : NULL;
+    return result;
 }
 
 /* Some of the copies that are held. *ret_next: one to follow them. */
 static size_t draw_settling(const struct history *history, struct player *player, struct dice *dice,
-                            struct ledger_made *made, size_t *ret_next)
+                            struct ledger_copy_result *result, size_t *ret_next)
 {
     size_t count = 0;
     bool with_next = player->next == LEDGER_NO_TARGET && dice_percent(dice, is_wanted(history, player) ? 3 : 70);
@@ -249,34 +251,34 @@ static size_t draw_settling(const struct history *history, struct player *player
             continue;
         }
         player->settled[i] = true;
-        made[count++] = draw_made(target, dice);
+        result[count++] = draw_made(target, dice);
     }
     return count;
 }
 
 void calls_settle(struct history *history, struct player *player, struct dice *dice)
 {
-    struct fault fault;
-    struct ledger_made made[TARGETS_MOST];
-    struct ledger_answer answers[RECIPIENTS_MOST];
-    bool next = false, taken[TARGETS_MOST];
-    struct ledger_settling settling = {.made = made};
-    settling.made_count = draw_settling(history, player, dice, made, &settling.next);
+    struct error error;
+    struct ledger_copy_result result[TARGETS_MAX];
+    struct ledger_reply replies[RECIPIENTS_MAX];
+    bool next = false, taken[TARGETS_MAX];
+    struct ledger_settling settling = {.result = result};
+    settling.result_count = draw_settling(history, player, dice, result, &settling.next);
     tell(history, "%zu settles", player->number);
-    for (size_t i = 0; i < settling.made_count; i++)
-        tell(history, "    %s: %s%s%s, uid %u/%u", tell_target(&player->targets[made[i].target]),
-             tell_states[made[i].state], made[i].doubt ? " in doubt" : "",
-             made[i].error != NULL ? " with an error" : "", made[i].uidvalidity, made[i].uid);
+    for (size_t i = 0; i < settling.result_count; i++)
+        tell(history, "    %s: %s%s%s, uid %u/%u", tell_target(&player->targets[result[i].target]),
+             tell_states[result[i].state], result[i].doubt ? " in doubt" : "",
+             result[i].error != NULL ? " with an error" : "", result[i].uidvalidity, result[i].uid);
     if (settling.next != LEDGER_NO_TARGET)
         tell(history, "    %s is next", tell_target(&player->targets[settling.next]));
-    settling.answers = draw_answers(history, player, dice, answers);
+    settling.replies = draw_replies(history, player, dice, replies);
     draw_fate(history, dice, 15, GROUND_LATE);
-    enum ledger_result result = ledger_settle(player->ledger, player->claim, &settling, &next, taken, &fault);
+    enum ledger_result result = ledger_settle(player->ledger, player->claim, &settling, &next, taken, &error);
     ground_work();
     tell(history, "  %s%s", tell_results[result], next ? ", holds what is next" : "");
-    for (size_t i = 0; i < settling.made_count && result != LEDGER_TROUBLE; i++)
+    for (size_t i = 0; i < settling.result_count && result != LEDGER_ERROR; i++)
         if (taken[i])
-            tell(history, "    %s is another's", tell_target(&player->targets[made[i].target]));
+            tell(history, "    %s is another's", tell_target(&player->targets[result[i].target]));
     tell_changes(history);
     player->next = settling.next;
     go_on(player, next);
@@ -284,12 +286,12 @@ void calls_settle(struct history *history, struct player *player, struct dice *d
 
 void calls_abandon(struct history *history, struct player *player, struct dice *dice)
 {
-    struct ledger_answer answers[RECIPIENTS_MOST];
+    struct ledger_reply replies[RECIPIENTS_MAX];
     tell(history, "%zu abandons its claim", player->number);
-    struct ledger_answers told = draw_answers(history, player, dice, answers);
+    struct ledger_replies recorded_today = draw_replies(history, player, dice, replies);
     if (player->committed)
         draw_fate(history, dice, 8, GROUND_LATE);
-    ledger_abandon(player->ledger, player->claim, told);
+    ledger_release(player->ledger, player->claim, recorded_today);
     ground_work();
     tell_changes(history);
     calls_forget(player);

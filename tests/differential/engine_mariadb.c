@@ -44,7 +44,7 @@ static bool has_said(const struct sql_session *maria, int ms)
 }
 
 /* It says the first thing before it has done the rest. */
-static bool is_answered(const struct sql_session *maria, int ms)
+static bool is_replied(const struct sql_session *maria, int ms)
 {
     return has_said(maria, ms) && !warden_finds(
                                       "SELECT ID FROM information_schema.PROCESSLIST WHERE ID = $1 AND"
@@ -74,11 +74,11 @@ static bool is_waiting(int64_t number)
 /* Reads what was answered: after an error a transaction stays open until its session has read that. */
 static void read_ahead(struct sql_session *maria)
 {
-    struct fault ignored;
-    bool told = maria->told;
+    struct error ignored;
+    bool recorded_today = maria->recorded_today;
     bool passed = maria_passed(maria, maria->added, &ignored);
     (void)passed;
-    maria->told = told;
+    maria->recorded_today = recorded_today;
 }
 
 /* Seen three times in a row: a session may wait for an instant, as for one that is about to end. */
@@ -87,7 +87,7 @@ static bool engine_waits(const struct sql_session *session)
     struct sql_session *maria = (struct sql_session *)(uintptr_t)session;
     int seen = 0;
     while (maria->asked > 0 && maria->results->len < maria->added && !maria->failed && maria_usable(maria)) {
-        if (is_answered(maria, seen > 0 ? 20 : 1)) {
+        if (is_replied(maria, seen > 0 ? 20 : 1)) {
             read_ahead(maria);
             return false;
         }
@@ -123,7 +123,7 @@ static void engine_deafen(struct sql_session *maria)
         abort();
     g_ptr_array_set_size(maria->results, 0);
     maria->failed = maria->lost = true;
-    fault_set(&maria->fault, "the session has ended");
+    error_set(&maria->error, "the session has ended");
 }
 
 static void engine_begin(void)
@@ -147,7 +147,7 @@ const struct ground_engine ground_engine = {
     .read_message = "SELECT id, TIMESTAMPDIFF(SECOND, '1970-01-01', received_at) FROM message WHERE digest = $1",
     .read_copies =
         "SELECT c.account, c.mailbox, c.role, c.state, CASE WHEN c.doubt THEN 't' ELSE 'f' END,"
-        " CASE WHEN c.error IS NULL THEN 'f' ELSE 't' END, c.attempt, c.repeated,"
+        " CASE WHEN c.error IS NULL THEN 'f' ELSE 't' END, c.generation, c.repeated,"
         " TIMESTAMPDIFF(HOUR, c.attempt_at, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(HOUR, c.first_at, UTC_TIMESTAMP(6)),"
         " c.claim, d.recipient, c.uidvalidity, c.uid"
         " FROM copy c JOIN delivery d ON d.id = c.claimed_by WHERE c.message = $1",

@@ -25,7 +25,7 @@ static int64_t number_of(const struct sql_session *session)
 
 /* Waits for the end of the answer, since an error is reported before its transaction is rolled back: until
  * ReadyForQuery, or the end of the connection. */
-static bool is_answered(PGconn *conn, int ms)
+static bool is_replied(PGconn *conn, int ms)
 {
     static const char ready[] = {'Z', 0, 0, 0, 5};
     char buffer[65536];
@@ -50,7 +50,7 @@ static const char waits_for_somebody[] =
 static bool engine_waits(const struct sql_session *session)
 {
     int seen = 0;
-    while (session->in_batch && pg_usable(session) && !is_answered(session->conn, seen > 0 ? 20 : 1)) {
+    while (session->in_batch && pg_usable(session) && !is_replied(session->conn, seen > 0 ? 20 : 1)) {
         bool waits = warden_finds(waits_for_somebody, number_of(session));
         seen = waits ? seen + 1 : 0;
         if (seen == 3)
@@ -95,7 +95,7 @@ static void late_comes(int64_t number)
 const struct ground_engine ground_engine = {
     .read_message = "SELECT id, extract(epoch FROM received_at)::bigint FROM @schema@.message WHERE digest = $1",
     .read_copies =
-        "SELECT c.account, c.mailbox, c.role, c.state, c.doubt, c.error IS NOT NULL, c.attempt, c.repeated,"
+        "SELECT c.account, c.mailbox, c.role, c.state, c.doubt, c.error IS NOT NULL, c.generation, c.repeated,"
         " floor(extract(epoch FROM clock_timestamp() - c.attempt_at) / 3600)::bigint,"
         " floor(extract(epoch FROM clock_timestamp() - c.first_at) / 3600)::bigint, c.claim, d.recipient,"
         " c.uidvalidity, c.uid FROM @schema@.copy c JOIN @schema@.delivery d ON d.id = c.claimed_by WHERE c.message = $1",

@@ -53,7 +53,7 @@ static void engine_deafen(struct sql_session *lite)
 {
     g_ptr_array_set_size(lite->results, 0);
     lite->lost = true;
-    fault_set(&lite->fault, "the session has ended");
+    error_set(&lite->error, "the session has ended");
 }
 
 static void engine_begin(void)
@@ -71,7 +71,7 @@ const struct ground_engine ground_engine = {
     .read_message = "SELECT id, received_at / 1000000 FROM @schema@.message WHERE digest = $1",
     .read_copies =
         "SELECT c.account, c.mailbox, c.role, c.state, CASE WHEN c.doubt THEN 't' ELSE 'f' END,"
-        " CASE WHEN c.error IS NULL THEN 'f' ELSE 't' END, c.attempt, c.repeated,"
+        " CASE WHEN c.error IS NULL THEN 'f' ELSE 't' END, c.generation, c.repeated,"
         " (oncedrop_now() - c.attempt_at) / 3600000000, (oncedrop_now() - c.first_at) / 3600000000,"
         " c.claim, d.recipient, c.uidvalidity, c.uid"
         " FROM @schema@.copy c JOIN @schema@.delivery d ON d.id = c.claimed_by WHERE c.message = $1",

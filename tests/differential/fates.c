@@ -23,12 +23,12 @@ static int fate_count;
 static int64_t late;
 static GHashTable *sessions; /* the last one of each ledger, by where it has its application's name */
 
-const struct sql_engine *__real_sql_load(const struct config *config, struct fault *fault); /* ld --wrap */
-const struct sql_engine *__wrap_sql_load(const struct config *config, struct fault *fault);
+const struct sql_engine *__real_sql_load(const struct config *config, struct error *error); /* ld --wrap */
+const struct sql_engine *__wrap_sql_load(const struct config *config, struct error *error);
 
-const struct sql_engine *__wrap_sql_load(const struct config *config, struct fault *fault)
+const struct sql_engine *__wrap_sql_load(const struct config *config, struct error *error)
 {
-    (void)config, (void)fault;
+    (void)config, (void)error;
     return &fated;
 }
 
@@ -72,9 +72,9 @@ void ground_late_comes(void)
     late = 0;
 }
 
-static struct sql_session *fated_open(const struct config *config, const char *application, struct fault *fault)
+static struct sql_session *fated_open(const struct config *config, const char *application, struct error *error)
 {
-    struct sql_session *session = real->open(config, application, fault);
+    struct sql_session *session = real->open(config, application, error);
     g_hash_table_insert(sessions, (void *)(uintptr_t)application, session);
     return session;
 }
@@ -121,10 +121,10 @@ static void fated_add(struct sql_session *session, enum sql_step step, const str
     }
 }
 
-static bool fated_send(struct sql_session *session, struct fault *fault)
+static bool fated_send(struct sql_session *session, struct error *error)
 {
     (void)takes_fate(GROUND_LOST);
-    if (!real->send(session, fault))
+    if (!real->send(session, error))
         return false;
     if (takes_fate(GROUND_UNTOLD)) {
         (void)ground_engine.waits(session);
@@ -137,9 +137,9 @@ static bool fated_send(struct sql_session *session, struct fault *fault)
     return true;
 }
 
-const struct sql_engine *fates_open(const struct config *config, struct fault *fault)
+const struct sql_engine *fates_open(const struct config *config, struct error *error)
 {
-    real = __real_sql_load(config, fault);
+    real = __real_sql_load(config, error);
     if (real == NULL)
         return NULL;
     sessions = g_hash_table_new(NULL, NULL);

@@ -7,7 +7,7 @@
 #include "ledger/ledger_session.h"
 
 /* Once the engine is loaded, and before any ledger has a session. The engine for sessions without fates. */
-const struct sql_engine *fates_open(const struct config *config, struct fault *fault) OD_MUST;
+const struct sql_engine *fates_open(const struct config *config, struct error *error) OD_MUST;
 
 /* A ledger's session; NULL if it has none. */
 struct sql_session *fates_session(const struct ledger *ledger) OD_MUST;

@@ -9,7 +9,7 @@
 #include "ledger/ledger.h"
 
 /* SESSIONS ledgers at once. Strangers are sessions that only want a lock. */
-enum { SESSIONS = 3, STRANGERS = 2, ADDRESSES_MOST = 8, ACCOUNTS_MOST = 6, CONTENTS_MOST = 4 };
+enum { SESSIONS = 3, STRANGERS = 2, ADDRESSES_MAX = 8, ACCOUNTS_MAX = 6, CONTENTS_MAX = 4 };
 
 #define HOUR_MS INT64_C(3600000)
 
@@ -61,7 +61,7 @@ void ground_stranger_leaves(size_t stranger);
 
 /* Rows, as far as both grounds have them. */
 struct ground_delivery {
-    bool there, finished, whole;
+    bool there, finished, complete;
     int tries;
     char outcome[16];
 };
@@ -80,8 +80,8 @@ struct ground_copy {
 struct ground_record {
     bool known;
     int64_t received_at;
-    struct ground_delivery deliveries[ADDRESSES_MOST];
-    struct ground_copy copies[ACCOUNTS_MOST][2]; /* INBOX and Sent of each account */
+    struct ground_delivery deliveries[ADDRESSES_MAX];
+    struct ground_copy copies[ACCOUNTS_MAX][2]; /* INBOX and Sent of each account */
 };
 
 /* Reads what is recorded about a content, by its identity and digest. */

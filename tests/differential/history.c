@@ -11,7 +11,7 @@
 
 const char *history_address(unsigned number)
 {
-    static const char *const addresses[ADDRESSES_MOST] = {
+    static const char *const addresses[ADDRESSES_MAX] = {
         "r0@example.org", "r1@example.org", "r2@example.org", "r3@example.org",
         "r4@example.org", "r5@example.org", "r6@example.org", "r7@example.org",
     };
@@ -20,16 +20,16 @@ const char *history_address(unsigned number)
 
 const char *history_account(unsigned number)
 {
-    static const char *const accounts[ACCOUNTS_MOST] = {"a0", "a1", "a2", "a3", "a4", "a5"};
+    static const char *const accounts[ACCOUNTS_MAX] = {"a0", "a1", "a2", "a3", "a4", "a5"};
     return accounts[number];
 }
 
 static struct ledger *open_ledger(const struct history *history)
 {
-    struct fault fault;
-    struct ledger *ledger = ledger_open(&history->config, NULL, &fault);
+    struct error error;
+    struct ledger *ledger = ledger_open(&history->config, NULL, &error);
     if (ledger == NULL) {
-        fprintf(stderr, "%s\n", fault.text);
+        fprintf(stderr, "%s\n", error.text);
         exit(2);
     }
     return ledger;
@@ -82,7 +82,7 @@ static void fill(struct dice *dice, unsigned char bytes[LEDGER_HASH_SIZE])
 /* Each is new, or has the Message-ID of the previous one. */
 static void draw_contents(struct history *history, struct dice *dice)
 {
-    history->content_count = (size_t)dice_between(dice, 1, CONTENTS_MOST);
+    history->content_count = (size_t)dice_between(dice, 1, CONTENTS_MAX);
     for (size_t i = 0; i < history->content_count; i++) {
         struct content *content = &history->contents[i];
         bool variant = i > 0 && dice_percent(dice, 70);
@@ -264,7 +264,7 @@ static void end(struct history *history)
 void history_play(struct history *history, uint64_t seed, uint64_t number, const bool *left_out)
 {
     struct dice dice = dice_of(seed, number, 1);
-    int steps = (int)dice_between(&dice, 8, STEPS_MOST);
+    int steps = (int)dice_between(&dice, 8, STEPS_MAX);
     printf("history %llu\n", (unsigned long long)number);
     begin(history, seed, number);
     for (history->step = 0; history->step < steps; history->step++) {

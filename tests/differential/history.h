@@ -10,7 +10,7 @@
 #include "differential/ground.h"
 #include "simulation/dice.h"
 
-enum { RECIPIENTS_MOST = 4, TARGETS_MOST = RECIPIENTS_MOST + 1, STEPS_MOST = 64 };
+enum { RECIPIENTS_MAX = 4, TARGETS_MAX = RECIPIENTS_MAX + 1, STEPS_MAX = 64 };
 
 enum stage {
     STAGE_IDLE,
@@ -27,13 +27,13 @@ struct player {
     enum stage stage;
     size_t content;
     struct ledger_message message;
-    struct ledger_target targets[TARGETS_MOST];
-    struct ledger_recipient recipients[RECIPIENTS_MOST];
-    size_t target_of[RECIPIENTS_MOST];
-    struct ledger_found *found;
+    struct ledger_target targets[TARGETS_MAX];
+    struct ledger_recipient recipients[RECIPIENTS_MAX];
+    size_t target_of[RECIPIENTS_MAX];
+    struct ledger_state *found;
     struct ledger_claim *claim;
-    struct ledger_copy copies[TARGETS_MOST];
-    bool settled[TARGETS_MOST]; /* of these */
+    struct ledger_copy copies[TARGETS_MAX];
+    bool settled[TARGETS_MAX]; /* of these */
     size_t copy_count;
     size_t next;    /* the only copy that is held, or LEDGER_NO_TARGET: all are */
     bool committed; /* according to its hold */
@@ -47,9 +47,9 @@ struct content {
 struct history {
     struct config config;
     struct player players[SESSIONS];
-    struct content contents[CONTENTS_MOST];
+    struct content contents[CONTENTS_MAX];
     size_t content_count;
-    struct ground_record records[CONTENTS_MOST]; /* as last printed */
+    struct ground_record records[CONTENTS_MAX]; /* as last printed */
     bool stranger_asks[STRANGERS];
     struct ledger_message stranger_messages[STRANGERS];
     int step;
@@ -62,7 +62,7 @@ bool history_method(const char *name, enum lock_method *ret) OD_MUST;
 bool history_open(struct history *history, const char *conninfo, enum lock_method method) OD_MUST;
 void history_close(struct history *history);
 
-/* left_out[STEPS_MOST]: steps to skip. */
+/* left_out[STEPS_MAX]: steps to skip. */
 void history_play(struct history *history, uint64_t seed, uint64_t number, const bool *left_out);
 
 /* Names that the simulated ledger knows (simulation/world.h). */

@@ -16,7 +16,7 @@ static const char usage[] =
 int main(int argc, char **argv)
 {
     static struct history history;
-    bool left_out[STEPS_MOST] = {false};
+    bool left_out[STEPS_MAX] = {false};
     const char *name = getenv("ONCEDROP_LOCK_METHOD");
     enum lock_method method;
     if (!history_method(name != NULL ? name : "advisory", &method) || argc < 5 ||
@@ -27,7 +27,7 @@ int main(int argc, char **argv)
     uint64_t seed = strtoull(argv[2], NULL, 10), first = strtoull(argv[3], NULL, 10),
              count = strtoull(argv[4], NULL, 10);
     for (int i = 5; i < argc; i++)
-        left_out[strtoul(argv[i], NULL, 10) % STEPS_MOST] = true;
+        left_out[strtoul(argv[i], NULL, 10) % STEPS_MAX] = true;
     for (uint64_t i = 0; i < count; i++)
         history_play(&history, seed, first + i, left_out);
     history_close(&history);

@@ -27,19 +27,19 @@ int64_t __wrap_message_lock_key(const unsigned char identity[LEDGER_HASH_SIZE])
     return (int64_t)key_of_lock(config->lock.method, identity);
 }
 
-static void check(bool good, const struct fault *fault)
+static void check(bool good, const struct error *error)
 {
     if (good)
         return;
-    fprintf(stderr, "%s\n", fault->text);
+    fprintf(stderr, "%s\n", error->text);
     exit(2);
 }
 
 static struct sql_session *open_session(const char *application)
 {
-    struct fault fault;
-    struct sql_session *session = engine->open(config, application, &fault);
-    check(session != NULL, &fault);
+    struct error error;
+    struct sql_session *session = engine->open(config, application, &error);
+    check(session != NULL, &error);
     return session;
 }
 
@@ -52,15 +52,15 @@ static void close_session(struct sql_session *session)
 
 struct sql_rows *warden_ask(const char *text, struct sql_value value)
 {
-    struct fault fault;
+    struct error error;
     size_t mark = engine->mark(warden);
     GString *statement = g_string_new(text);
     if (ground_engine.schema != NULL)
         g_string_replace(statement, "@schema@", ground_engine.schema, 0);
     (ground_engine.add_text != NULL ? ground_engine.add_text : engine->add_text)(warden, statement->str, value);
     g_string_free(statement, TRUE);
-    struct sql_rows *rows = engine->send(warden, &fault) ? engine->take(warden, mark, &fault) : NULL;
-    check(rows != NULL, &fault);
+    struct sql_rows *rows = engine->send(warden, &error) ? engine->take(warden, mark, &error) : NULL;
+    check(rows != NULL, &error);
     engine->finish(warden);
     return rows;
 }
@@ -73,10 +73,10 @@ bool warden_finds(const char *text, int64_t number)
 
 bool ground_open(const struct config *the_config)
 {
-    struct fault fault;
+    struct error error;
     config = the_config;
-    engine = fates_open(config, &fault);
-    check(engine != NULL, &fault);
+    engine = fates_open(config, &error);
+    check(engine != NULL, &error);
     warden = open_session("warden");
     struct sql_rows *agreed OD_CLEANUP(sql_rows_free) =
         warden_ask("UPDATE @schema@.agreed SET lock_method = $1", SQL_TEXT(lock_method_name(config->lock.method)));
@@ -115,9 +115,9 @@ static void end_session(int64_t number)
 
 void ground_replace(size_t session, struct ledger *ledger)
 {
-    struct fault fault;
+    struct error error;
     ledgers[session] = ledger;
-    check(ledger_connect(ledger, &fault), &fault);
+    check(ledger_connect(ledger, &error), &error);
     sessions[session] = session_of(ledger);
 }
 
@@ -149,25 +149,25 @@ void ground_kill(size_t session)
 bool ground_stranger_asks(size_t stranger, const struct ledger_message *message)
 {
     static const enum sql_step steps[LOCK_METHODS] = {
-        [LOCK_METHOD_ADVISORY] = SQL_STEP_again_advisory,
-        [LOCK_METHOD_ROW] = SQL_STEP_again_row,
-        [LOCK_METHOD_SESSION] = SQL_STEP_try_session,
+        [LOCK_METHOD_ADVISORY] = SQL_STEP_relock_advisory,
+        [LOCK_METHOD_ROW] = SQL_STEP_relock_row,
+        [LOCK_METHOD_SESSION] = SQL_STEP_lock_session,
     };
-    struct fault fault;
+    struct error error;
     struct sql_session *session = strangers[stranger] = open_session("stranger");
     bool lasts = config->lock.method == LOCK_METHOD_SESSION, granted = true;
     if (!lasts)
         engine->add(session, SQL_STEP(begin));
     size_t mark = engine->mark(session);
     engine->add(session, steps[config->lock.method],
-                SQL_VALUES(again_row, .key = SQL_NUMBER(message_lock_key(message->identity)), .owner = SQL_NONE,
-                           .lasts_ms = SQL_NONE, .host = SQL_NONE, .pid = SQL_NONE, .session = SQL_NONE,
+                SQL_VALUES(relock_row, .key = SQL_NUMBER(message_lock_key(message->identity)), .owner = SQL_NULL,
+                           .lasts_ms = SQL_NULL, .host = SQL_NULL, .pid = SQL_NULL, .session = SQL_NULL,
                            .wait_ms = SQL_NUMBER(lasts ? 0 : 60000)));
-    check(engine->send(session, &fault), &fault);
+    check(engine->send(session, &error), &error);
     if (lasts) {
-        struct sql_rows *rows OD_CLEANUP(sql_rows_free) = engine->take(session, mark, &fault);
-        check(rows != NULL, &fault);
-        granted = sql_truth(rows, 0, 0);
+        struct sql_rows *rows OD_CLEANUP(sql_rows_free) = engine->take(session, mark, &error);
+        check(rows != NULL, &error);
+        granted = sql_bool(rows, 0, 0);
         engine->finish(session);
     }
     stranger_waits[stranger] = ground_engine.waits(session);

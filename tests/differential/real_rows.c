@@ -29,8 +29,8 @@ static void read_deliveries(int64_t message, struct ground_record *ret)
         struct ground_delivery *row = &ret->deliveries[number_of(sql_text(rows, i, 0))];
         *row = (struct ground_delivery){
             .there = true,
-            .finished = sql_truth(rows, i, 1),
-            .whole = sql_truth(rows, i, 2),
+            .finished = sql_bool(rows, i, 1),
+            .complete = sql_bool(rows, i, 2),
             .tries = (int)sql_number(rows, i, 3),
         };
         snprintf(row->outcome, sizeof(row->outcome), "%s", sql_text(rows, i, 4));
@@ -43,10 +43,10 @@ static void read_copies(int64_t message, struct ground_record *ret)
     for (size_t i = 0; i < rows->count; i++)
         ret->copies[number_of(sql_text(rows, i, 0))][sql_text(rows, i, 1)[0] == 'S'] = (struct ground_copy){
             .role = sql_text(rows, i, 2)[0] == 's' ? COPY_SENT : COPY_INBOX,
-            .state = ledger_state(sql_text(rows, i, 3)),
-            .doubt = sql_truth(rows, i, 4),
-            .error = sql_truth(rows, i, 5),
-            .attempt = (int)sql_number(rows, i, 6),
+            .state = ledger_copy_state_of_name(sql_text(rows, i, 3)),
+            .doubt = sql_bool(rows, i, 4),
+            .error = sql_bool(rows, i, 5),
+            .generation = (int)sql_number(rows, i, 6),
             .repeated = (int)sql_number(rows, i, 7),
             .hours = sql_number(rows, i, 8),
             .first_hours = sql_number(rows, i, 9),

@@ -83,23 +83,23 @@ void process_die(const char *why)
 }
 
 /* Whether the next batch has this fate; if so, uses it up once. */
-static enum fault_kind take_fault(enum call_kind kind)
+static enum error_kind take_error(enum call_kind kind)
 {
-    static const enum fault_kind faults[] = {
-        [GROUND_LOST] = FAULT_DATABASE_AWAY,
-        [GROUND_UNTOLD] = FAULT_ANSWER_LOST,
-        [GROUND_ROLLED_BACK] = FAULT_ROLLED_BACK,
-        [GROUND_LATE] = FAULT_LATE_COMMIT,
+    static const enum error_kind errors[] = {
+        [GROUND_LOST] = ERROR_DATABASE_AWAY,
+        [GROUND_UNTOLD] = ERROR_REPLY_LOST,
+        [GROUND_ROLLED_BACK] = ERROR_ROLLED_BACK,
+        [GROUND_LATE] = ERROR_LATE_COMMIT,
     };
     if (fate_count == 0 || (kind != CALL_LOOK && kind != CALL_CLAIM && kind != CALL_SETTLE))
-        return FAULT_NONE;
+        return ERROR_NONE;
     fate_count--;
-    return faults[fate];
+    return errors[fate];
 }
 
 struct call call_begin(enum call_kind kind)
 {
-    return (struct call){.fault = take_fault(kind), .late_by = LATE};
+    return (struct call){.error = take_error(kind), .late_by = LATE};
 }
 
 bool call_pass(struct call *call, int half)
@@ -115,7 +115,7 @@ void call_last(struct call *call, enum call_kind kind)
     (void)kind;
 }
 
-bool fault_loss_is_seen(void)
+bool error_loss_is_seen(void)
 {
     return true;
 }
@@ -150,9 +150,9 @@ void ground_begin(struct ledger *const the_ledgers[SESSIONS])
 
 void ground_replace(size_t session, struct ledger *ledger)
 {
-    struct fault fault;
+    struct error error;
     ledgers[session] = ledger;
-    if (!client_connect(ledger, &fault))
+    if (!client_connect(ledger, &error))
         abort();
 }
 
@@ -250,7 +250,7 @@ static struct ground_copy copy_of(const struct row *row)
         .role = (enum copy_role)row->place.role,
         .doubt = row->doubt,
         .error = row->error,
-        .attempt = row->attempt,
+        .generation = row->generation,
         .repeated = row->repeated,
         .hours = (database_clock() - row->attempt_at) / (HOUR_MS * MS),
         .first_hours = (database_clock() - row->first_at) / (HOUR_MS * MS),
@@ -263,7 +263,10 @@ static struct ground_copy copy_of(const struct row *row)
 
 static void read_delivery(const struct delivery_row *row, struct ground_delivery *ret)
 {
-    *ret = (struct ground_delivery){.there = true, .finished = row->finished, .whole = row->whole, .tries = row->tries};
+    *ret = (struct ground_delivery){.there = true,
+                                    .finished = row->finished,
+                                    .complete = row->complete,
+                                    .tries = row->tries};
     snprintf(ret->outcome, sizeof(ret->outcome), "%s", row->outcome);
 }
 
@@ -275,12 +278,12 @@ void ground_read(const struct ledger_message *content, struct ground_record *ret
         return;
     ret->known = true;
     ret->received_at = message->received_at;
-    for (uint8_t i = 0; i < ADDRESSES_MOST; i++) {
+    for (uint8_t i = 0; i < ADDRESSES_MAX; i++) {
         const struct delivery_row *row = tables_delivery(key, i);
         if (row != NULL)
             read_delivery(row, &ret->deliveries[i]);
     }
-    for (uint8_t i = 0; i < ACCOUNTS_MOST; i++)
+    for (uint8_t i = 0; i < ACCOUNTS_MAX; i++)
         for (uint8_t sent = 0; sent < 2; sent++) {
             const struct row *row = tables_row(key, (struct place){i, sent ? BOX_SENT : BOX_INBOX, COPY_INBOX});
             if (row != NULL)

@@ -12,9 +12,9 @@ const char *const tell_states[] = {
     [COPY_STORED] = "stored", [COPY_FAILED] = "failed",
 };
 const char *const tell_results[] = {
-    [LEDGER_TROUBLE] = "trouble", [LEDGER_OK] = "ok", [LEDGER_BUSY] = "busy", [LEDGER_CONFLICT] = "conflict"};
+    [LEDGER_ERROR] = "tempfail", [LEDGER_OK] = "ok", [LEDGER_BUSY] = "busy", [LEDGER_CONFLICT] = "conflict"};
 
-static int64_t tokens[STEPS_MOST * 2];
+static int64_t tokens[STEPS_MAX * 2];
 static size_t token_count;
 
 void tell_begin(void)
@@ -55,22 +55,22 @@ const char *tell_target(const struct ledger_target *target)
 
 void tell_found(const struct history *history, const struct player *player)
 {
-    const struct ledger_found *found = player->found;
+    const struct ledger_state *found = player->found;
     tell(history, "  finds it %s, of %" PRId64, found->known ? "known" : "not known", found->received_at);
     for (size_t i = 0; i < player->message.target_count; i++) {
-        const struct ledger_found_copy *copy = &found->copies[i];
+        const struct ledger_copy_state *copy = &found->copies[i];
         tell(history,
              "    %s: %s%s, attempt %" PRId64 ", %" PRId64 " h ago, first %" PRId64
              " h ago, owner %s%s%s%s%s,"
              " uid %" PRId64 "/%" PRId64,
-             tell_target(&player->targets[i]), tell_states[copy->state], copy->doubt ? " in doubt" : "", copy->attempt,
-             copy->attempt_age_ms / HOUR_MS, copy->first_age_ms / HOUR_MS,
+             tell_target(&player->targets[i]), tell_states[copy->state], copy->doubt ? " in doubt" : "",
+             copy->generation, copy->claim_age_ms / HOUR_MS, copy->first_age_ms / HOUR_MS,
              copy->owner != LEDGER_OTHER ? player->recipients[copy->owner].address : "another",
              copy->owner_finished ? ", finished" : "",
-             copy->elsewhere_under_way ? ", elsewhere, under way"
-             : copy->elsewhere         ? ", elsewhere"
-                                       : "",
-             copy->beside ? ", beside another" : "", copy->beside_age_ms > 0 ? " under way" : "", copy->uidvalidity,
+             copy->variant_in_flight  ? ", elsewhere, under way"
+             : copy->variant_has_copy ? ", elsewhere"
+                                      : "",
+             copy->sibling ? ", beside another" : "", copy->sibling_age_ms > 0 ? " under way" : "", copy->uidvalidity,
              copy->uid);
     }
 }
@@ -78,7 +78,7 @@ void tell_found(const struct history *history, const struct player *player)
 static void tell_delivery(const struct history *history, unsigned address, const struct ground_delivery *row)
 {
     tell(history, "    delivery to %s: %s, %d tries%s%s", history_address(address), row->outcome, row->tries,
-         row->finished ? ", finished" : "", row->whole ? ", whole" : "");
+         row->finished ? ", finished" : "", row->complete ? ", whole" : "");
 }
 
 static void tell_copy(const struct history *history, const struct ledger_target *target, const struct ground_copy *row)
@@ -88,20 +88,20 @@ static void tell_copy(const struct history *history, const struct ledger_target 
          " h ago, claim %zu of %s,"
          " repeated %d, uid %" PRId64 "/%" PRId64,
          tell_target(target), tell_states[row->state], row->doubt ? " in doubt" : "",
-         row->error ? " with an error" : "", row->attempt, row->hours, row->first_hours, number_of(row->token),
+         row->error ? " with an error" : "", row->generation, row->hours, row->first_hours, number_of(row->token),
          history_address(row->owner), row->repeated, row->uidvalidity, row->uid);
 }
 
 static bool same_delivery(const struct ground_delivery *a, const struct ground_delivery *b)
 {
-    return a->there == b->there && a->finished == b->finished && a->whole == b->whole && a->tries == b->tries &&
+    return a->there == b->there && a->finished == b->finished && a->complete == b->complete && a->tries == b->tries &&
            strcmp(a->outcome, b->outcome) == 0;
 }
 
 static bool same_copy(const struct ground_copy *a, const struct ground_copy *b)
 {
     return a->state == b->state && a->role == b->role && a->doubt == b->doubt && a->error == b->error &&
-           a->attempt == b->attempt && a->repeated == b->repeated && a->hours == b->hours &&
+           a->generation == b->generation && a->repeated == b->repeated && a->hours == b->hours &&
            a->first_hours == b->first_hours && a->token == b->token && a->owner == b->owner &&
            a->uidvalidity == b->uidvalidity && a->uid == b->uid;
 }
@@ -113,12 +113,12 @@ static void tell_content(struct history *history, size_t content)
     ground_read(&history->contents[content].message, &now);
     if (now.known != before->known || now.received_at != before->received_at)
         tell(history, "  message %zu is %s, of %" PRId64, content, now.known ? "recorded" : "gone", now.received_at);
-    for (unsigned i = 0; i < ADDRESSES_MOST; i++)
+    for (unsigned i = 0; i < ADDRESSES_MAX; i++)
         if (!same_delivery(&now.deliveries[i], &before->deliveries[i])) {
             tell(history, "  message %zu:", content);
             tell_delivery(history, i, &now.deliveries[i]);
         }
-    for (unsigned i = 0; i < ACCOUNTS_MOST; i++)
+    for (unsigned i = 0; i < ACCOUNTS_MAX; i++)
         for (int sent = 0; sent < 2; sent++) {
             const struct ground_copy *row = &now.copies[i][sent];
             const struct ledger_target target = {

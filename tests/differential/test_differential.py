@@ -19,7 +19,7 @@ HISTORIES = int(os.environ.get("ONCEDROP_HISTORIES") or 60)
 SEED = int(os.environ.get("ONCEDROP_SEED") or random.SystemRandom().randrange(1 << 32))
 FIXED = min(HISTORIES, 60)     # of seed 1
 PART = 10      # histories of one run of the programs
-STEPS = 64      # STEPS_MOST, history.h
+STEPS = 64      # STEPS_MAX, history.h
 
 # Of tests/simulation/breakage.c: those in its ledger, except those that only its other parts would show.
 BREAKAGES = ("VARIANT_IS_DUPLICATE VARIANTS_UNSEEN CLAIM_BLINDLY SETTLE_BLINDLY HOLD_UNCHECKED UNDO_CLEARS_DOUBT"

@@ -148,7 +148,7 @@ class Bench:
         ledger = self.site.ledger_of(self.ledgers.take())
         conninfo = ledger.settings(lab_module.OPERATOR)["database.conninfo"]
         if engine() != SQLITE:
-            ledger.sql("UPDATE oncedrop.agreed SET lock_method = %s", (locks.method_of(self.site),))
+            ledger.sql("UPDATE oncedrop.setting SET lock_method = %s", (locks.method_of(self.site),))
         if engine() == POSTGRES:
             conninfo = self.site.lab.postgres.conninfo(ledger.database, lab_module.OPERATOR, port=pooler(self.site.lab).port)
         program = [*self.program, "-o", f"database.conninfo={conninfo}"]

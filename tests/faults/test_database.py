@@ -9,7 +9,7 @@ the APPENDs and COMMITs, the end of each batch, and for the ended backend others
 another are the same in both.
 
 Seen to fail with: doubt not set by a new claim (plan.c: append_or_search), the hold-off not looked at (plan.c:
-find_why) and a deadline without a timer (deadline.c: deadline_arm), each by two copies beside another delivery; and
+find_reason) and a deadline without a timer (deadline.c: deadline_arm), each by two copies beside another delivery; and
 settling taken for done when it failed twice (ledger_settle.c: ledger_settle), by a copy that stays unfinished where
 PostgreSQL is away from a COMMIT on, or taken for done when it failed once, by the same where a backend is ended. Not
 noticed: attempt and claim not compared when settling. What one that was overtaken still writes here is true: it ends by
@@ -385,7 +385,7 @@ class Met:
         try:
             first = death.run(self.case.words, self.case.stdin)
             self.other = self.pool.submit(repeat, self.case, first)
-            if self.meeting.whole:
+            if self.meeting.complete:
                 self.other.result()
         finally:
             if self.meeting.stopped:

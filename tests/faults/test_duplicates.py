@@ -7,7 +7,7 @@ deliveries: each has to say its verdict at once.
 
 Seen to fail with: the digest left out of the identity (targets.c: set_identity; what follows is a false duplicate),
 Subject left out of the digest (message_digest.c: transport_fields; a false duplicate), Received kept in it (doubled),
-and any message with this Message-ID taken for this one (ledger_look.c: both queries without the digest; a false
+and any message with this Message-ID taken for this one (ledger_copy_state_of_name.c: both queries without the digest; a false
 duplicate)."""
 
 import base64
@@ -297,7 +297,7 @@ def compare(bench, it, one, messages):
     return None
 
 
-def try_row(bench, trial):
+def lock_row(bench, trial):
     one = trial.row
     it = People(bench, one.sender)
     messages = [one.first(it), one.second(it)]
@@ -327,7 +327,7 @@ def run_rows(site, tally, rows):
     bench.site.settings.update({"delivery.deadline": "60s", "delivery.hold_off": "300s", "imap.timeout": "30s"})
     site.write("oncedrop.conf", site.configuration())
     chosen = tries(rows)
-    wrong = run_points(lambda trial: try_row(bench, trial), chosen)
+    wrong = run_points(lambda trial: lock_row(bench, trial), chosen)
     tally("duplicate verdicts", len(chosen), wrong)
     check_ledger(site)
 

@@ -6,7 +6,7 @@ Of answers and looks `make check-all` tries some of each kind, ONCEDROP_FAULTS=a
 
 Seen to fail with: a lost answer taken for not stored (mailbox_append.c: send_message; append.c: meanings); doubt not
 set by a NO behind the literal (append.c: meanings); a search answered NO taken for one that found nothing, and what is
-found not compared (mailbox_search.c: search_mailbox, note_fetched)."""
+found not compared (mailbox_search.c: search_mailbox, record_fetched)."""
 
 import collections
 import contextlib

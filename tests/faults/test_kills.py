@@ -8,7 +8,7 @@ all of a host's processes: what is checked is a copy of it with its log, and who
 
 ONCEDROP_KILLS says how many; with ONCEDROP_FAULTS=all 10,000.
 
-Seen to fail with: what is under way taken for undone (look.sql: look_copies), doubled; a page of the file overwritten,
+Seen to fail with: what is under way taken for undone (state.sql: state_copies), doubled; a page of the file overwritten,
 damaged. That a lock excludes is for others to see: without it the claims' conditions are enough here."""
 
 import collections

@@ -7,7 +7,7 @@ A mailbox at rest, in which nothing changed of late, can be looked into without 
 message is stored finds nothing, and that is what the hold-off is for. Where looking needs the lock, too, nobody is
 misled, only kept waiting. An mbox file is locked before Dovecot asks for the message: nothing comes late there.
 
-Seen to fail with: no hold-off (plan.c: find_why); doubt not set by a new claim (plan.c: append_or_search)."""
+Seen to fail with: no hold-off (plan.c: find_reason); doubt not set by a new claim (plan.c: append_or_search)."""
 
 import collections
 import contextlib

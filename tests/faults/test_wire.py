@@ -12,9 +12,9 @@ APPEND's answer, and from the COMMIT that settles to its answer; it tries an end
 Seen to fail with: doubt not set by a new claim (plan.c: append_or_search); an APPEND taken for stored when the connection
 ends behind its literal (mailbox_append.c: send_message); a settling taken for done though no connection answered
 (ledger_settle.c: ledger_settle); and, only the rolled back COMMITs, with COMMIT's tag not looked at (pg_batch.c:
-pg_committed), or MariaDB's error taken for its OK (maria_batch.c: read_answer; copies stay unfinished). A COMMIT whose answer is
+pg_committed), or MariaDB's error taken for its OK (maria_batch.c: read_result; copies stay unfinished). A COMMIT whose answer is
 merely lost does not need pg_committed: the answers before it come with it. The cuts with two servers, with an APPEND of unknown
-result taken for one that stored nothing (made.c: doubled, on either)."""
+result taken for one that stored nothing (copy_result.c: doubled, on either)."""
 
 import concurrent.futures
 import os

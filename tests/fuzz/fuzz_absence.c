@@ -64,17 +64,17 @@ static void ask_and_check(struct mailbox *mailbox, const struct message *message
     const struct search search = {.mailbox = "INBOX", .by_id = true, .ids = {has_id ? feed : NULL, end, ids}};
     struct stored stored = draw_stored();
     bool set_back = is_set_back(&stored);
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
 
-    switch (mailbox_absence(mailbox, &search, stored.uidvalidity, stored.uid, &fault)) {
+    switch (mailbox_absence(mailbox, &search, stored.uidvalidity, stored.uid, &error)) {
     case ABSENCE_LOST:
         FUZZ_CHECK(set_back || is_of_another(stored.uid));
         break;
     case ABSENCE_DELETED:
         FUZZ_CHECK(!set_back);
         break;
-    case ABSENCE_TROUBLE:
-        FUZZ_CHECK(excusable && fault.text[0] != '\0');
+    case ABSENCE_ERROR:
+        FUZZ_CHECK(excusable && error.text[0] != '\0');
         break;
     }
 }
@@ -82,13 +82,13 @@ static void ask_and_check(struct mailbox *mailbox, const struct message *message
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct config *config = server_settings();
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
     struct message *message = NULL;
 
     begin_server(bytes, size);
     GString *text = text_of(KIND_SAME, 0, false);
-    FUZZ_CHECK(message_from_bytes(text->str, text->len, 0, &message, &fault) == MESSAGE_OK);
-    struct mailbox *mailbox = mailbox_open(config, "lisa", 0, &fault);
+    FUZZ_CHECK(message_from_bytes(text->str, text->len, 0, &message, &error) == MESSAGE_OK);
+    struct mailbox *mailbox = mailbox_open(config, "lisa", 0, &error);
     FUZZ_CHECK(mailbox != NULL);
     ask_and_check(mailbox, message);
     mailbox_close(&mailbox);

@@ -27,7 +27,7 @@ static bool has_control(const char *text)
 static void check_parts(const char *text, const struct address *parsed)
 {
     struct address again OD_CLEANUP(address_clear) = {.address = NULL};
-    struct fault fault;
+    struct error error;
 
     FUZZ_CHECK(parsed->address[0] != '\0' && parsed->user[0] != '\0' && strlen(parsed->address) <= strlen(text));
     FUZZ_CHECK(is_lower(parsed->address) && is_lower(parsed->user) && is_lower(parsed->domain));
@@ -35,7 +35,7 @@ static void check_parts(const char *text, const struct address *parsed)
     FUZZ_CHECK(g_utf8_validate(parsed->address, -1, NULL) && g_utf8_validate(parsed->detail, -1, NULL));
     FUZZ_CHECK(strchr(parsed->domain, '@') == NULL);
     FUZZ_CHECK(strlen(parsed->user) + strlen(parsed->detail) + strlen(parsed->domain) <= strlen(text));
-    if (!address_parse(parsed->address, &again, &fault))
+    if (!address_parse(parsed->address, &again, &error))
         return; /* "<" and ">" or quotes around it, blanks: what is no address any more reaches nobody */
     FUZZ_CHECK(strcmp(again.domain, parsed->domain) == 0 || strpbrk(parsed->address, "<> \t\"") != NULL);
 }
@@ -87,20 +87,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct address address OD_CLEANUP(address_clear) = {.address = NULL};
     char *end = strchr(text, '\n');
     const char *template = end != NULL ? end + 1 : NULL;
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
 
     if (end != NULL)
         *end = '\0';
     check_clean(text);
-    if (!address_parse(text, &address, &fault)) {
-        FUZZ_CHECK(fault.text[0] != '\0' && !has_control(fault.text) && address.address == NULL);
+    if (!address_parse(text, &address, &error)) {
+        FUZZ_CHECK(error.text[0] != '\0' && !has_control(error.text) && address.address == NULL);
         return 0;
     }
     check_parts(text, &address);
     if (template != NULL) {
-        char *account OD_CLEANUP(base_free) = address_expand(template, &address, &fault);
+        char *account OD_CLEANUP(base_free) = address_expand(template, &address, &error);
         char *expected OD_CLEANUP(base_free) = reference_expand(template, &address);
-        char *checked OD_CLEANUP(base_free) = address_expand(template, NULL, &fault);
+        char *checked OD_CLEANUP(base_free) = address_expand(template, NULL, &error);
 
         FUZZ_CHECK((account == NULL) == (expected == NULL) && (checked == NULL) == (expected == NULL));
         FUZZ_CHECK(account == NULL || strcmp(account, expected) == 0);

@@ -55,7 +55,7 @@ static bool is_one_line(const char *text)
 }
 
 /* Each setting that is in force as printed, given with -o. */
-static struct config *read_again(const struct config *config, struct fault *fault)
+static struct config *read_again(const struct config *config, struct error *error)
 {
     char **overrides = base_alloc((config_table_size + 1) * sizeof(*overrides));
     struct config *again;
@@ -70,7 +70,7 @@ static struct config *read_again(const struct config *config, struct fault *faul
             overrides[count++] = base_printf("%s.%s=%s", config_table[i].group, config_table[i].name, text);
     }
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    again = config_load(path, (const char *const *)overrides, fault);
+    again = config_load(path, (const char *const *)overrides, error);
     for (size_t i = 0; i < count; i++)
         free(overrides[i]);
     free(overrides);
@@ -89,8 +89,8 @@ static void check_range(const struct config *config, const struct setting *setti
 
 static void check_config(const struct config *config, bool knows_password)
 {
-    struct fault fault;
-    struct config *again OD_CLEANUP(config_free) = read_again(config, &fault);
+    struct error error;
+    struct config *again OD_CLEANUP(config_free) = read_again(config, &error);
     char *text OD_CLEANUP(base_free) = printed(config, CONFIG_PRINT_ALL), *other OD_CLEANUP(base_free) = NULL;
 
     FUZZ_CHECK(again);
@@ -107,18 +107,18 @@ static void check_config(const struct config *config, bool knows_password)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     int fd = memory_file("");
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
     struct config *config;
     char path[32];
 
     FUZZ_CHECK(write(fd, bytes, size) == (ssize_t)size);
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    config = config_load(path, NULL, &fault);
+    config = config_load(path, NULL, &error);
     close(fd);
     if (config != NULL)
         check_config(config, size > 0 && memmem(bytes, size, PASSWORD, strlen(PASSWORD)) != NULL);
     else
-        FUZZ_CHECK(is_one_line(fault.text));
+        FUZZ_CHECK(is_one_line(error.text));
     config_free(&config);
     return 0;
 }

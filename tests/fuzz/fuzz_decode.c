@@ -163,9 +163,9 @@ static void check_decoded(const struct message *message, enum record_level level
 static void try_bytes(const void *bytes, size_t size, enum record_level level)
 {
     struct message *message OD_CLEANUP(message_free) = NULL;
-    struct fault fault;
+    struct error error;
 
-    if (message_from_bytes(bytes, size, 0, &message, &fault) == MESSAGE_OK)
+    if (message_from_bytes(bytes, size, 0, &message, &error) == MESSAGE_OK)
         check_decoded(message, level);
 }
 

@@ -225,13 +225,13 @@ static struct message *build(const char *bytes, size_t size, struct fuzz_cuts cu
 {
     struct message_builder *builder OD_CLEANUP(message_builder_free) = message_builder_new(0, ignored);
     struct message *message = NULL;
-    struct fault fault;
+    struct error error;
 
     for (size_t at = 0, length; at < size; at += length) {
         length = fuzz_cut(&cuts, size - at);
-        FUZZ_CHECK(message_builder_feed(builder, bytes + at, length, &fault));
+        FUZZ_CHECK(message_builder_feed(builder, bytes + at, length, &error));
     }
-    return message_builder_end(builder, &message, &fault) == MESSAGE_OK ? message : NULL;
+    return message_builder_end(builder, &message, &error) == MESSAGE_OK ? message : NULL;
 }
 
 static void check_digest(const struct message *message, const GString *content)
@@ -307,11 +307,11 @@ static void check_copies(const struct message *message, struct fuzz_cuts cuts)
     struct message_builder *builder OD_CLEANUP(message_builder_free) = message_builder_new(0, ignored);
     struct message *again OD_CLEANUP(message_free) = NULL;
     GString *stored = with_crs(message, true), *unix_form = with_crs(message, false);
-    struct fault fault;
+    struct error error;
 
     message_builder_no_from_line(builder);
-    FUZZ_CHECK(message_builder_feed(builder, unix_form->str, unix_form->len, &fault));
-    FUZZ_CHECK(message_builder_end(builder, &again, &fault) == MESSAGE_OK);
+    FUZZ_CHECK(message_builder_feed(builder, unix_form->str, unix_form->len, &error));
+    FUZZ_CHECK(message_builder_end(builder, &again, &error) == MESSAGE_OK);
     FUZZ_CHECK(memcmp(again->digest, message->digest, sizeof(again->digest)) == 0);
     check_likeness(message, stored, unix_form, cuts);
     g_string_free(stored, TRUE);

@@ -67,7 +67,7 @@ static void check_escaped(const char *text, size_t room, const char *(*escape)(c
     back = unescape(out);
     FUZZ_CHECK(strncmp(back, text, strlen(back)) == 0);
     FUZZ_CHECK(strlen(back) == strlen(text) || strlen(out) + 20 > room);
-    FUZZ_CHECK(terminal_columns(out) >= 0 && terminal_fit(out, terminal_columns(out)) == strlen(out));
+    FUZZ_CHECK(terminal_columns(out) >= 0 && terminal_truncate(out, terminal_columns(out)) == strlen(out));
 }
 
 /* What fits is a string of JSON, and the beginning of the text. */
@@ -90,16 +90,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct fuzz_input input = {bytes, size};
     size_t room = 1 + fuzz_option(&input) + 16 * (size_t)fuzz_option(&input);
     char *text OD_CLEANUP(base_free) = fuzz_string(input.bytes, input.size);
-    struct fault fault;
+    struct error error;
 
     check_escaped(text, room, log_escape);
     check_escaped(text, room, log_escape_field);
     check_escaped(text, room, log_escape_text);
     check_json(text, room);
-    fault_set(&fault, "%s", text);
-    fault_prefix(&fault, "%s", text);
-    FUZZ_CHECK(memchr(fault.text, '\0', sizeof(fault.text)));
-    for (const char *at = fault.text; *at; at++)
+    error_set(&error, "%s", text);
+    error_prefix(&error, "%s", text);
+    FUZZ_CHECK(memchr(error.text, '\0', sizeof(error.text)));
+    for (const char *at = error.text; *at; at++)
         FUZZ_CHECK((unsigned char)*at >= ' ' && *at != 0x7f);
     return 0;
 }

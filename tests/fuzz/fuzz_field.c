@@ -12,13 +12,13 @@ static struct message *build(const struct fuzz_input *input, struct fuzz_cuts cu
 {
     struct message_builder *builder OD_CLEANUP(message_builder_free) = message_builder_new(0, NULL);
     struct message *message = NULL;
-    struct fault fault;
+    struct error error;
 
     for (size_t at = 0, size; at < input->size; at += size) {
         size = fuzz_cut(&cuts, input->size - at);
-        FUZZ_CHECK(message_builder_feed(builder, input->bytes + at, size, &fault));
+        FUZZ_CHECK(message_builder_feed(builder, input->bytes + at, size, &error));
     }
-    return message_builder_end(builder, &message, &fault) == MESSAGE_OK ? message : NULL;
+    return message_builder_end(builder, &message, &error) == MESSAGE_OK ? message : NULL;
 }
 
 /* A line of CRs alone ends a header; without one everything is header. */
@@ -113,23 +113,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct fuzz_input input = {bytes, size};
     struct fuzz_cuts cuts = fuzz_cuts(&input);
-    struct message *whole OD_CLEANUP(message_free) = build(&input, (struct fuzz_cuts){0});
+    struct message *complete OD_CLEANUP(message_free) = build(&input, (struct fuzz_cuts){0});
     struct message *cut OD_CLEANUP(message_free) = build(&input, cuts);
 
-    FUZZ_CHECK((whole == NULL) == (cut == NULL));
-    if (whole == NULL)
+    FUZZ_CHECK((complete == NULL) == (cut == NULL));
+    if (complete == NULL)
         return 0;
-    FUZZ_CHECK(whole->header_size == header_size(whole->data, whole->size));
-    FUZZ_CHECK(whole->header_size == cut->header_size && whole->message_id_count == cut->message_id_count);
-    FUZZ_CHECK((whole->message_id == NULL) == (cut->message_id == NULL));
-    FUZZ_CHECK(check_fields(whole) == whole->message_id_count);
-    if (whole->message_id != NULL) {
-        FUZZ_CHECK(whole->message_id_length == cut->message_id_length);
-        FUZZ_CHECK(memcmp(whole->message_id, cut->message_id, whole->message_id_length) == 0);
-        check_id(whole);
+    FUZZ_CHECK(complete->header_size == header_size(complete->data, complete->size));
+    FUZZ_CHECK(complete->header_size == cut->header_size && complete->message_id_count == cut->message_id_count);
+    FUZZ_CHECK((complete->message_id == NULL) == (cut->message_id == NULL));
+    FUZZ_CHECK(check_fields(complete) == complete->message_id_count);
+    if (complete->message_id != NULL) {
+        FUZZ_CHECK(complete->message_id_length == cut->message_id_length);
+        FUZZ_CHECK(memcmp(complete->message_id, cut->message_id, complete->message_id_length) == 0);
+        check_id(complete);
     }
-    check_plain_id(whole);
-    check_value(whole, "Subject");
-    check_value(whole, "Received");
+    check_plain_id(complete);
+    check_value(complete, "Subject");
+    check_value(complete, "Received");
     return 0;
 }

@@ -68,7 +68,7 @@ static const char *said_after(const char *command)
 }
 
 /* Whether the server answered the command like this: its tag and a status, the first time. */
-static bool answered(const char *command, const char *status)
+static bool replied(const char *command, const char *status)
 {
     size_t tag = command != NULL ? strcspn(command, " ") + 1 : 0;
 
@@ -77,11 +77,11 @@ static bool answered(const char *command, const char *status)
         size_t length = strcspn(line, " \r\n") + 1 == tag ? strcspn(line + tag, " \n" NUL) : 0;
         if (length > 0 && strncmp(line + tag + length - 1, "\r\n", 2) == 0)
             length--;
-        bool is_answer = length > 0 && strncmp(line, command, tag) == 0 &&
-                         (is_word(line + tag, length, "OK") || is_word(line + tag, length, "NO") ||
-                          is_word(line + tag, length, "BAD"));
+        bool is_reply = length > 0 && strncmp(line, command, tag) == 0 &&
+                        (is_word(line + tag, length, "OK") || is_word(line + tag, length, "NO") ||
+                         is_word(line + tag, length, "BAD"));
 
-        if (is_answer)
+        if (is_reply)
             return is_word(line + tag, length, status);
     }
     return false;
@@ -157,15 +157,15 @@ static void low_opened(void)
     dialogue.tls_begun = false;
 }
 
-bool __wrap_imap_stream_secure(struct imap *imap, const struct config *config, struct fault *fault);
+bool __wrap_imap_stream_secure(struct imap *imap, const struct config *config, struct error *error);
 
-bool __wrap_imap_stream_secure(struct imap *imap, const struct config *config, struct fault *fault)
+bool __wrap_imap_stream_secure(struct imap *imap, const struct config *config, struct error *error)
 {
     (void)config;
     FUZZ_CHECK(!imap_stream_unread(imap));
     dialogue.tls_begun = true;
     dialogue.said_before_tls = said->len;
-    return !dialogue.tls_refused || fault_set(fault, "the certificate is not accepted");
+    return !dialogue.tls_refused || error_set(error, "the certificate is not accepted");
 }
 
 static bool wanted(void *context)
@@ -318,26 +318,26 @@ static void check_append(struct mailbox *mailbox, const char *name, bool is_want
         .context = &is_wanted,
     };
     uint32_t uidvalidity = 7, uid = 7;
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
     mailbox_append_begin(mailbox, &append);
     FUZZ_CHECK(dialogue.wanted == 0);
     if (is_begun_only) {
         check_cancel(mailbox);
         return;
     }
-    mailbox_append_feed(mailbox, base_now_ms() + 10);
-    enum append_result result = mailbox_append(mailbox, &uidvalidity, &uid, &fault);
+    mailbox_append_send(mailbox, base_now_ms() + 10);
+    enum append_result result = mailbox_append(mailbox, &uidvalidity, &uid, &error);
     join_literals();
     const char *command = last_command("APPEND ");
     bool begun = dialogue.wanted > 0 && sent->len > dialogue.sent_before_literal &&
                  sent->str[dialogue.sent_before_literal] == MESSAGE[0];
 
-    FUZZ_CHECK((result == APPEND_STORED) == (fault.text[0] == '\0'));
+    FUZZ_CHECK((result == APPEND_STORED) == (error.text[0] == '\0'));
     FUZZ_CHECK(result == APPEND_STORED || (uidvalidity == 7 && uid == 7));
     FUZZ_CHECK(is_wanted || !begun);
     switch (result) {
     case APPEND_STORED:
-        FUZZ_CHECK(literal_sent() && answered(command, "OK"));
+        FUZZ_CHECK(literal_sent() && replied(command, "OK"));
         FUZZ_CHECK(strncmp(last_line(said), command, strcspn(command, " ") + 1) == 0);
         break;
     case APPEND_UNKNOWN:
@@ -349,17 +349,17 @@ static void check_append(struct mailbox *mailbox, const char *name, bool is_want
         FUZZ_CHECK(!begun || last_command("CREATE ") != NULL);
         break;
     case APPEND_UNAVAILABLE:
-        FUZZ_CHECK(answered(command, "NO") || answered(command, "BAD"));
+        FUZZ_CHECK(replied(command, "NO") || replied(command, "BAD"));
         FUZZ_CHECK(!begun || last_command("CREATE ") != NULL);
         break;
     case APPEND_NO_MAILBOX:
-        FUZZ_CHECK(answered(command, "NO") && is_in(said, 0, "[TRYCREATE"));
+        FUZZ_CHECK(replied(command, "NO") && is_in(said, 0, "[TRYCREATE"));
         break;
-    case APPEND_TROUBLE:
-        FUZZ_CHECK(begun && (answered(command, "NO") || answered(command, "BAD")));
+    case APPEND_ERROR:
+        FUZZ_CHECK(begun && (replied(command, "NO") || replied(command, "BAD")));
         break;
     default: // these may bounce the message
-        FUZZ_CHECK(answered(command, "NO"));
+        FUZZ_CHECK(replied(command, "NO"));
     }
     mailbox_close(&mailbox);
 }
@@ -376,25 +376,25 @@ static void check_search(struct mailbox *mailbox, const char *name, uint8_t opti
         .newest = (options & 12) == 12 ? 500 : 0,
         .newest_only = (options & 28) == 28,
         .by_id = options & 8,
-        .whole = {.feed = feed, .end = end},
+        .complete = {.feed = feed, .end = end},
         .ids = {.feed = options & (8 | 32) ? feed : NULL, .end = end},
     };
     uint32_t uidvalidity = 7, uid = 7;
-    struct fault fault = {.text = ""};
-    enum search_result result = mailbox_search(mailbox, &search, &uidvalidity, &uid, &fault);
+    struct error error = {.text = ""};
+    enum search_result result = mailbox_search(mailbox, &search, &uidvalidity, &uid, &error);
     bool open = mailbox_connected(mailbox);
     mailbox_close(&mailbox);
     join_literals();
     const char *examined = last_command("EXAMINE "), *searched = last_command("UID SEARCH ");
     const char *fetched = last_command("UID FETCH "), *newest = last_command("FETCH ");
 
-    FUZZ_CHECK((result == SEARCH_TROUBLE) == (fault.text[0] != '\0'));
-    FUZZ_CHECK(result != SEARCH_TROUBLE || !open);
-    if (open && answered(examined, "OK")) /* no mailbox is selected any more */
-        FUZZ_CHECK(answered(last_command("UNSELECT"), "OK") || answered(last_command("CLOSE"), "OK"));
+    FUZZ_CHECK((result == SEARCH_ERROR) == (error.text[0] != '\0'));
+    FUZZ_CHECK(result != SEARCH_ERROR || !open);
+    if (open && replied(examined, "OK")) /* no mailbox is selected any more */
+        FUZZ_CHECK(replied(last_command("UNSELECT"), "OK") || replied(last_command("CLOSE"), "OK"));
     if (result == SEARCH_FOUND) {
-        FUZZ_CHECK(answered(examined, "OK") && dialogue.best != CANDIDATE_OTHER);
-        FUZZ_CHECK(newest != NULL || (answered(searched, "OK") && answered(fetched, "OK") && was_fetched(uid)));
+        FUZZ_CHECK(replied(examined, "OK") && dialogue.best != CANDIDATE_OTHER);
+        FUZZ_CHECK(newest != NULL || (replied(searched, "OK") && replied(fetched, "OK") && was_fetched(uid)));
         /* one that is only similar was taken when all had been looked at */
         if (newest == NULL && dialogue.best != CANDIDATE_SAME)
             check_all_fetched();
@@ -404,19 +404,19 @@ static void check_search(struct mailbox *mailbox, const char *name, uint8_t opti
     if (result != SEARCH_ABSENT)
         return;
     if (fetched != NULL)
-        FUZZ_CHECK(answered(fetched, "OK") && strcasestr(said_after(fetched), "FETCH") != NULL);
+        FUZZ_CHECK(replied(fetched, "OK") && strcasestr(said_after(fetched), "FETCH") != NULL);
     if (newest != NULL)
-        FUZZ_CHECK(answered(newest, "OK"));
+        FUZZ_CHECK(replied(newest, "OK"));
     if (searched != NULL) {
-        const char *answer = said_after(searched);
-        bool alone = strncmp(answer, searched, strcspn(searched, " ") + 1) == 0;
-        FUZZ_CHECK(answered(searched, "OK") && (alone || strcasestr(answer, "* SEARCH") != NULL));
+        const char *reply = said_after(searched);
+        bool alone = strncmp(reply, searched, strcspn(searched, " ") + 1) == 0;
+        FUZZ_CHECK(replied(searched, "OK") && (alone || strcasestr(reply, "* SEARCH") != NULL));
         FUZZ_CHECK(strncmp(strchr(searched, ' '), " UID SEARCH SINCE ", 18) == 0);
         check_all_fetched();
-    } else if (answered(examined, "OK")) {
+    } else if (replied(examined, "OK")) {
         FUZZ_CHECK(strcasestr(said_after(examined), " EXISTS"));
     } else {
-        FUZZ_CHECK(answered(examined, "NO") && answered(last_command("LIST "), "OK"));
+        FUZZ_CHECK(replied(examined, "NO") && replied(last_command("LIST "), "OK"));
     }
 }
 
@@ -472,7 +472,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct fuzz_cuts cuts = fuzz_cuts(&input);
     uint8_t options = fuzz_option(&input), more = fuzz_option(&input);
     const char *name = options & 64 ? "\\Sent" : "INBOX";
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
     struct config *config;
 
     memset(&dialogue, 0, sizeof(dialogue));
@@ -484,8 +484,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     sent_checked = 0;
     server = input;
     server_cuts = cuts;
-    struct mailbox *mailbox = mailbox_open(config, "lisa", 0, &fault);
-    FUZZ_CHECK((mailbox == NULL) == (fault.text[0] != '\0'));
+    struct mailbox *mailbox = mailbox_open(config, "lisa", 0, &error);
+    FUZZ_CHECK((mailbox == NULL) == (error.text[0] != '\0'));
     FUZZ_CHECK(mailbox == NULL || strstr(sent->str, credential->str) != NULL);
     if (mailbox != NULL && options & 128)
         check_search(mailbox, name, more);

@@ -117,17 +117,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct fuzz_cuts cuts = fuzz_cuts(&input);
     GArray *messages = NULL;
     enum mbox_quoting quoting = MBOX_PLAIN;
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
 
     if (fd < 0)
         fd = memfd_create("oncedrop-fuzz", MFD_CLOEXEC);
     FUZZ_CHECK(ftruncate(fd, 0) == 0 && pwrite(fd, bytes, input.size, 0) == (ssize_t)input.size);
-    if (mbox_scan(fd, &messages, &quoting, &fault)) {
+    if (mbox_scan(fd, &messages, &quoting, &error)) {
         FUZZ_CHECK(messages != NULL || input.size < 5 || memcmp(bytes, "From ", 5) != 0);
         if (messages != NULL)
             check_messages(&input, messages);
     } else {
-        FUZZ_CHECK(messages == NULL && fault.text[0] != '\0');
+        FUZZ_CHECK(messages == NULL && error.text[0] != '\0');
     }
     g_clear_pointer(&messages, g_array_unref);
     check_unquote(&input, cuts, MBOX_O);

@@ -49,13 +49,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static iconv_t converter;
     char *name OD_CLEANUP(base_free) = fuzz_string(bytes, size);
-    struct fault fault = {.text = ""};
-    char *encoded OD_CLEANUP(base_free) = mailbox_name_encode(name, &fault);
+    struct error error = {.text = ""};
+    char *encoded OD_CLEANUP(base_free) = mailbox_name_encode(name, &error);
 
     if (converter == NULL)
         converter = iconv_open("UTF-8", "UTF-7-IMAP");
     FUZZ_CHECK((encoded != NULL) == is_name(name));
-    FUZZ_CHECK((encoded == NULL) == (fault.text[0] != '\0'));
+    FUZZ_CHECK((encoded == NULL) == (error.text[0] != '\0'));
     if (encoded == NULL)
         return 0;
     for (const char *at = encoded; *at; at++)

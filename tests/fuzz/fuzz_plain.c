@@ -102,7 +102,7 @@ static const char *const pieces[] = {
 static struct message *assemble(const struct fuzz_input *input, bool from_pieces)
 {
     struct message *message = NULL;
-    struct fault fault;
+    struct error error;
     GString *text = g_string_new(NULL);
     for (size_t i = 0; i < input->size; i++) {
         if (from_pieces && input->bytes[i] < 0xe0)
@@ -110,7 +110,7 @@ static struct message *assemble(const struct fuzz_input *input, bool from_pieces
         else
             g_string_append_c(text, (char)input->bytes[i]);
     }
-    if (message_from_bytes(text->str, text->len, 0, &message, &fault) != MESSAGE_OK)
+    if (message_from_bytes(text->str, text->len, 0, &message, &error) != MESSAGE_OK)
         message = NULL;
     g_string_free(text, TRUE);
     return message;

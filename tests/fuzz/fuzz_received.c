@@ -126,10 +126,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     GString *text = g_string_new(size > 8 && memmem(bytes, size, "Received:", 9) != NULL ? "" : "Received: ");
     struct message *message OD_CLEANUP(message_free) = NULL;
     char *field OD_CLEANUP(base_free) = NULL;
-    struct fault fault;
+    struct error error;
 
     g_string_append_len(text, (const char *)bytes, (gssize)size);
-    if (message_from_bytes(text->str, text->len, 0, &message, &fault) == MESSAGE_OK)
+    if (message_from_bytes(text->str, text->len, 0, &message, &error) == MESSAGE_OK)
         field = message_header(message, "Received");
     if (field != NULL)
         check_field(message, field);

@@ -38,7 +38,7 @@ static struct search search_of(const struct message *message)
         .newest = by_id ? (draw(2) ? 1 + draw(8) : 500) : 0,
         .newest_only = newest_only,
         .by_id = by_id,
-        .whole = {feed, end, message_comparison_new(message, NULL)},
+        .complete = {feed, end, message_comparison_new(message, NULL)},
         .ids = {has_id ? feed : NULL, end, message_comparison_new_id(message)},
     };
 }
@@ -75,10 +75,10 @@ static void check_found(const struct search *search, uint32_t uidvalidity, uint3
 static void search_and_check(struct mailbox *mailbox, const struct message *message)
 {
     struct search search = search_of(message);
-    struct message_comparison *whole = search.whole.context, *ids = search.ids.context;
+    struct message_comparison *complete = search.complete.context, *ids = search.ids.context;
     uint32_t uidvalidity = 7, uid = 7;
-    struct fault fault = {.text = ""};
-    enum search_result result = mailbox_search(mailbox, &search, &uidvalidity, &uid, &fault);
+    struct error error = {.text = ""};
+    enum search_result result = mailbox_search(mailbox, &search, &uidvalidity, &uid, &error);
 
     if (result == SEARCH_FOUND)
         check_found(&search, uidvalidity, uid);
@@ -86,20 +86,20 @@ static void search_and_check(struct mailbox *mailbox, const struct message *mess
         check_absent(&search);
     else
         FUZZ_CHECK(excusable);
-    message_comparison_free(&whole);
+    message_comparison_free(&complete);
     message_comparison_free(&ids);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct config *config = server_settings();
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
     struct message *message = NULL;
 
     begin_server(bytes, size);
     GString *text = text_of(KIND_SAME, 0, false);
-    FUZZ_CHECK(message_from_bytes(text->str, text->len, 0, &message, &fault) == MESSAGE_OK);
-    struct mailbox *mailbox = mailbox_open(config, "lisa", 0, &fault);
+    FUZZ_CHECK(message_from_bytes(text->str, text->len, 0, &message, &error) == MESSAGE_OK);
+    struct mailbox *mailbox = mailbox_open(config, "lisa", 0, &error);
     FUZZ_CHECK(mailbox != NULL);
     search_and_check(mailbox, message);
     mailbox_close(&mailbox);

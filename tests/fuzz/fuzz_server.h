@@ -14,8 +14,8 @@
 #define DAY 86400
 #define RECEIVED 1700000000
 #define UIDVALIDITY 77
-#define MAILS_MOST 300
-#define DRAWN_MOST 24 /* the others are all alike */
+#define MAILS_MAX 300
+#define DRAWN_MAX 24 /* the others are all alike */
 #define ID "a$b+c_d=e@example.org"
 
 enum kind { KIND_OTHER, KIND_SAME, KIND_VARIANT, KIND_NO_ID, KINDS }; /* VARIANT: another content with the id */
@@ -31,9 +31,9 @@ struct mail {
 
 static struct fuzz_input input;
 static struct fuzz_cuts cuts;
-static GString *asked, *answer;
-static size_t answer_read;
-static struct mail mails[MAILS_MOST];
+static GString *asked, *reply;
+static size_t reply_read;
+static struct mail mails[MAILS_MAX];
 static size_t mail_count;
 static bool has_id;      /* what is searched for */
 static bool excusable;   /* something was left out */
@@ -79,7 +79,7 @@ static void add_mail(enum kind kind, bool drawn)
 
 static void make_mails(void)
 {
-    size_t drawn = draw(DRAWN_MOST + 1), others = seldom() ? draw(256) : 0;
+    size_t drawn = draw(DRAWN_MAX + 1), others = seldom() ? draw(256) : 0;
 
     for (size_t i = 0; i < drawn; i++)
         add_mail(draw(KINDS), true);
@@ -108,9 +108,9 @@ static void say(const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    g_string_append_vprintf(answer, format, arguments);
+    g_string_append_vprintf(reply, format, arguments);
     va_end(arguments);
-    g_string_append(answer, "\r\n");
+    g_string_append(reply, "\r\n");
 }
 
 static void expunge(struct mail *mail)
@@ -140,7 +140,7 @@ static void say_news(bool by_uid)
             say("* %zu FETCH (UID %u FLAGS (\\Seen))", number_of(mail), mail->uid);
         break;
     case 4:
-        if (mail_count < MAILS_MOST)
+        if (mail_count < MAILS_MAX)
             add_mail(draw(KINDS), true);
         say("* %zu EXISTS", count_mails());
         break;
@@ -188,7 +188,7 @@ static void shuffle(struct mail **list, size_t count)
 /* What a search by text finds is accidental. */
 static void say_hits(const char *criteria)
 {
-    struct mail *hits[2 * MAILS_MOST];
+    struct mail *hits[2 * MAILS_MAX];
     size_t count = 0;
     bool by_text = g_str_has_prefix(criteria, "HEADER ");
 
@@ -204,11 +204,11 @@ static void say_hits(const char *criteria)
         excusable = true;
         return;
     }
-    g_string_append(answer, seldom() ? "* search" : "* SEARCH");
+    g_string_append(reply, seldom() ? "* search" : "* SEARCH");
     for (size_t i = 0; i < count; i++) {
-        g_string_append_printf(answer, " %u", hits[i]->uid);
+        g_string_append_printf(reply, " %u", hits[i]->uid);
         if (seldom())
-            g_string_append(answer, "\r\n* SEARCH");
+            g_string_append(reply, "\r\n* SEARCH");
     }
     say("%s", "");
 }
@@ -291,7 +291,7 @@ static bool is_in_set(const char *set, uint32_t number)
 /* Those of the set, and sometimes others; some say OK to a number that is not there. */
 static bool say_all_fetched(const char *set, bool by_uid)
 {
-    struct mail *list[MAILS_MOST];
+    struct mail *list[MAILS_MAX];
     size_t count = 0;
     const char *range = strchr(set, ':');
 
@@ -353,10 +353,10 @@ static ssize_t low_write(const void *bytes, size_t size)
 
 static ssize_t low_read(void *buffer, size_t size)
 {
-    size_t left = answer->len - answer_read, n = fuzz_cut(&cuts, left < size ? left : size);
+    size_t left = reply->len - reply_read, n = fuzz_cut(&cuts, left < size ? left : size);
 
-    memcpy(buffer, answer->str + answer_read, n);
-    answer_read += n;
+    memcpy(buffer, reply->str + reply_read, n);
+    reply_read += n;
     return (ssize_t)n;
 }
 
@@ -382,8 +382,8 @@ static void begin_server(const uint8_t *bytes, size_t size)
     input = (struct fuzz_input){bytes, size};
     cuts = fuzz_cuts(&input);
     asked = g_string_new(NULL);
-    answer = g_string_new(NULL);
-    answer_read = mail_count = 0;
+    reply = g_string_new(NULL);
+    reply_read = mail_count = 0;
     excusable = missing = false;
     uidnext = 0;
     has_id = draw(4) != 3;
@@ -395,7 +395,7 @@ static void end_server(void)
     for (size_t i = 0; i < mail_count; i++)
         g_string_free(mails[i].text, TRUE);
     g_string_free(asked, TRUE);
-    g_string_free(answer, TRUE);
+    g_string_free(reply, TRUE);
 }
 
 #endif

@@ -15,15 +15,15 @@ static ssize_t low_read(void *buffer, size_t size);
 static void low_opened(void);
 
 int __wrap_imap_connect(const struct config *config, const char *where, int64_t ms, bool *ret_local,
-                        struct fault *fault);
+                        struct error *error);
 ssize_t __wrap_imap_socket_read(int fd, void *to, size_t size, int64_t ms);
 ssize_t __wrap_imap_socket_write(int fd, const void *bytes, size_t size, int64_t ms);
 
 /* A descriptor to close, on which nothing ever arrives. */
 int __wrap_imap_connect(const struct config *config, const char *where, int64_t ms, bool *ret_local,
-                        struct fault *fault)
+                        struct error *error)
 {
-    (void)config, (void)where, (void)ms, (void)fault;
+    (void)config, (void)where, (void)ms, (void)error;
     *ret_local = true;
     low_opened();
     return open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 
     if (size > 0)
         memcpy(wire.bytes, bytes, size);
-    wire.whole = size;
+    wire.complete = size;
     (void)!decode_wire_read(&wire, decoded);
     FUZZ_CHECK(!decoded->has_date || (decoded->date >= DECODE_DATE_MIN && decoded->date <= DECODE_DATE_MAX));
     check_text(decoded->subject);

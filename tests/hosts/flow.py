@@ -67,7 +67,7 @@ class Flow:
         self.accepted = []      # (time, name of host) of each
         self.under_way = set()  # of tries: (number, time of its start)
         self.open, self.lock = True, threading.Lock()
-        self.give_up = threading.Event()
+        self.fail_rest = threading.Event()
         self.others = []        # threads that repeat a message, one for each host
         self.threads = [threading.Thread(target=self.work, daemon=True) for _ in range(at_once)]
         for thread in self.threads:
@@ -93,7 +93,7 @@ class Flow:
             one.changed.wait(1)
 
     def repeat(self, one, host):
-        while not self.give_up.is_set():
+        while not self.fail_rest.is_set():
             mark = (object(), time.monotonic())
             self.under_way.add(mark)
             status, text = host.deliver(one.mail, one.inbox)
@@ -106,7 +106,7 @@ class Flow:
                 return
             if status not in (75, -9):
                 return      # would bounce: judged in the end
-            self.give_up.wait(random.uniform(0.1, 0.3))
+            self.fail_rest.wait(random.uniform(0.1, 0.3))
 
     def wait_for(self, count, host=None):
         """Waits until this many more were accepted, by this host or any."""
@@ -133,17 +133,17 @@ class Flow:
         for threads in (self.threads, self.others):
             for thread in threads:
                 thread.join(max(0, end - time.monotonic()))
-        self.give_up.set()
+        self.fail_rest.set()
         for thread in self.threads + self.others:
             thread.join()
 
     def again(self):
         """Every message by its second route."""
-        self.give_up.clear()
+        self.fail_rest.clear()
         left = collections.deque(self.messages)
 
         def work():
-            while left and not self.give_up.is_set():
+            while left and not self.fail_rest.is_set():
                 try:
                     one = left.popleft()
                 except IndexError:

@@ -7,8 +7,8 @@ Then it is delivered once more. The message is there once. The hosts' clocks are
 
 ONCEDROP_HOSTS=all takes all steps, returns and clocks; `make check-all` some.
 
-Seen to fail with: no hold-off (plan.c: find_why), by two copies; the hold-off counted by the hosts' clocks
-(ledger_look.c), by the same or by waiting for an hour; PostgreSQL without tcp_user_timeout, by a
+Seen to fail with: no hold-off (plan.c: find_reason), by two copies; the hold-off counted by the hosts' clocks
+(ledger_copy_state_of_name.c), by the same or by waiting for an hour; PostgreSQL without tcp_user_timeout, by a
 lock that is held until the deadline (only with all)."""
 
 import collections
@@ -167,7 +167,7 @@ class Pulled:
 
     def go_on(self, first):
         start = time.monotonic()
-        claimed = self.site.value("SELECT min(attempt_at) FROM oncedrop.copy WHERE state = 'appending'")
+        claimed = self.site.value("SELECT min(claimed_at) FROM oncedrop.copy WHERE state = 'appending'")
         age = claimed and (self.site.ledger.now() - claimed).total_seconds()
         other = threading.Thread(target=self.repeat, args=(self.other,))
         wait_until(lambda: not self.site.ledger.locked(), "the lock")

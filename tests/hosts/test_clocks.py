@@ -5,7 +5,7 @@ host's clock is the database's: it is set while a delivery has left a claim behi
 
 ONCEDROP_HOSTS=all takes both hosts and both directions; `make check-all` one.
 
-Seen to fail with: the age of a claim by the host's clock (ledger_look.c: add_copies); with a file also: by the ledger's clock
+Seen to fail with: the age of a claim by the host's clock (ledger_copy_state_of_name.c: add_copies); with a file also: by the ledger's clock
 alone; a claim from the future left alone until then."""
 
 import os
@@ -60,9 +60,9 @@ def test_clock_is_wrong(site, whose, fast):
     start = time.monotonic()
     status, text = first.deliver(mail, account)
     assert status == 75 and DEADLINE <= time.monotonic() - start < DEADLINE + SLOW, text
-    [row] = site.sql("SELECT state, attempt_at FROM oncedrop.copy")
+    [row] = site.sql("SELECT state, claimed_at FROM oncedrop.copy")
     assert row.state == "appending"
-    assert engine() == SQLITE or abs((site.ledger.now() - row.attempt_at).total_seconds()) < 60
+    assert engine() == SQLITE or abs((site.ledger.now() - row.claimed_at).total_seconds()) < 60
     status, text = second.deliver(mail, account)
     assert status == 75 and "left alone for another" in text, text
     site.ledger.age(seconds=HOLD_OFF)

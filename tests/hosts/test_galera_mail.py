@@ -3,7 +3,7 @@
 or doubled, also while a node is killed or cut off; the other methods are refused.
 
 Seen to fail with: a claim and its hold taken for good whatever their answers are, and a lock that every delivery gets
-(ledger_claim.c, ledger_look.c), by doubled messages with a node killed or cut off; a copy in doubt that is not searched for
+(ledger_claim.c, ledger_copy_state_of_name.c), by doubled messages with a node killed or cut off; a copy in doubt that is not searched for
 (plan.c: append_or_search), where a node dies behind the APPEND. The other methods were refused only where both nodes are named,
 until the program looked at wsrep_on."""
 
@@ -79,7 +79,7 @@ def pairs(lab):
 def pair(pairs):
     """With the method that the hosts have agreed on."""
     yield pairs
-    pairs.site.sql("UPDATE oncedrop.agreed SET lock_method = 'lease' WHERE lock_method <> 'lease'")
+    pairs.site.sql("UPDATE oncedrop.setting SET lock_method = 'lease' WHERE lock_method <> 'lease'")
 
 
 def accounts(pair, name):
@@ -99,7 +99,7 @@ def test_other_methods_are_refused(pair, method, known):
     assert refused.exit != 0 and "lease" in refused.err, refused
     done = pair.site.deliver(message(), pair.site.account(), options=["-o", f"lock.method={method}"])
     assert done.exit == 75 and "node of a Galera cluster" in done.out and f"lock.method = {method}" in done.out, done
-    assert pair.site.value("SELECT lock_method FROM oncedrop.agreed") == "lease"
+    assert pair.site.value("SELECT lock_method FROM oncedrop.setting") == "lease"
 
 
 def test_lease_is_accepted(pair):

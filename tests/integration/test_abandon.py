@@ -2,7 +2,7 @@
 """Messages that Postfix gave up, or that were removed from its queue, do not stay unfinished for ever; and such a
 message is still delivered once if it comes in after all.
 
-Seen to fail with: the age of the message taken for that of its last try; a copy abandoned while its APPEND may be under
+Seen to fail with: the age of the message taken for that of its last try; a copy expired while its APPEND may be under
 way, or its lock is held; the doubt of an APPEND that was cut off forgotten; a delivery that stays finished when it is
 tried again; a purge that does not abandon first."""
 
@@ -21,7 +21,7 @@ def age(site, **time):
     """Makes everything this old."""
     site.ledger.older("message", "received_at", **time)
     site.ledger.older("delivery", "first_at", "last_at", "finished_at", **time)
-    site.ledger.older("copy", "first_at", "attempt_at", **time)
+    site.ledger.older("copy", "first_at", "claimed_at", **time)
 
 
 def defer(site, mail, recipient, *options):
@@ -42,24 +42,24 @@ def test_what_left_the_queue_is_abandoned(site):
     age(site, days=11)
     [row] = answers(site, "list", "--state", "unfinished")
     assert row["message_id"] == id
-    said = answers(site, "abandon", "--dry-run")
+    said = answers(site, "expire", "--dry-run")
     assert (said["messages"], said["dry_run"]) == (1, True) and outcomes(site) == ["mailbox"]
-    done = site.run("abandon", "--json", options=["-o", "log.to=stderr"])
+    done = site.run("expire", "--json", options=["-o", "log.to=stderr"])
     said = json.loads(done.out)
     assert done.exit == 0 and (said["messages"], said["dry_run"]) == (1, False), done
-    [row] = said["abandoned"]
+    [row] = said["expired"]
     assert row.keys() == {"last_at", "queue_id", "recipients", "message_id", "reason"}
     assert (row["queue_id"], row["recipients"], row["message_id"]) == ("4abcDEF", scuba, id) and "127.0.0.1" in row["reason"]
-    assert f"4abcDEF: message-id=<{id}>, to=<{scuba}>, status=abandoned (not retried since {row['last_at']}: " in done.err
-    assert [(copy.state, copy.doubt) for copy in copies(site)] == [("abandoned", False)]
+    assert f"4abcDEF: message-id=<{id}>, to=<{scuba}>, status=expired (not retried since {row['last_at']}: " in done.err
+    assert [(copy.state, copy.doubt) for copy in copies(site)] == [("expired", False)]
     assert answers(site, "list", "--state", "unfinished") == []
-    assert [row["message_id"] for row in answers(site, "list", "--state", "abandoned")] == [id]
+    assert [row["message_id"] for row in answers(site, "list", "--state", "expired")] == [id]
     said = answers(site, "stats")
-    assert (said["abandoned"], said["unfinished"], said["oldest_unfinished"], said["pending"]) == (1, 0, 0, 0)
+    assert (said["expired"], said["unfinished"], said["oldest_unfinished"], said["pending"]) == (1, 0, 0, 0)
     tried, ended, left = why(site, id).splitlines()
-    assert "127.0.0.1" in tried and f"for <{scuba}>: abandoned; the last try was {row['last_at']}" in ended
+    assert "127.0.0.1" in tried and f"for <{scuba}>: expired; the last attempt was {row['last_at']}" in ended
     assert left.startswith(f"the copy in {scuba} INBOX is not known to be stored")
-    assert site.run("abandon").out == "0 messages abandoned\n"
+    assert site.run("expire").out == "0 messages expired\n"
 
 
 def test_it_is_the_last_try_that_counts(site):
@@ -68,14 +68,14 @@ def test_it_is_the_last_try_that_counts(site):
     defer(site, mail, scuba)
     age(site, days=30)
     defer(site, mail, scuba)
-    assert answers(site, "abandon")["messages"] == 0 and outcomes(site) == ["mailbox"]
+    assert answers(site, "expire")["messages"] == 0 and outcomes(site) == ["mailbox"]
     age(site, days=9)
-    assert answers(site, "abandon")["messages"] == 0
+    assert answers(site, "expire")["messages"] == 0
     age(site, days=2)
     expect.stored(site.deliver(mail, doug))
-    assert answers(site, "abandon")["messages"] == 1
-    assert outcomes(site) == ["abandoned", "stored"]
-    assert [copy.state for copy in copies(site)] == ["abandoned", "stored"]
+    assert answers(site, "expire")["messages"] == 1
+    assert outcomes(site) == ["expired", "stored"]
+    assert [copy.state for copy in copies(site)] == ["expired", "stored"]
 
 
 def test_it_is_delivered_when_it_comes_after_all(site):
@@ -83,13 +83,13 @@ def test_it_is_delivered_when_it_comes_after_all(site):
     scuba, mail = site.account(), message()
     defer(site, mail, scuba)
     age(site, days=11)
-    assert answers(site, "abandon")["messages"] == 1
+    assert answers(site, "expire")["messages"] == 1
     defer(site, mail, scuba)
     assert site.value("SELECT count(*) FROM oncedrop.delivery WHERE finished_at IS NULL") == 1
-    assert [(copy.state, copy.attempt) for copy in copies(site)] == [("pending", 2)]
-    assert answers(site, "abandon")["messages"] == 0
+    assert [(copy.state, copy.generation) for copy in copies(site)] == [("pending", 2)]
+    assert answers(site, "expire")["messages"] == 0
     age(site, days=11)
-    assert answers(site, "abandon")["messages"] == 1
+    assert answers(site, "expire")["messages"] == 1
     expect.stored(site.deliver(mail, scuba))
     assert outcomes(site) == ["stored"] and [copy.state for copy in copies(site)] == ["stored"]
     assert site.value("SELECT finished_at FROM oncedrop.delivery") > site.ledger.ago(days=1)
@@ -105,26 +105,26 @@ def test_its_doubt_is_kept(site, state):
     site.sql("UPDATE oncedrop.copy SET state = %s, doubt = %s, uid = NULL, stored_at = NULL", (state, state == "pending"))
     site.sql("UPDATE oncedrop.delivery SET finished_at = NULL, outcome = 'claimed'")
     age(site, days=11)
-    assert answers(site, "abandon")["messages"] == 1
-    assert [(copy.state, copy.doubt) for copy in copies(site)] == [("abandoned", True)]
+    assert answers(site, "expire")["messages"] == 1
+    assert [(copy.state, copy.doubt) for copy in copies(site)] == [("expired", True)]
     assert expect.stored(site.deliver(mail, scuba)) == uid
     assert site.count(scuba) == 1
 
 
 def test_purge_abandons_first(site):
-    """Old messages are removed at once; younger ones stay, as abandoned."""
+    """Old messages are removed at once; younger ones stay, as expired."""
     scuba = site.account()
     for name, days in (("oldest", 30), ("older", 15), ("young", 5)):
         defer(site, message(id=f"{name}@x", body=name), scuba)
         age(site, days=days)    # and the lines before it
-    before = {"messages": 1, "abandoned": 2}
-    site.settings["record.abandon_after"] = "18d"
+    before = {"messages": 1, "expired": 2}
+    site.settings["record.expire_after"] = "18d"
     assert answers(site, "purge", "--older-than", "40d", "--dry-run") == {**before, "dry_run": True}
-    assert "abandoned" not in outcomes(site)
+    assert "expired" not in outcomes(site)
     assert answers(site, "purge", "--older-than", "40d") == {**before, "dry_run": False}
     rest = site.sql("SELECT m.message_id, c.state FROM oncedrop.message m JOIN oncedrop.copy c ON c.message = m.id"
                     " ORDER BY m.id")
-    assert [tuple(row) for row in rest] == [("older@x", "abandoned"), ("young@x", "pending")]
+    assert [tuple(row) for row in rest] == [("older@x", "expired"), ("young@x", "pending")]
     assert site.run("purge", "--older-than", "40d").out == "0 messages removed from the record\n"
 
 
@@ -133,15 +133,15 @@ def test_by_its_name(site):
     scuba, ids = site.account(), [new_id() for _ in range(4)]
     for number, id in enumerate(ids):
         defer(site, message(id=id), scuba, "-q", f"QUEUE{number}")
-    assert answers(site, "abandon", "--dry-run", "QUEUE0")["messages"] == 1
-    said = answers(site, "abandon", "QUEUE0", f"<{ids[1]}>", ids[2])
-    assert [row["message_id"] for row in said["abandoned"]] == ids[:3]
-    assert outcomes(site) == ["abandoned"] * 3 + ["mailbox"]
-    assert answers(site, "abandon", "QUEUE0")["messages"] == 0
-    done = site.run("abandon", "QUEUE9", "QUEUE3")
-    assert done.exit == 1 and "QUEUE9: no such message" in done.err and "1 message abandoned" in done.out, done
-    assert outcomes(site) == ["abandoned"] * 4
-    assert answers(site, "abandon", "QUEUE9", exit=1) == {"messages": 0, "dry_run": False, "abandoned": []}
+    assert answers(site, "expire", "--dry-run", "QUEUE0")["messages"] == 1
+    said = answers(site, "expire", "QUEUE0", f"<{ids[1]}>", ids[2])
+    assert [row["message_id"] for row in said["expired"]] == ids[:3]
+    assert outcomes(site) == ["expired"] * 3 + ["mailbox"]
+    assert answers(site, "expire", "QUEUE0")["messages"] == 0
+    done = site.run("expire", "QUEUE9", "QUEUE3")
+    assert done.exit == 1 and "QUEUE9: no such message" in done.err and "1 message expired" in done.out, done
+    assert outcomes(site) == ["expired"] * 4
+    assert answers(site, "expire", "QUEUE9", exit=1) == {"messages": 0, "dry_run": False, "expired": []}
 
 
 def test_what_is_being_delivered_is_left_alone(site):
@@ -149,19 +149,19 @@ def test_what_is_being_delivered_is_left_alone(site):
     scuba, id = site.account(), new_id()
     defer(site, message(id=id), scuba, "-q", "QUEUE")
     with locks.held(site, lock_of(site, id)):
-        done = site.run("abandon", "QUEUE")
+        done = site.run("expire", "QUEUE")
         assert done.exit == 75 and "QUEUE: skipped" in done.err, done
         age(site, days=11)
-        assert answers(site, "abandon")["messages"] == 0
+        assert answers(site, "expire")["messages"] == 0
     site.ledger.claim(seconds=300)
-    done = site.run("abandon", "QUEUE")
+    done = site.run("expire", "QUEUE")
     assert done.exit == 75 and outcomes(site) == ["mailbox"], done
     age(site, seconds=21)       # the hold-off's default is 320 s
-    assert site.run("abandon", "QUEUE").exit == 0 and outcomes(site) == ["abandoned"]
+    assert site.run("expire", "QUEUE").exit == 0 and outcomes(site) == ["expired"]
 
 
 def test_its_age_is_more_than_a_queue_lifetime(site):
-    done = site.run("abandon", options=["-o", "record.abandon_after=6d"])
+    done = site.run("expire", options=["-o", "record.expire_after=6d"])
     assert done.exit == 78 and "7d" in done.err, done
 
 
@@ -171,11 +171,11 @@ def test_a_sent_copy_is_abandoned_with_its_message(site):
     mail = message(sender=lisa)
     defer(site, mail, scuba)
     age(site, days=11)
-    assert answers(site, "abandon")["messages"] == 1
-    assert [copy.state for copy in copies(site)] == ["abandoned", "abandoned"]
+    assert answers(site, "expire")["messages"] == 1
+    assert [copy.state for copy in copies(site)] == ["expired", "expired"]
     expect.stored(site.deliver(mail, doug, sender=lisa))
     assert [site.count(lisa, "Sent"), site.count(doug), site.count(scuba)] == [1, 1, 0]
-    assert {(copy.role, copy.state) for copy in copies(site)} == {("inbox", "abandoned"), ("sent", "stored"), ("inbox", "stored")}
+    assert {(copy.role, copy.state) for copy in copies(site)} == {("inbox", "expired"), ("sent", "stored"), ("inbox", "stored")}
     expect.stored(site.deliver(mail, scuba, sender=lisa))
     assert [site.count(lisa, "Sent"), site.count(scuba)] == [1, 1]
 
@@ -187,6 +187,6 @@ def test_an_older_schema_names_the_remedy(site):
     site.sql("ALTER TABLE oncedrop.copy DROP CONSTRAINT copy_state_check")
     site.sql("ALTER TABLE oncedrop.copy ADD CONSTRAINT copy_state_check"
              " CHECK (state IN ('pending', 'appending', 'stored', 'failed'))")
-    done = site.run("abandon")
+    done = site.run("expire")
     assert done.exit == 69 and "schema upgrade" in " ".join(done.err.split()), done
     assert outcomes(site) == ["mailbox"]

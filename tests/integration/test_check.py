@@ -422,10 +422,10 @@ def test_a_server_that_opens_one_mailbox_for_all(site):
     })
     imap(site, ignoring, **{"imap.tls": "none"})
     failed(check(site, "scuba@example.org"), "identity", "same INBOX", "imap.command")
-    assert site.value("SELECT honoured FROM oncedrop.server WHERE server = %s", (site.server(),)) is False
+    assert site.value("SELECT verified FROM oncedrop.server WHERE server = %s", (site.server(),)) is False
     del ignoring.script["AUTHENTICATE"]
     says(check(site, "scuba@example.org"), "identity", "ok", "account named in the login")
-    assert site.value("SELECT honoured FROM oncedrop.server WHERE server = %s", (site.server(),)) is True
+    assert site.value("SELECT verified FROM oncedrop.server WHERE server = %s", (site.server(),)) is True
     site.settings["imap.master_user"] = None
     assert "identity" not in check(site, "scuba@example.org")
 

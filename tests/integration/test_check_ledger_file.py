@@ -2,7 +2,7 @@
 """What `oncedrop check` proves of a ledger in a file: to whom it belongs, room on the disk, locks between processes, and a
 COMMIT that outlives its process.
 
-Seen to fail with: each condition of judge_file turned round; the limits of room at 0; a lock that is granted twice; the lock
+Seen to fail with: each condition of test_file turned round; the limits of room at 0; a lock that is granted twice; the lock
 kept by a process that lives; ROLLBACK in place of COMMIT."""
 
 import json

@@ -41,7 +41,7 @@ def items(site, postfix, address):
 
 def test_a_message_that_is_stored(postfix, site):
     [scuba] = postfix.accounts(1)
-    Service(site, settings={"service.clients": postconf("mail_owner")})
+    Service(site, settings={"service.trusted_users": postconf("mail_owner")})
     postfix.start()
     found, done = items(site, postfix, scuba)
     if engine() == SQLITE:
@@ -56,7 +56,7 @@ def test_a_message_that_is_stored(postfix, site):
 def test_a_message_that_is_deferred(postfix, site):
     """Where the client is not believed."""
     [scuba] = postfix.accounts(1)
-    Service(site, settings={"service.clients": ""})
+    Service(site, settings={"service.trusted_users": ""})
     postfix.start()
     found, done = items(site, postfix, scuba)
     assert found["send"][0] == "failed" and "may not deliver to" in found["send"][1], done
@@ -73,7 +73,7 @@ def test_it_waits_in_one_session(postfix, site):
     [scuba] = postfix.accounts(1)
     site.settings.update({"imap.port": site.lab.dovecot.port, "imap.tls": "none"})
     slow = site.use(Proxy(site.lab.dovecot.port, watch))
-    Service(site, settings={"service.clients": postconf("mail_owner"), "imap.port": slow.port})
+    Service(site, settings={"service.trusted_users": postconf("mail_owner"), "imap.port": slow.port})
     postfix.start()
     found, done = items(site, postfix, scuba)
     assert found["send"][0] == "ok", done

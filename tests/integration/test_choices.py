@@ -88,18 +88,18 @@ def database_durability(site, value):
         return site.deliver(message(), SCUBA).exit
 
 
-@choice("lock.method", {method: {f"try_{method}"} if engine() in engines else REFUSED for method, engines in
+@choice("lock.method", {method: {f"lock_{method}"} if engine() in engines else REFUSED for method, engines in
                         (("advisory", (POSTGRES,)), ("row", (POSTGRES, MARIADB)), ("lease", (POSTGRES, MARIADB)),
                          ("session", (SQLITE, MARIADB)))})
 def lock_method(site, value):
     """The step that tries the lock."""
     fake(site)
     if engine() != SQLITE:
-        site.sql("UPDATE oncedrop.agreed SET lock_method = %s", (value,))
+        site.sql("UPDATE oncedrop.setting SET lock_method = %s", (value,))
     site.settings.update({"log.to": "stderr", "log.level": "debug"})
     done = site.deliver(message(), SCUBA)
     assert done.exit == 0, done
-    return set(re.findall(r"sql: (try_\w+) \(", done.err))
+    return set(re.findall(r"sql: (lock_(?:advisory|row|lease|session)) \(", done.err))
 
 
 # The IMAP server
@@ -190,7 +190,7 @@ def route_detail(site, value):
     return mailbox
 
 
-@choice("route.unknown", {"bounce": (67, "5.1.1"), "defer": (75, "4.1.1")})
+@choice("route.unknown_account", {"bounce": (67, "5.1.1"), "defer": (75, "4.1.1")})
 def route_unknown(site, value):
     site.settings["route.account_query"] = "SELECT 'desk' WHERE $1 = 'info@example.org'"
     done = site.deliver(message(), SCUBA)
@@ -206,11 +206,11 @@ def delivery_overquota(site, value):
     return done.exit, done.out.split()[0]
 
 
-@choice("delivery.rejected", {"bounce": (65, 0), "quarantine": (0, 1)})
+@choice("delivery.refused", {"bounce": (65, 0), "quarantine": (0, 1)})
 def delivery_rejected(site, value):
     """Whether something is stored in place of what the server refuses."""
     server = site.use(Picky())
-    site.settings.update({"imap.port": server.port, "imap.tls": "none", "delivery.reject_after": "0s"})
+    site.settings.update({"imap.port": server.port, "imap.tls": "none", "delivery.refuse_after": "0s"})
     done = site.deliver(message(headers=BAD), SCUBA)
     return done.exit, sum(map(len, server.boxes.values()))
 
@@ -230,7 +230,7 @@ def record_level(site, value):
 def record_trace(site, value):
     fake(site)
     assert site.deliver(message(), SCUBA).exit == 0
-    return site.value("SELECT trace_id FROM oncedrop.try") is not None
+    return site.value("SELECT trace_id FROM oncedrop.attempt") is not None
 
 
 # The log

@@ -29,12 +29,12 @@ def left(site):
 
 
 def attempt_at(site):
-    return site.value("SELECT attempt_at FROM oncedrop.copy")
+    return site.value("SELECT claimed_at FROM oncedrop.copy")
 
 
 def clock_was_set(site, seconds):
     """The ledger's clock, forwards by so much: all that it recorded is as much older."""
-    site.ledger.older("copy", "attempt_at", "first_at", seconds=seconds)
+    site.ledger.older("copy", "claimed_at", "first_at", seconds=seconds)
     us = seconds * 1_000_000
     site.sql("UPDATE oncedrop.copy SET boot_us = boot_us - %s, host_us = host_us - %s", (us, us))
 

@@ -13,7 +13,7 @@ from lab.ledger import MARIADB, POSTGRES, SQLITE, engine
 from lab.messages import message, new_id
 
 COMMANDS = ["deliver", "lmtp", "serve", "replay", "resume", "restore", "setup", "schema", "ledger", "check", "route", "config", "show", "list", "locks", "stats", "purge",
-            "abandon", "export", "forget", "version", "help"]
+            "expire", "export", "forget", "version", "help"]
 
 
 def test_version(site):

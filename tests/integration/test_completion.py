@@ -193,7 +193,7 @@ def test_values(complete):
     assert complete("oncedrop schema ") == words == {"install", "upgrade", "method", "print", "version"}
     words = set(re.findall(r"(?<!\S)[a-z]+", forms("ledger"))) - {"oncedrop", "ledger"}
     assert complete("oncedrop ledger ") - {"one", "two", "--running"} == words and len(words) == 8
-    assert complete("oncedrop list --state ") == {"pending", "appending", "stored", "failed", "abandoned",
+    assert complete("oncedrop list --state ") == {"pending", "appending", "stored", "failed", "expired",
                                                          "unfinished"}
     assert complete("oncedrop list --json --state p") == {"pending"}
     assert complete("oncedrop help ") == set(commands())
@@ -202,6 +202,6 @@ def test_values(complete):
 def test_nothing_is_made_up(complete):
     """Where only the administrator can know the value."""
     for line in ("replay -d ", "replay -j ", "purge --older-than ", "list --since ", "deliver -f ", "list --limit ",
-                 "list --sender ", "list --queue-id ", "list --delay ", "list --until ", "list --mailbox ", "list --subject ",
+                 "list --sender ", "list --queue-id ", "list --min-delay ", "list --until ", "list --mailbox ", "list --subject ",
                  "list --message-id "):
         assert complete(f"oncedrop {line}") == set(), line

@@ -102,7 +102,7 @@ def claimed_elsewhere(site, id=None):
     """Another delivery has claimed the copy and does not have the lock, as between its claim and its hold."""
     scuba, mail = site.account(), message(id=id or new_id())
     expect.stored(site.deliver(mail, scuba))
-    site.sql("UPDATE oncedrop.copy SET state = 'appending', attempt_at = %s, first_at = %s",
+    site.sql("UPDATE oncedrop.copy SET state = 'appending', claimed_at = %s, first_at = %s",
              (site.ledger.now(), site.ledger.ago(days=1)))
     return scuba, mail
 
@@ -111,7 +111,7 @@ def claimed_elsewhere(site, id=None):
 def test_lock_wait_is_also_for_a_claim_just_made(site):
     """And does not keep the lock meanwhile from the one that made it.
 
-    Seen to fail: ledger_look without just_claimed, and without the rollback before its pause."""
+    Seen to fail: ledger_read_state without just_claimed, and without the rollback before its pause."""
     id = new_id()
     scuba, mail = claimed_elsewhere(site, id)
     key = lock_key(site, id)
@@ -135,7 +135,7 @@ def test_a_claim_is_no_longer_waited_for_than_a_lock(site):
     expect.held(done)
     assert 0.9 < done.seconds < 40
     site.settings["lock.wait"] = "20s"
-    site.sql("UPDATE oncedrop.copy SET attempt_at = %s", (site.ledger.ago(seconds=21),))
+    site.sql("UPDATE oncedrop.copy SET claimed_at = %s", (site.ledger.ago(seconds=21),))
     tries = count_tries(site)
     expect.held(site.deliver(mail, scuba))
     assert tries is None or len(tries) == 1

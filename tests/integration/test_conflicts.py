@@ -2,7 +2,7 @@
 """Another transaction was first (error 1213: a deadlock, or the nodes of a Galera cluster), and ours is certainly undone: the
 delivery is deferred as for a held lock, and the next one makes one copy; a result is recorded all the same.
 
-Seen to fail with: a COMMIT that conflicts taken for one whose end is not known, or for trouble (ledger_claim.c, ledger_look.c)."""
+Seen to fail with: a COMMIT that conflicts taken for one whose end is not known, or for trouble (ledger_claim.c, ledger_copy_state_of_name.c)."""
 
 import functools
 
@@ -46,7 +46,7 @@ def finish(site, conflict, mail, scuba, text):
     done = site.deliver(mail, scuba)
     expect.held(done)
     assert conflict.met and text in done.out
-    assert site.value("SELECT sum(count) FROM oncedrop.event WHERE name = 'held'") == 1
+    assert site.value("SELECT sum(count) FROM oncedrop.event WHERE name = 'busy'") == 1
     assert site.count(scuba) == 0
     expect.stored(site.deliver(mail, scuba))
     assert site.count(scuba) == 1
@@ -54,7 +54,7 @@ def finish(site, conflict, mail, scuba, text):
 
 def test_in_the_look(site, method):
     scuba = site.account()
-    conflict = Conflict(site, b"FROM agreed", b"SELECT lock_method")
+    conflict = Conflict(site, b"FROM setting", b"SELECT lock_method")
     finish(site, conflict, message(), scuba, "")
 
 
@@ -63,13 +63,13 @@ def test_in_the_commit_of_the_claim(site):
     scuba = site.account()
     conflict = Conflict(site, b"INSERT INTO copy", COMMIT)
     finish(site, conflict, message(), scuba, "Deadlock found")
-    assert site.value("SELECT max(attempt) FROM oncedrop.copy") == 1
+    assert site.value("SELECT max(generation) FROM oncedrop.copy") == 1
 
 
 @pytest.mark.usefixtures("method")
 def test_in_the_claim(site):
     scuba = site.account()
-    site.sql("CREATE TRIGGER oncedrop.conflicts BEFORE INSERT ON oncedrop.try FOR EACH ROW " + SIGNAL.decode())
+    site.sql("CREATE TRIGGER oncedrop.conflicts BEFORE INSERT ON oncedrop.attempt FOR EACH ROW " + SIGNAL.decode())
     mail = message()
     expect.held(site.deliver(mail, scuba))
     site.sql("DROP TRIGGER oncedrop.conflicts")
@@ -94,7 +94,7 @@ def test_where_only_an_answer_is_recorded(site):
     scuba = site.account()
     mail = message()
     expect.stored(site.deliver(mail, scuba))
-    conflict = Conflict(site, b"INSERT INTO try", b"BEGIN NOT ATOMIC")
+    conflict = Conflict(site, b"INSERT INTO attempt", b"BEGIN NOT ATOMIC")
     expect.held(site.deliver(mail, scuba))
     assert conflict.met
     expect.duplicate(site.deliver(mail, scuba))

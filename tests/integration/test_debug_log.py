@@ -146,7 +146,7 @@ def test_no_content(site, level):
     settings = {"record.level": level, "imap.search": "always", "log.level": "debug", "delivery.hold_off": "300s"}
     log = deliver(site, mail, account, **settings).err
     assert "record_message" in steps(log), log
-    site.ledger.sql("DELETE FROM oncedrop.try")
+    site.ledger.sql("DELETE FROM oncedrop.attempt")
     site.ledger.claim(seconds=400)
     log += deliver(site, mail, account).err
     assert "(literal of " in log and "FETCH" in log

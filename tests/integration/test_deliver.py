@@ -62,7 +62,7 @@ def test_what_transport_adds_makes_no_other_message(site):
 
 def test_identity_ignore(site):
     scuba = site.account()
-    site.settings["identity.ignore"] = "X-Archive-*;X-Queue"
+    site.settings["identity.ignore_headers"] = "X-Archive-*;X-Queue"
     id = new_id()
     expect.stored(site.deliver(message(id=id, headers="X-Archive-Id: 1\nX-Queue: a\n"), scuba))
     expect.duplicate(site.deliver(message(id=id, headers="X-Archive-Id: 2\nX-Queue: b\n"), scuba))

@@ -270,13 +270,13 @@ def test_what_may_have_been_stored_is_looked_for_after_the_hold_off(site):
     expect.held(site.deliver(mail, scuba))
     # By the database's clock, the only one that counts for the hold-off.
     claimed = site.ledger.ago(seconds=297)
-    site.sql("UPDATE oncedrop.copy SET attempt_at = %s", (claimed,))
+    site.sql("UPDATE oncedrop.copy SET claimed_at = %s", (claimed,))
     tries = site.deliver_with_retries(mail, scuba)
     assert tries[-1].exit == 0, tries
     assert site.count(scuba) == 1
-    [copy] = site.sql("SELECT state, uid, attempt_at FROM oncedrop.copy")
+    [copy] = site.sql("SELECT state, uid, claimed_at FROM oncedrop.copy")
     assert (copy.state, copy.uid) == ("stored", site.messages(scuba)[0].uid)
-    assert (copy.attempt_at - claimed).total_seconds() > 299.9
+    assert (copy.claimed_at - claimed).total_seconds() > 299.9
 
 
 @pytest.mark.parametrize("id", [False, b"x" * 300 + b"@example.org", b"=?utf-8?q?abc?=@example.org", b"\xff@example.org"],
@@ -411,7 +411,7 @@ def test_the_database_connection_is_lost_while_it_settles(site, lost):
     site.database_proxy(watch)
     mail = message()
     expect.stored(site.deliver(mail, scuba))
-    assert settling and site.sql("SELECT state, attempt FROM oncedrop.copy") == [("stored", 1)]
+    assert settling and site.sql("SELECT state, generation FROM oncedrop.copy") == [("stored", 1)]
     expect.duplicate(site.deliver(mail, scuba))
     assert site.count(scuba) == 1
 
@@ -491,7 +491,7 @@ def test_a_failing_sent_copy_defers_for_a_while_only(site):
     mail = message(sender=lisa)
     expect.deferred(site.deliver(mail, scuba, sender=lisa))
     assert site.count(scuba) == 1
-    site.settings["delivery.sent_retry"] = "0s"
+    site.settings["delivery.sent_expire_after"] = "0s"
     done = site.deliver(mail, scuba, sender=lisa)
     assert done.exit == 0, done
     assert site.count(scuba) == 1

@@ -162,8 +162,8 @@ CASES = {
     "cut short": ({}, {}, [*SCUBA, "-s", "100000"], {}, 75),
     "too large": ({"delivery.size_limit": "1K"}, {"body": "x\n" * 1000}, SCUBA, {}, 69),
     "large and too large": ({"delivery.size_limit": "100K"}, {"body": "x\n" * 100000}, SCUBA, {}, 69),
-    "no such account": ({"route.account_query": "SELECT 'x' WHERE $1 = 'y'", "route.unknown": "bounce"}, {}, SCUBA, {}, 67),
-    "no such account, deferred": ({"route.account_query": "SELECT 'x' WHERE $1 = 'y'", "route.unknown": "defer"}, {}, SCUBA, {}, 75),
+    "no such account": ({"route.account_query": "SELECT 'x' WHERE $1 = 'y'", "route.unknown_account": "bounce"}, {}, SCUBA, {}, 67),
+    "no such account, deferred": ({"route.account_query": "SELECT 'x' WHERE $1 = 'y'", "route.unknown_account": "defer"}, {}, SCUBA, {}, 75),
     "no database": ({"database.conninfo": "host=127.0.0.1 port=1 dbname=a user=a sslmode=disable"}, {}, SCUBA, {}, 75),
     "no IMAP server": ({"imap.port": "1"}, {}, SCUBA, {}, 75),
 }
@@ -208,7 +208,7 @@ class Users:
         self.own, self.other = f"{USER}.{site.number}", f"{OTHER}.{site.number}"
         for account in (self.own, self.other):
             site.lab.dovecot.add_account(account)
-        self.served = Served(site, settings={"service.clients": clients})
+        self.served = Served(site, settings={"service.trusted_users": clients})
 
     def deliver(self, mail, recipient, *arguments, env=None):
         return self.served.deliver(mail, "-d", recipient, *arguments, env=env, before=BECOME)

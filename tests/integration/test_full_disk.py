@@ -21,9 +21,9 @@ def words(size, seed=1):
 
 
 def deferred_for_days(site, mail, recipient, code, **options):
-    """Now, and after longer than delivery.reject_after."""
+    """Now, and after longer than delivery.refuse_after."""
     expect.deferred(site.deliver(mail, recipient, **options), code)
-    for column, days in (("first_at", 2), ("attempt_at", 1)):
+    for column, days in (("first_at", 2), ("claimed_at", 1)):
         site.ledger.older("copy", column, days=days, state=("pending", "appending"))
     expect.deferred(site.deliver(mail, recipient, **options), code)
 

@@ -61,18 +61,18 @@ def test_every_try_and_every_queue_id(site):
     expect.duplicate(site.deliver(mail, SCUBA, "-q", "4AGAIN"))
     for asked in (id, "4FIRST", "4AGAIN"):
         one = show(site, asked)
-        assert [(row["outcome"], row["queue_id"], row["recipient"]) for row in one["tries"]] == [
+        assert [(row["outcome"], row["queue_id"], row["recipient"]) for row in one["attempts"]] == [
             ("overquota", "4FIRST", SCUBA), ("mailbox", "4FIRST", SCUBA), ("stored", "4FIRST", SCUBA),
             ("duplicate", "4AGAIN", SCUBA)], asked
-    first = one["tries"][0]
+    first = one["attempts"][0]
     assert "full" in first["reason"] and first["host"] == socket.gethostname() and first["pid"] > 0, first
-    assert all(row["at"] <= row["ended_at"] for row in one["tries"])
-    assert one["deliveries"][0]["tries"] == 4
+    assert all(row["at"] <= row["ended_at"] for row in one["attempts"])
+    assert one["deliveries"][0]["attempts"] == 4
     told = why(site, id).splitlines()
     assert [re.sub(r"^\S+Z for (<.*?>, queue id \S+): .*?(full|Connection refused|stored|duplicate).*", r"\1 \2", line) for line in told] == [
         f"<{SCUBA}>, queue id 4FIRST full", f"<{SCUBA}>, queue id 4FIRST Connection refused", f"<{SCUBA}>, queue id 4FIRST stored",
         f"<{SCUBA}>, queue id 4AGAIN duplicate"], told
-    printed = site.run("show", "4AGAIN").out.split("\ntries\n")[1].split("\n\n")[0].splitlines()[1:]
+    printed = site.run("show", "4AGAIN").out.split("\nattempts\n")[1].split("\n\n")[0].splitlines()[1:]
     assert [line.split()[2] for line in printed] == ["overquota", "mailbox", "stored", "duplicate"], printed
 
 
@@ -98,12 +98,12 @@ def test_a_try_that_was_cut_off_stays(site):
     wait_until(lambda: server.appended, "the APPEND")
     killed.signal(signal.SIGKILL)
     killed.finish()
-    [row] = show(site, "4KILLED")["tries"]
+    [row] = show(site, "4KILLED")["attempts"]
     assert (row["outcome"], row["ended_at"], row["reason"]) == ("claimed", None, None)
-    age(site, "attempt_at")
+    age(site, "claimed_at")
     fake(site)
     expect.stored(site.deliver(mail, SCUBA, "-q", "4NEXT"))
-    rows = show(site, id)["tries"]
+    rows = show(site, id)["attempts"]
     assert [(row["queue_id"], row["outcome"], row["ended_at"] is None) for row in rows] == [
         ("4KILLED", "claimed", True), ("4NEXT", "stored", False)]
     assert "4KILLED: cut off" in why(site, id)
@@ -116,9 +116,9 @@ def test_a_held_lock_is_in_the_log_only(site):
     mail = received("4LATE", 600) + message(id=id)
     with locks.held(site, lock_key(site, id)):
         expect.held(site.deliver(mail, SCUBA))
-    assert site.value("SELECT count(*) FROM oncedrop.try") == 0
+    assert site.value("SELECT count(*) FROM oncedrop.attempt") == 0
     expect.stored(site.deliver(mail, SCUBA))
-    [row] = show(site, "4LATE")["tries"]
+    [row] = show(site, "4LATE")["attempts"]
     assert 595 <= row["queued"] <= 1200, row
     assert re.search(rf"for <{SCUBA}>, queue id 4LATE: stored .*; Postfix had received it \d+ s before: earlier tries, if any,",
                      why(site, id)), why(site, id)
@@ -127,7 +127,7 @@ def test_a_held_lock_is_in_the_log_only(site):
 def test_the_time_in_the_queue_is_that_of_this_queue(site):
     fake(site)
     expect.stored(site.deliver(received("4OTHER", 600) + message(), SCUBA, "-q", "4THIS"))
-    [row] = show(site, "4THIS")["tries"]
+    [row] = show(site, "4THIS")["attempts"]
     assert row["queued"] is None, row
 
 
@@ -147,7 +147,7 @@ def test_what_took_the_time(site):
         wait_until_it_waits(delivery, tries)
         time.sleep(0.4)     # the times measured
     done = delivery.finish()
-    [row] = show(site, "4SLOW")["tries"]
+    [row] = show(site, "4SLOW")["attempts"]
     assert row["lock"] >= 0.3 and row["imap"] >= 0.6, row
     found = re.search(r"delay=([\d.]+), delays=([\d.]+)/([\d.]+)/([\d.]+)/([\d.]+),", done.err)
     delay, *delays = [round(float(number) * 1000) for number in found.groups()]
@@ -163,7 +163,7 @@ def test_recipients_of_one_transaction(site):
     assert session.command("XFORWARD IDENT=4BOTH").code == 250
     replies = session.deliver(message(), SCUBA, "nobody@example.org", DOUG)
     assert [reply.code for reply in replies] == [250, 550, 250]
-    rows = show(site, "4BOTH")["tries"]
+    rows = show(site, "4BOTH")["attempts"]
     assert sorted(row["recipient"] for row in rows) == [DOUG, SCUBA]
     assert {(row["outcome"], row["pid"]) for row in rows} == {("stored", session.process.pid)}
 
@@ -173,10 +173,10 @@ def test_history_goes_with_its_message(site):
     expect.stored(site.deliver(message(), SCUBA))
     site.sql("UPDATE oncedrop.message SET received_at = %s", (site.ledger.ago(days=40),))
     site.sql("UPDATE oncedrop.delivery SET last_at = %s", (site.ledger.ago(days=40),))
-    assert site.value("SELECT count(*) FROM oncedrop.try") == 1
+    assert site.value("SELECT count(*) FROM oncedrop.attempt") == 1
     done = site.run("purge", "--older-than", "30d")
     assert done.exit == 0, done
-    assert site.value("SELECT count(*) FROM oncedrop.try") == 0
+    assert site.value("SELECT count(*) FROM oncedrop.attempt") == 0
 
 
 def test_spans(site):
@@ -186,7 +186,7 @@ def test_spans(site):
     fake(site, APPEND=swallow)
     expect.deferred(site.deliver(mail, SCUBA, "-q", "4NONE"))
     assert show(site, id)["spans"] == []
-    age(site, "attempt_at")
+    age(site, "claimed_at")
     site.settings["record.trace"] = "yes"
     fake(site, APPEND=refuse("NO [OVERQUOTA] full"))
     expect.deferred(site.deliver(mail, SCUBA, "-q", "4SPAN"))
@@ -214,9 +214,9 @@ def test_spans(site):
 
 def shift(site, **time):
     """All that is recorded was so long ago."""
-    site.ledger.older("try", "started_at", "ended_at", **time)
+    site.ledger.older("attempt", "started_at", "ended_at", **time)
     site.ledger.older("delivery", "first_at", "last_at", **time)
-    site.ledger.older("copy", "first_at", "attempt_at", "stored_at", **time)
+    site.ledger.older("copy", "first_at", "claimed_at", "stored_at", **time)
 
 
 def test_like_tries_are_one_sentence(site):
@@ -250,7 +250,7 @@ def test_what_the_copy_says_is_not_said_twice(site):
     assert re.fullmatch(rf"the copy in {SCUBA} INBOX was claimed \S+Z by \S+, which could not find out whether it was stored;"
                         r" it is left alone until \S+Z, then the next try searches the mailbox for it, and appends it only"
                         r" if it is not there", now), now
-    site.sql("UPDATE oncedrop.try SET ended_at = NULL, outcome = 'claimed', reason = NULL")
+    site.sql("UPDATE oncedrop.attempt SET ended_at = NULL, outcome = 'claimed', reason = NULL")
     [now] = why(site, id).splitlines()
     assert "which is storing it, or has died" in now, now
 
@@ -260,6 +260,6 @@ def test_a_slow_try_says_what_took_the_time(site):
     id = new_id()
     expect.stored(site.deliver(message(id=id), SCUBA, "-q", "4QUICK"))
     assert why(site, id) == ""
-    site.sql("UPDATE oncedrop.try SET read_ms = 10, lock_ms = 2000, database_ms = 20, imap_ms = 31040")
+    site.sql("UPDATE oncedrop.attempt SET read_ms = 10, lock_ms = 2000, database_ms = 20, imap_ms = 31040")
     assert re.fullmatch(rf"\S+Z for <{SCUBA}>, queue id 4QUICK: stored uid=\d+ mailbox=INBOX; it took 33\.1 s"
                         r" \(the lock 2\.0 s, IMAP 31\.0 s\)", why(site, id)), why(site, id)

@@ -125,7 +125,7 @@ def test_refused_appends(site, place, answer, exit, code, before, after):
         assert [data for _, data in server.appended] == [on_the_wire(mail)]
 
 
-# What may finally bounce: the message is older than reject_after, and overquota = bounce.
+# What may finally bounce: the message is older than refuse_after, and overquota = bounce.
 FINAL = {
     "overquota": ("NO [OVERQUOTA] Quota exceeded (mailbox for user is full)", "5.2.2", "5.2.2"),
     "toobig": ("NO [TOOBIG] too big", "5.3.4", "5.3.4"),
@@ -156,7 +156,7 @@ def test_only_what_certainly_speaks_of_the_message_or_the_mailbox_bounces(site, 
             FakeImap.read_append(client, arguments)
         client.send(f"{tag} {answer}")
     server = fake(site, script={"APPEND": refuse})
-    site.settings.update({"delivery.reject_after": "0s", "delivery.overquota": "bounce"})
+    site.settings.update({"delivery.refuse_after": "0s", "delivery.overquota": "bounce"})
     code = before if place == "before" else after
     mail = message()
     done = site.deliver(mail, SCUBA)
@@ -174,7 +174,7 @@ def test_content_refused_for_long_bounces(site):
     fake(site, script={"APPEND": refuse})
     mail = message()
     expect.deferred(site.deliver(mail, SCUBA), r"4\.6\.0")
-    site.settings["delivery.reject_after"] = "0s"
+    site.settings["delivery.refuse_after"] = "0s"
     expect.bounced(site.deliver(mail, SCUBA), 65, "5.6.0", "invalid header")
 
 

@@ -301,7 +301,7 @@ def test_the_server_is_restarted_between_two_messages(site):
 
 def test_unused_sessions_are_closed_in_the_background(site):
     """While LMTP waits, also in the middle of a transaction."""
-    site.settings["imap.idle"] = "1s"
+    site.settings["imap.idle_timeout"] = "1s"
     accounts = [site.account(f"user{number}") for number in range(3)]
     imap = site.imap_proxy()
     session = start(site)

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="only root can become a
 
 ENGINE = f"-{engine()}.so"
 PARTS = {name: f"libexec/oncedrop/oncedrop{name}" for name in ("-main", ENGINE, "-decode.so", "-tls.so")}
-REMEDY = re.compile(r"install it again, by `make install' or Debian's package oncedrop|it comes with `make install'|let user \d+ read it")
+HINT = re.compile(r"install it again, by `make install' or Debian's package oncedrop|it comes with `make install'|let user \d+ read it")
 BUILD = re.compile(rb"\x00\d[^\x00 ]* (?=\d+ \d+\x00)")
 # A message that needs the decoder.
 MAIL = message(headers="MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n", body="--x\n\nx\n--x--\n")
@@ -123,7 +123,7 @@ USERS = {"root": [], "user": ordinary.BECOME}
 def says(text, path, fault):
     """One line with the file and the remedy. A file that is absent may be sought elsewhere, too."""
     name = os.path.basename(path) if fault == "absent" else path.partition("/libexec/")[2] or path
-    return [line for line in text.splitlines() if name in line and (REMEDY.search(line) or path.endswith((".conf", "password")))]
+    return [line for line in text.splitlines() if name in line and (HINT.search(line) or path.endswith((".conf", "password")))]
 
 
 def is_harmless(name, fault, who):
@@ -150,7 +150,7 @@ def test_a_delivery(installation, name, fault, who):
     assert installation.site.count(installation.account) == 0
 
 
-COMMANDS = [["lmtp"], ["list"], ["show", "x@y"], ["stats"], ["locks"], ["purge", "--older-than", "30d"], ["abandon"], ["resume"],
+COMMANDS = [["lmtp"], ["list"], ["show", "x@y"], ["stats"], ["locks"], ["purge", "--older-than", "30d"], ["expire"], ["resume"],
             ["restore"], ["schema", "version"], ["schema", "print"], ["schema", "upgrade"], ["ledger", "check"],
             ["ledger", "backup", "COPY"], ["route", "ACCOUNT"], ["check", "ACCOUNT"], ["check", "--quick"], ["config", "--test"],
             ["replay", "-d", "ACCOUNT", "FILE"], ["export", "ACCOUNT"], ["forget", "--dry-run", "ACCOUNT"],

@@ -22,8 +22,8 @@ from lab.messages import message
 from lab.process import wait_until
 from lab.proxy import CLIENT
 
-TABLES = ("message", "address", "part", "raw", "delivery", "try", "copy", "event", "total", "server", "tally")
-COLUMNS = {"tally": "last_message, messages, bytes, last_copy, copies"}     # in MariaDB it has another one, which keeps it single
+TABLES = ("message", "address", "part", "raw", "delivery", "attempt", "copy", "event", "counter_bucket", "server", "counter")
+COLUMNS = {"counter": "last_message, messages, bytes, last_copy, copies"}     # in MariaDB it has another one, which keeps it single
 needs_small_disk = pytest.mark.skipif(not small_disk.available(), reason="this user may not mount a file system")
 
 
@@ -108,10 +108,10 @@ def deliver_various(site, place):
     place.ledger.sql("UPDATE oncedrop.copy SET state = 'failed', error = 'no', stored_at = NULL, doubt = NOT doubt"
                      " WHERE role = 'sent'")
     place.ledger.sql("UPDATE oncedrop.message SET date = %s WHERE id = 1", (EPOCH - datetime.timedelta(days=99, microseconds=7),))
-    place.ledger.insert("event", ("at", "name", "host", "count"), [(place.ledger.now(), "held", "h", 2)])
-    place.ledger.insert("total", ("name", "label", "le", "value"),
+    place.ledger.insert("event", ("at", "name", "host", "count"), [(place.ledger.now(), "busy", "h", 2)])
+    place.ledger.insert("counter_bucket", ("name", "label", "le", "value"),
                         [("delay", "", 0, 7), ("delay", "a-b", 10, 8), ("delay", "ab", -1, 9), ("Delay", "Ab", 1, 9)])
-    place.ledger.sql("UPDATE oncedrop.tally SET last_message = 1, messages = 1, bytes = 9, last_copy = 1, copies = 1")
+    place.ledger.sql("UPDATE oncedrop.counter SET last_message = 1, messages = 1, bytes = 9, last_copy = 1, copies = 1")
     return known, lisa
 
 
@@ -155,7 +155,7 @@ def test_an_interrupted_copy_goes_on(site, other):
     with target.refusing("copy", 4300):
         done = filled.copy_to(target)
         assert done.exit == 1 and re.search(r"^message: 4500 rows, 3500 of them copied now$", done.out, re.M), done
-    assert (target.count("message"), target.count("try"), target.count("copy")) == (4500, 4500, 4000)
+    assert (target.count("message"), target.count("attempt"), target.count("copy")) == (4500, 4500, 4000)
     done = filled.copy_to(target)
     assert done.exit == 0 and re.search(r"^copy: 4500 rows, 500 of them copied now$", done.out, re.M), done
     assert target.rows() == filled.rows()
@@ -166,7 +166,7 @@ def test_an_interrupted_copy_goes_on(site, other):
     "UPDATE oncedrop.message SET subject = NULL WHERE id = 2",
     "DELETE FROM oncedrop.delivery WHERE id = 3",
     "UPDATE oncedrop.copy SET doubt = NOT doubt WHERE id = 3",
-    "INSERT INTO oncedrop.total VALUES ('zzz', '', 0, 1)",
+    "INSERT INTO oncedrop.counter_bucket VALUES ('zzz', '', 0, 1)",
 ], ids=["a text", "none", "a row less", "a truth", "a row more"])
 @pytest.mark.parametrize("other", ENGINES)
 def test_another_ledger_is_left_alone(site, other, change):
@@ -209,7 +209,7 @@ def test_a_claim_from_the_future_is_under_way_for_one_hold_off(site, engine):
     source.ledger.claim(hours=-1)
     done = source.copy_to(target)
     assert done.exit == 75 and "died less than" in done.err, done
-    assert source.ledger.value("SELECT attempt_at FROM oncedrop.copy") <= source.ledger.now()
+    assert source.ledger.value("SELECT claimed_at FROM oncedrop.copy") <= source.ledger.now()
     source.ledger.age(seconds=320)
     done = source.copy_to(target)
     assert done.exit == 0 and target.rows() == source.rows(), done

@@ -24,7 +24,7 @@ def embedded(site):
     return embedded_module.Embedded(site, USER).install()
 
 
-COMMANDS = [["check"], ["list"], ["show", "x@y"], ["stats"], ["locks"], ["purge", "--older-than", "30d"], ["abandon"],
+COMMANDS = [["check"], ["list"], ["show", "x@y"], ["stats"], ["locks"], ["purge", "--older-than", "30d"], ["expire"],
             ["resume"], ["restore", "--dry-run"], ["schema", "version"], ["schema", "upgrade"], ["schema", "method"], ["route", "a@example.org"]]
 
 

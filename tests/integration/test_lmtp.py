@@ -324,7 +324,7 @@ def test_each_recipient_has_its_own_outcome(site):
 
 
 def test_unknown_may_be_deferred(site):
-    site.settings.update({"route.account_query": accounts_query({"a@x": "a"}), "route.unknown": "defer"})
+    site.settings.update({"route.account_query": accounts_query({"a@x": "a"}), "route.unknown_account": "defer"})
     [reply] = start(site).deliver(message(), "nobody@example.org")
     assert reply.code == 450 and reply.text.startswith("4.1.1 "), reply
 
@@ -386,7 +386,7 @@ def swallowing(accounts):
 
 @pytest.mark.parametrize("broken_first", [True, False], ids=["broken first", "broken last"])
 def test_a_broken_mailbox_holds_up_no_other_one(site, broken_first):
-    broken, whole = site.account("broken"), site.account("whole")
+    broken, whole = site.account("broken"), site.account("complete")
     plain_imap(site)
     site.settings["imap.timeout"] = "10s"
     site.imap_proxy(swallowing({broken}))
@@ -408,7 +408,7 @@ def test_mailboxes_that_take_all_the_time_are_left_for_later(site):
     """There are more silent mailboxes than fit into one deadline: known results are settled all the same, and since the
     order is different each time, the working mailbox gets its message after a few tries (4 of 7 are tried each
     time)."""
-    silent, whole = [site.account(f"silent{number}") for number in range(6)], site.account("whole")
+    silent, whole = [site.account(f"silent{number}") for number in range(6)], site.account("complete")
     plain_imap(site)
     site.settings.update({"imap.timeout": "3s", "delivery.deadline": "15s", "delivery.hold_off": "300s"})
     site.imap_proxy(swallowing(set(silent)))

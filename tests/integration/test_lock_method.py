@@ -97,7 +97,7 @@ def test_schema_install_says_so(site):
     site.sql("DROP SCHEMA oncedrop CASCADE")
     site.settings["lock.method"] = "row"
     done = site.run("schema", "install", options=as_owner(site))
-    assert done.exit == 0 and site.value("SELECT lock_method FROM oncedrop.agreed") == "row", done
+    assert done.exit == 0 and site.value("SELECT lock_method FROM oncedrop.setting") == "row", done
 
 
 # Several hosts in conninfo
@@ -143,7 +143,7 @@ def test_hosts_that_reach_one_server(site):
 
 def test_hosts_that_are_two_servers(site, second, method):
     """Each has its own locks: whichever answers first, deliveries would not exclude each other."""
-    second.admin("UPDATE oncedrop.agreed SET lock_method = %s", (method,), site.database)
+    second.admin("UPDATE oncedrop.setting SET lock_method = %s", (method,), site.database)
     hosts(site, site.lab.postgres.port, site.database_proxy().port, second.port)
     status, text = item(site, "lock")
     words = f"sessions of host 127.0.0.1 port {site.lab.postgres.port} and host 127.0.0.1 port {second.port} hold the same"
@@ -190,16 +190,16 @@ def test_a_delivery_with_another_method_is_deferred(site, agreed, method):
 
 
 def test_a_schema_without_agreement(site):
-    site.sql("DELETE FROM oncedrop.agreed")
+    site.sql("DELETE FROM oncedrop.setting")
     expect.deferred(site.deliver(message(), site.account()), r"4\.3\.0", "agreed on none")
-    site.sql("INSERT INTO oncedrop.agreed VALUES ('advisory')")
+    site.sql("INSERT INTO oncedrop.setting VALUES ('advisory')")
 
 
 def test_only_the_owner_changes_the_method(site):
     locks.agree(site, "row")
     with pytest.raises(psycopg2.errors.InsufficientPrivilege):
         session = site.use(site.lab.postgres.connect(site.database, lab_module.DELIVERY, lab_module.DELIVERY))
-        session.cursor().execute("UPDATE oncedrop.agreed SET lock_method = 'advisory'")
+        session.cursor().execute("UPDATE oncedrop.setting SET lock_method = 'advisory'")
     done = site.run("schema", "method")
     assert done.exit == 69 and "connect as the schema's owner" in " ".join(done.err.split()), done
 
@@ -322,7 +322,7 @@ def test_the_lease_of_a_delivery_that_was_killed(site, when):
     site.sql("UPDATE oncedrop.lease SET expires_at = now()")
     if when == "append":
         expect.held(site.deliver(mail, scuba))
-        site.sql("UPDATE oncedrop.copy SET attempt_at = attempt_at - interval '1 day'")
+        site.sql("UPDATE oncedrop.copy SET claimed_at = claimed_at - interval '1 day'")
     expect.stored(site.deliver(mail, scuba))
     assert site.count(scuba) == 1
 

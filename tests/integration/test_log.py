@@ -214,8 +214,8 @@ def test_a_lock_lost_behind_the_claim(site):
     site.database_proxy(locks.Taker(site))
     [line] = deliver(site, message(), SCUBA, "-q", "4LOST")
     assert line["status"] == "deferred" and "; its lock is held by a session without a name" in line["text"], line
-    [row] = site.sql("SELECT lock_ms, outcome FROM oncedrop.try")
-    assert row.outcome == "held" and row.lock_ms >= 900, row
+    [row] = site.sql("SELECT lock_ms, outcome FROM oncedrop.attempt")
+    assert row.outcome == "busy" and row.lock_ms >= 900, row
 
 
 def test_a_fresh_claim_says_how_long_it_is_left_alone(site):
@@ -223,7 +223,7 @@ def test_a_fresh_claim_says_how_long_it_is_left_alone(site):
     site.settings["delivery.hold_off"] = "1000s"
     mail = message()
     deliver(site, mail, SCUBA)
-    age(site, "attempt_at", seconds=300)
+    age(site, "claimed_at", seconds=300)
     [line] = deliver(site, mail, SCUBA)
     found = re.search(r"or was when its delivery died: claimed (\d+) s ago, left alone for another (\d+) s$", line["text"])
     assert found and 300 <= int(found[1]) <= 900 and 999 <= int(found[1]) + int(found[2]) <= 1001, line
@@ -247,7 +247,7 @@ def test_a_pipe_that_is_cut_at_the_last_moment(site):
     [line] = lines(done.stderr.decode())
     assert (line["dsn"], line["text"]) == ("4.3.0", "the reader of our answer is gone: the message may be cut short")
     [one] = json.loads(site.run("show", "--json", "4CUT").out)["messages"]
-    assert one["tries"][0]["outcome"] == "trouble" and not one["deliveries"][0]["whole"], one
+    assert one["attempts"][0]["outcome"] == "tempfail" and not one["deliveries"][0]["complete"], one
     assert f"what came for <{SCUBA}> may have been cut short" in one["why"][-1]["text"], one
 
 

@@ -118,7 +118,7 @@ def test_the_same_as_the_text(site, way, refused):
         site.settings.update({"log.to": "stderr", "log.format": form})
         mail = message(id='x>, status=stored, "\\<y@z', body=f"{way} {form}\n")
         found[form] = read(WAYS[way](site, mail, ADDRESSES))
-        site.sql("DELETE FROM oncedrop.try")
+        site.sql("DELETE FROM oncedrop.attempt")
         site.sql("DELETE FROM oncedrop.copy")
         site.sql("DELETE FROM oncedrop.delivery")
     same(found["text"], found["json"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""show --look: what is certain of each copy, and nothing else.
+"""show --verify: what is certain of each copy, and nothing else.
 
 Seen to fail with: any message with the id taken for this one; a failed search, or a login that fails, taken for absence; other
 content under the id not counted; a Sent copy compared by content; the explanation in place of a message not looked for; a copy
@@ -20,9 +20,9 @@ from lab.process import free_port, wait_until
 
 def looked(site, asked, exit=0):
     """mailbox: (what became of the copy, its reason), of each message."""
-    done = site.run("show", "--look", "--json", asked)
+    done = site.run("show", "--verify", "--json", asked)
     assert done.exit == exit, done
-    return [{row["mailbox"]: (row["copy"], row["reason"]) for row in one["look"]} for one in json.loads(done.out)["messages"]]
+    return [{row["mailbox"]: (row["copy"], row["reason"]) for row in one["verify"]} for one in json.loads(done.out)["messages"]]
 
 
 def remove(site, account, mailbox="INBOX"):
@@ -45,19 +45,19 @@ def test_there_and_not_there(site, id):
         expect.stored(site.deliver(message(body="another\n"), scuba))
     expect.stored(site.deliver(message(id=id), scuba, "-q", "4LOOK"))
     expect.stored(site.deliver(message(body="another\n"), scuba))
-    done = site.run("show", "--look", "4LOOK")
-    assert re.search(r"^look\n.*\n.*  there +3 *$", done.out, re.M), done
-    assert looked(site, "4LOOK") == [{"INBOX": ("there", None)}]
+    done = site.run("show", "--verify", "4LOOK")
+    assert re.search(r"^verify\n.*\n.*  present +3 *$", done.out, re.M), done
+    assert looked(site, "4LOOK") == [{"INBOX": ("present", None)}]
     with site.lab.dovecot.session(scuba) as session:
         session.select("INBOX")
         session.uid("store", "3", "+FLAGS", r"\Deleted")
         session.expunge()
     [found] = looked(site, "4LOOK")
     # Without an id, any of the others may be this one, changed by the server.
-    assert found["INBOX"][0] == ("not there" if id is None else "cannot be told"), found
+    assert found["INBOX"][0] == ("missing" if id is None else "unknown"), found
     remove(site, scuba)
-    assert looked(site, "4LOOK") == [{"INBOX": ("not there", None)}]
-    assert "look" not in json.loads(site.run("show", "--json", "4LOOK").out)["messages"][0]
+    assert looked(site, "4LOOK") == [{"INBOX": ("missing", None)}]
+    assert "verify" not in json.loads(site.run("show", "--json", "4LOOK").out)["messages"][0]
 
 
 def test_nothing_is_changed(site):
@@ -65,7 +65,7 @@ def test_nothing_is_changed(site):
     expect.stored(site.deliver(message(), scuba, "-q", "4LOOK"))
     remove(site, scuba)
     before = site.sql("SELECT * FROM oncedrop.copy"), site.sql("SELECT * FROM oncedrop.delivery")
-    assert looked(site, "4LOOK") == [{"INBOX": ("not there", None)}]
+    assert looked(site, "4LOOK") == [{"INBOX": ("missing", None)}]
     assert (site.sql("SELECT * FROM oncedrop.copy"), site.sql("SELECT * FROM oncedrop.delivery")) == before
     assert site.count(scuba) == 0
 
@@ -76,12 +76,12 @@ def test_what_cannot_be_told(site):
     port = site.settings["imap.port"]
     site.settings["imap.port"] = free_port()
     [found] = looked(site, id)
-    assert found["INBOX"][0] == "cannot be told" and "cannot connect" in found["INBOX"][1], found
+    assert found["INBOX"][0] == "unknown" and "cannot connect" in found["INBOX"][1], found
     site.settings["imap.port"] = port
     remove(site, scuba)
     put(site, scuba, message(id=id, body="other\n"))
     [found] = looked(site, id)
-    assert found["INBOX"][0] == "cannot be told" and "other content" in found["INBOX"][1], found
+    assert found["INBOX"][0] == "unknown" and "other content" in found["INBOX"][1], found
 
 
 def test_of_variants_each_is_looked_for(site):
@@ -89,23 +89,23 @@ def test_of_variants_each_is_looked_for(site):
     scuba, id = site.account(), new_id()
     for body in ("one\n", "two\n"):
         expect.stored(site.deliver(message(id=id, body=body), scuba))
-    assert looked(site, id) == [{"INBOX": ("there", None)}, {"INBOX": ("there", None)}]
+    assert looked(site, id) == [{"INBOX": ("present", None)}, {"INBOX": ("present", None)}]
     with site.lab.dovecot.session(scuba) as session:
         session.select("INBOX")
         session.uid("store", "1", "+FLAGS", r"\Deleted")
         session.expunge()
-    assert looked(site, id) == [{"INBOX": ("not there", None)}, {"INBOX": ("there", None)}]
+    assert looked(site, id) == [{"INBOX": ("missing", None)}, {"INBOX": ("present", None)}]
 
 
 def test_a_sent_copy_is_known_by_its_id(site):
     """A mail program may have stored it, with a header of its own."""
     lisa, id = site.account("lisa"), new_id()
     expect.stored(site.deliver(message(id=id, sender=lisa), lisa))
-    assert looked(site, id) == [{"INBOX": ("there", None), "Sent": ("there", None)}]
+    assert looked(site, id) == [{"INBOX": ("present", None), "Sent": ("present", None)}]
     remove(site, lisa, "Sent")
-    assert looked(site, id) == [{"INBOX": ("there", None), "Sent": ("not there", None)}]
+    assert looked(site, id) == [{"INBOX": ("present", None), "Sent": ("missing", None)}]
     put(site, lisa, message(id=id, sender=lisa, headers="X-Mailer: x\n"), "Sent")
-    assert looked(site, id) == [{"INBOX": ("there", None), "Sent": ("there", None)}]
+    assert looked(site, id) == [{"INBOX": ("present", None), "Sent": ("present", None)}]
 
 
 def test_a_copy_that_is_filed_elsewhere(site):
@@ -113,17 +113,17 @@ def test_a_copy_that_is_filed_elsewhere(site):
     scuba, id = site.account(), new_id()
     expect.stored(site.deliver(message(id=id), scuba))
     site.sql("UPDATE oncedrop.copy SET error = 'stored in another mailbox'")
-    assert looked(site, id) == [{"INBOX": ("there", None)}]
+    assert looked(site, id) == [{"INBOX": ("present", None)}]
     remove(site, scuba)
     [found] = looked(site, id)
-    assert found["INBOX"][0] == "cannot be told" and "stored in another mailbox" in found["INBOX"][1], found
+    assert found["INBOX"][0] == "unknown" and "stored in another mailbox" in found["INBOX"][1], found
 
 
 def test_a_mailbox_that_is_gone(site):
     lisa, id = site.account("lisa"), new_id()
     expect.stored(site.deliver(message(id=id, sender=lisa), lisa))
     site.sql("UPDATE oncedrop.copy SET mailbox = 'Gone' WHERE role = 'sent'")
-    assert looked(site, id) == [{"INBOX": ("there", None), "Gone": ("not there", None)}]
+    assert looked(site, id) == [{"INBOX": ("present", None), "Gone": ("missing", None)}]
 
 
 def missing(site, *words):
@@ -175,7 +175,7 @@ def test_of_what_is_not_certain_it_is_not_said_to_be_missing(site):
     scuba = site.account()
     expect.stored(site.deliver(message(), scuba))
     site.settings["imap.port"] = free_port()
-    assert missing(site) == ([], "Of 1 it cannot be told; oncedrop show --look says why.\n")
+    assert missing(site) == ([], "Of 1 it cannot be told; oncedrop show --verify says why.\n")
 
 
 def logins(site, account):
@@ -195,8 +195,8 @@ def test_fifty_copies_cost_one_login(site, how):
     wait_until(lambda: logins(site, scuba) == logins(site, doug) == 1, "Dovecot has logged it")
     remove(site, doug)      # which is a login, too
     if how == "show":
-        found = [row["copy"] for one in json.loads(site.run("show", "--look", "--json", id).out)["messages"] for row in one["look"]]
-        assert sorted(found) == ["not there"] * 25 + ["there"] * 25
+        found = [row["copy"] for one in json.loads(site.run("show", "--verify", "--json", id).out)["messages"] for row in one["verify"]]
+        assert sorted(found) == ["missing"] * 25 + ["present"] * 25
     else:
         assert [account for account, _, _ in missing(site)[0]] == [doug] * 25
     wait_until(lambda: logins(site, scuba) >= 2 and logins(site, doug) >= 3, "Dovecot has logged it")
@@ -212,7 +212,7 @@ def test_a_refused_login_is_not_tried_for_each_copy(site):
             expect.stored(site.deliver(message(), account))
     server.commands.clear()
     server.script["AUTHENTICATE"] = lambda client, tag, _: client.send(f"{tag} NO [AUTHENTICATIONFAILED] who?")
-    assert missing(site) == ([], "Of 6 it cannot be told; oncedrop show --look says why.\n")
+    assert missing(site) == ([], "Of 6 it cannot be told; oncedrop show --verify says why.\n")
     assert [name for name, _ in server.commands].count("AUTHENTICATE") == 2
 
 

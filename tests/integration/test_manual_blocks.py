@@ -30,7 +30,7 @@ ELSEWHERE = {
 }
 
 # Parts of a configuration without its group.
-GROUPS = {"conninfo = ": "database", "ignore = ": "identity"}
+GROUPS = {"conninfo = ": "database", "ignore_headers = ": "identity"}
 
 # Of Postfix: postconf(1) reads them.
 MAIN = ["virtual_transport = ", "smtpd_recipient_restrictions = ", "# main.cf"]
@@ -39,7 +39,7 @@ MASTER = ["oncedrop  unix ", "oncedrop-lmtp   unix "]
 # Commands; those of others, such as postfix(1), do nothing here. With the exit statuses that are not 0 here.
 COMMANDS = {
     "oncedrop-check.1": {1},     # no Postfix
-    "oncedrop-abandon.1": (),
+    "oncedrop-expire.1": (),
     "oncedrop-config.1": (),
     "oncedrop-deliver.1": (),
     "oncedrop-export.1": (),

@@ -96,8 +96,8 @@ def test_names_that_differ_in_a_blank_or_in_case(site):
     expect.stored(site.deliver(message(to=account), account))
     names = ["INBOX", "inbox", "INBOX ", "Ä", "A", "ä"]
     for number, name in enumerate(names[1:], 1):
-        site.sql("INSERT INTO oncedrop.copy (message, account, mailbox, role, state, attempt_at, claim, claimed_by, host, pid, first_at)"
-                 f" SELECT message, account, %s, role, state, attempt_at, {number}, claimed_by, host, pid, first_at"
+        site.sql("INSERT INTO oncedrop.copy (message, account, mailbox, role, state, claimed_at, claim, claimed_by, host, pid, first_at)"
+                 f" SELECT message, account, %s, role, state, claimed_at, {number}, claimed_by, host, pid, first_at"
                  " FROM oncedrop.copy WHERE mailbox = 'INBOX'", (name.encode(),))
         site.sql("INSERT INTO oncedrop.delivery (message, recipient, account, mailbox, host, outcome, first_at, last_at)"
                  " SELECT message, %s, account, mailbox, host, outcome, first_at, last_at FROM oncedrop.delivery WHERE recipient = %s",
@@ -394,7 +394,7 @@ def schema_shape(server, database):
     """Of everything that an installation makes."""
     tables = [name for name, in server.admin("SHOW TABLES", database=database)]
     made = {name: str(server.admin(f'SHOW CREATE TABLE "{name}"', database=database)).replace(database, "") for name in tables}
-    made["rows"] = [server.admin(f"SELECT count(*) FROM {name}", database=database) for name in ("slot", "agreed", "tally")]
+    made["rows"] = [server.admin(f"SELECT count(*) FROM {name}", database=database) for name in ("slot", "setting", "counter")]
     made["triggers"] = [row[0] for row in server.admin("SHOW TRIGGERS", database=database)]
     return made
 

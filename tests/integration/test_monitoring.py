@@ -34,7 +34,7 @@ SECRET = "secret" * 3 + "\n"      # as long as a counter
 @pytest.fixture
 def counting(site):
     """A site whose host counts what no ledger could record; the file is there, for root would not make it."""
-    site.settings["log.unrecorded"] = site.write("unrecorded", "")
+    site.settings["log.unrecorded_file"] = site.write("unrecorded", "")
     return site
 
 
@@ -124,7 +124,7 @@ def test_what_a_kept_session_cannot_look_up(counting):
     proxy.close()
     assert session.deliver(message(), scuba)[0].code == 451
     quit_session(session)
-    with open(counting.settings["log.unrecorded"], encoding="ascii") as file:
+    with open(counting.settings["log.unrecorded_file"], encoding="ascii") as file:
         assert int(file.read()) == 1
 
 
@@ -135,9 +135,9 @@ def rename(site, old, new):
 def test_what_the_database_refuses(counting):
     """A claim that certainly is not there, as with a full disk."""
     scuba = counting.account()
-    rename(counting, "try", "tried")
+    rename(counting, "attempt", "tried")
     expect.deferred(counting.deliver(message(), scuba), r"4\.3\.0")
-    rename(counting, "tried", "try")
+    rename(counting, "tried", "attempt")
     assert counting.value("SELECT count(*) FROM oncedrop.delivery") == 0
     assert unrecorded(counting) == 1
 
@@ -149,7 +149,7 @@ def test_what_the_ledger_has_is_not_counted(counting):
         if proxy:
             proxy.close()
         else:
-            rename(counting, "try", "tried")
+            rename(counting, "attempt", "tried")
         client.send(f"{tag} OK [APPENDUID 7 1] stored")
     kept = dict(counting.settings)
     proxy = counting.database_proxy_if_any()
@@ -158,7 +158,7 @@ def test_what_the_ledger_has_is_not_counted(counting):
     expect.deferred(counting.deliver(message(), SCUBA), r"4\.3\.0")
     counting.settings.update(kept)
     if not proxy:
-        rename(counting, "tried", "try")
+        rename(counting, "tried", "attempt")
     assert counting.value("SELECT count(*) FROM oncedrop.delivery") == 1
     assert unrecorded(counting) == 0
 
@@ -167,7 +167,7 @@ def test_what_the_ledger_has_is_not_counted(counting):
 def test_no_delivery_fails_for_it(site, path):
     """The answer is the same, and nothing is written over."""
     own = {"a directory": site.directory, "a secret": site.write("secret", SECRET)}
-    site.settings["log.unrecorded"] = own.get(path, path)
+    site.settings["log.unrecorded_file"] = own.get(path, path)
     with Away(site):
         expect.deferred(site.deliver(message(), SCUBA), r"4\.3\.0")
     known = [line for line in without_ledger(site, "--prometheus").splitlines() if "unrecorded_total" in line]
@@ -257,7 +257,7 @@ def check_rules(*words):
 # alert; series, with a value for each minute; a minute at which it fires, and one at which it does not
 UP = "oncedrop_up"
 TRIES = 'oncedrop_deliveries_total{outcome="died"}'
-MAILBOX, HELD = 'oncedrop_deferrals_total{reason="mailbox"}', 'oncedrop_deferrals_total{reason="held"}'
+MAILBOX, HELD = 'oncedrop_deferrals_total{reason="mailbox"}', 'oncedrop_deferrals_total{reason="busy"}'
 FILE = 'node_textfile_mtime_seconds{file="%soncedrop.prom"}'
 DEBIAN = FILE % "/var/lib/prometheus/node-exporter/"
 CASES = [
@@ -325,7 +325,7 @@ def test_every_query_of_the_dashboard_has_an_answer(counting):
     prometheus.start()
     wait_until(lambda: prometheus.query("count_over_time(oncedrop_up[1m]) > 1"), "it has scraped twice")
     expect.stored(counting.deliver(message(), scuba))
-    counting.sql("UPDATE oncedrop.try SET queued_at = started_at")
+    counting.sql("UPDATE oncedrop.attempt SET queued_at = started_at")
     prometheus.page.text = figures()
     with open(DASHBOARD, encoding="utf-8") as file:
         dashboard = json.load(file)

@@ -477,7 +477,7 @@ def test_a_copy_whose_fate_is_unknown_keeps_a_fallback_from_the_inbox(site, deta
     """Within one transaction, in which it cannot be found yet; later it is."""
     server = site.use(Late(answer, explained))
     site.settings.update({"imap.port": server.port, "imap.tls": "none", "route.detail": "folder", "route.sent_copy": "off",
-                          "delivery.rejected": "quarantine", "delivery.reject_after": "0s"})
+                          "delivery.refused": "quarantine", "delivery.refuse_after": "0s"})
     addresses, mail = [SCUBA.replace("@", f"{detail}@") for detail in details], message()
     replies = to(site, mail, *addresses)
     assert [reply.code for reply in replies] == [451, 451], replies

@@ -90,7 +90,7 @@ def test_ten_recipients_take_few_logins(site, dovecot, shared):
 def test_nobody_and_no_rights_are_deferred(site, dovecot, shared):
     """Never is it certain that an account does not exist."""
     lisa = shared("lisa")
-    site.settings.update({"route.unknown": "bounce", "delivery.reject_after": "0s"})
+    site.settings.update({"route.unknown_account": "bounce", "delivery.refuse_after": "0s"})
     line = expect.deferred(site.deliver(message(), f"nobody.{site.number}@example.org"))
     assert "rights" in line
     expect.stored(site.deliver(message(), lisa), f"users/{lisa}")
@@ -211,7 +211,7 @@ CYRUS = {
 @pytest.mark.parametrize("user,settings", CYRUS.values(), ids=CYRUS.keys())
 def test_cyrus(site, cyrus, user, settings):
     """Without rights nothing tells an account from one that does not exist."""
-    site.settings.update({"imap.user": user, "route.unknown": "bounce", **settings})
+    site.settings.update({"imap.user": user, "route.unknown_account": "bounce", **settings})
     lisa, scuba, closed = (site.account(name) for name in ("lisa", "scuba", "closed"))
     with cyrus.administration() as session:
         for account in lisa, scuba:

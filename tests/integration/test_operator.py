@@ -52,15 +52,15 @@ def as_owner(site):
 # show
 
 MESSAGE = {"id", "message_id", "digest", "lock_key", "sender", "from", "subject", "date", "size", "in_reply_to",
-           "references", "received_at", "why", "deliveries", "tries", "spans", "copies", "addresses", "parts", "differences"}
+           "references", "received_at", "why", "deliveries", "attempts", "spans", "copies", "addresses", "parts", "differences"}
 SECTIONS = {
     "why": {"text"},
-    "deliveries": {"recipient", "original_recipient", "account", "mailbox", "outcome", "reason", "tries", "queue_id",
-                   "host", "first_at", "last_at", "finished_at", "whole"},
-    "tries": {"at", "outcome", "recipient", "queue_id", "reason", "queued", "read", "lock", "database", "imap", "host", "pid",
+    "deliveries": {"recipient", "original_recipient", "account", "mailbox", "outcome", "reason", "attempts", "queue_id",
+                   "host", "first_at", "last_at", "finished_at", "complete"},
+    "attempts": {"at", "outcome", "recipient", "queue_id", "reason", "queued", "read", "lock", "database", "imap", "host", "pid",
               "ended_at"},
-    "copies": {"account", "mailbox", "role", "state", "doubt", "uid", "uidvalidity", "attempt", "repeated", "first_at",
-               "attempt_at", "stored_at", "host", "pid", "claimed_by", "error"},
+    "copies": {"account", "mailbox", "role", "state", "doubt", "uid", "uidvalidity", "generation", "repeated", "first_at",
+               "claimed_at", "stored_at", "host", "pid", "claimed_by", "error"},
     "addresses": {"role", "position", "group", "name", "address"},
     "parts": {"path", "type", "charset", "disposition", "filename", "size", "sha256"},
 }
@@ -81,7 +81,7 @@ def test_show_has_the_fields_it_promises(site):
     assert (one["message_id"], one["subject"], one["references"]) == (id, "Hello", ["a@x", "b@x"])
     assert one["lock_key"] == said["lock_key"]
     [delivery] = one["deliveries"]
-    assert [delivery[name] for name in ("recipient", "original_recipient", "outcome", "tries", "queue_id")] == \
+    assert [delivery[name] for name in ("recipient", "original_recipient", "outcome", "attempts", "queue_id")] == \
         [scuba, "alias@example.org", "duplicate", 2, "4abcDEF"]
     [copy] = one["copies"]
     assert [copy[name] for name in ("account", "state", "doubt", "uid", "role")] == [scuba, "stored", False, 1, "inbox"]
@@ -130,7 +130,7 @@ def test_show_says_everything_once(site):
         assert done.exit == 0 and done.out.startswith("id: ") and done.out.count("cannot connect") == 1, done
         assert re.findall("^lock_key: (.*)", done.out, re.M) == [str(lock_of(site, id))], done
     [one] = answers(site, "show", id)["messages"]
-    assert all("cannot connect" in row["reason"] for row in one["deliveries"] + one["tries"])
+    assert all("cannot connect" in row["reason"] for row in one["deliveries"] + one["attempts"])
     assert "cannot connect" in one["copies"][0]["error"]
 
 
@@ -184,17 +184,17 @@ def test_why_it_is_not_there(site):
     def said_when(change, *moments):
         site.sql(f"UPDATE oncedrop.copy SET {change}", moments)
         return why(site, id)
-    said = said_when("state = 'appending', attempt_at = %s, pid = 4711", AUGUST)
+    said = said_when("state = 'appending', claimed_at = %s, pid = 4711", AUGUST)
     assert said == (f"the copy in {scuba} INBOX was claimed 2025-08-01T10:00:00Z by {socket.gethostname()}[4711], which could"
                     " not find out whether it was stored; the next try searches the mailbox for it, and appends it only if it"
                     " is not there")
-    said = said_when("attempt_at = %s", AUGUST.replace(year=2125))
+    said = said_when("claimed_at = %s", AUGUST.replace(year=2125))
     assert "; it is left alone until 2125-08-01T10:05:20Z, then the next try searches" in said  # hold_off is 320 s
     said = said_when("state = 'pending', doubt = true, error = 'imap: Disk quota exceeded'")
     assert said.splitlines() == [
         f"the copy in {scuba} INBOX may have been stored by an earlier try: the next one searches the mailbox first",
         f"the copy in {scuba} INBOX is not stored yet: imap: Disk quota exceeded"]
-    said = said_when("state = 'failed', doubt = false, attempt_at = %s", AUGUST)
+    said = said_when("state = 'failed', doubt = false, claimed_at = %s", AUGUST)
     assert said == f"the copy in {scuba} INBOX was given up 2025-08-01T10:00:00Z: imap: Disk quota exceeded"
     said = said_when("state = 'stored', repeated = 2")
     assert "claimed again on purpose" in said and said.endswith("2 times")
@@ -246,7 +246,7 @@ def test_list_and_its_filters(site):
         rows = answers(site, "list", *words)
         assert [ids.index(row["message_id"]) for row in rows] == expected, words
         assert all(row.keys() == {"at", "state", "queue_id", "account", "error", "subject", "delay", "from", "sender",
-                                  "message_id", "mailbox", "uid", "role", "recipients", "attempt"} for row in rows)
+                                  "message_id", "mailbox", "uid", "role", "recipients", "generation"} for row in rows)
     assert "no matching copies" in site.run("list", "--recipient", "nobody@example.org").out
     assert "--limit" in site.run("list", "--limit", "2").err
 
@@ -258,16 +258,16 @@ def test_list_counts_from_the_receipt(site):
         date = email.utils.formatdate(time.time() - ago)
         field = f"Received: by mail.example (Postfix, from userid 1000)\n\tid {queue_id}; {date}\n"
         expect.stored(site.deliver(field.encode() + message(), scuba, "-q", queue_id))
-    [late] = answers(site, "list", "--delay", "9m")
+    [late] = answers(site, "list", "--min-delay", "9m")
     assert late["queue_id"] == "4LATE" and 599 <= late["delay"] < 900, late
     at = datetime.datetime.strptime(late["at"], "%Y-%m-%dT%H:%M:%S%z")
     stored_at = site.value("SELECT stored_at FROM oncedrop.copy ORDER BY id LIMIT 1")
     assert abs((stored_at - at).total_seconds() - late["delay"]) <= 1, (late, stored_at)
     site.sql("UPDATE oncedrop.copy SET first_at = stored_at")
     site.ledger.older("copy", "first_at", seconds=0.02)
-    site.sql("UPDATE oncedrop.try SET queued_at = (SELECT first_at FROM oncedrop.copy WHERE copy.claim = try.claim)"
+    site.sql("UPDATE oncedrop.attempt SET queued_at = (SELECT first_at FROM oncedrop.copy WHERE copy.claim = attempt.claim)"
              " WHERE queue_id = '4QUICK'")
-    site.ledger.older("try", "queued_at", seconds=0.9, queue_id="4QUICK")       # a field has whole seconds
+    site.ledger.older("attempt", "queued_at", seconds=0.9, queue_id="4QUICK")       # a field has whole seconds
     assert [row["delay"] for row in answers(site, "list", "--queue-id", "4QUICK")] == [0.02]
 
 
@@ -368,20 +368,20 @@ def test_list_by_delay(site):
     for subject, change, columns, so_long in (
             ("quick", "stored_at = first_at", ["first_at", "stored_at"], {"days": 2}),
             ("late", "first_at = stored_at", ["first_at"], {"minutes": 10}),
-            ("failed", "state = 'failed', stored_at = NULL, first_at = attempt_at", ["first_at"], {"hours": 1}),
-            ("waiting", "state = 'pending', stored_at = NULL", ["first_at", "attempt_at"], {"hours": 3})):
+            ("failed", "state = 'failed', stored_at = NULL, first_at = claimed_at", ["first_at"], {"hours": 1}),
+            ("waiting", "state = 'pending', stored_at = NULL", ["first_at", "claimed_at"], {"hours": 3})):
         of = site.value("SELECT id FROM oncedrop.message WHERE subject = %s", (subject,))
         site.sql(f"UPDATE oncedrop.copy SET {change} WHERE message = %s", (of,))
         site.ledger.older("copy", *columns, message=of, **so_long)
     for delay, expected in (("0s", ["waiting", "failed", "late", "quick"]), ("600s", ["waiting", "failed", "late"]),
                             ("11m", ["waiting", "failed"]), ("2h", ["waiting"]), ("1d", [])):
-        assert [row["subject"] for row in answers(site, "list", "--delay", delay)] == expected, delay
+        assert [row["subject"] for row in answers(site, "list", "--min-delay", delay)] == expected, delay
     delays = {row["subject"]: row["delay"] for row in answers(site, "list")}
     assert (delays["late"], delays["failed"]) == (600, 3600) and delays["quick"] < 60 and 10800 <= delays["waiting"] < 14000
 
 
 @pytest.mark.parametrize("words", [["--state", "done"], ["--since", "banana"], ["--since", "5"], ["--since", ""],
-                                   ["--delay", "long"], ["--delay", ""], ["--queue-id"], ["--sender"],
+                                   ["--min-delay", "long"], ["--min-delay", ""], ["--queue-id"], ["--sender"],
                                    ["--limit", "0"], ["--limit", "-1"], ["--limit", "many"],
                                    ["--limit", "99999999999999999999"], ["x"], ["--nonsense"],
                                    ["--since", "2025-13-45"], ["--until", "banana"], ["--subject", ""], ["--mailbox"],
@@ -559,7 +559,7 @@ def left(site):
 def test_purge(site):
     """Old and finished messages are removed, and no others."""
     scuba = site.account()
-    site.settings["record.abandon_after"] = "100d"
+    site.settings["record.expire_after"] = "100d"
     names = ["old", "young", "unfinished", "appending", "pending", "replayed", "failed", "held"]
     for name in names:
         expect.stored(site.deliver(message(id=f"{name}@x", body=f"{name}\n"), scuba))
@@ -572,11 +572,11 @@ def test_purge(site):
     for state in ("appending", "pending", "failed"):
         site.sql(f"UPDATE oncedrop.copy SET state = %s WHERE {of}", (state, f"{state}@x"))
     before = left(site)
-    assert answers(site, "purge", "--older-than", "30d", "--dry-run") == {"messages": 3, "abandoned": 0, "dry_run": True}
+    assert answers(site, "purge", "--older-than", "30d", "--dry-run") == {"messages": 3, "expired": 0, "dry_run": True}
     assert left(site) == before
     with locks.held(site, lock_of(site, "held@x")):
         done = site.run("purge", "--older-than", "30d", "--json", options=as_owner(site))
-    assert done.exit == 0 and json.loads(done.out) == {"messages": 2, "abandoned": 0, "dry_run": False}, done
+    assert done.exit == 0 and json.loads(done.out) == {"messages": 2, "expired": 0, "dry_run": False}, done
     assert before - left(site) == {"old@x", "failed@x"}
     done = site.run("purge", "--older-than", "30d", options=as_owner(site))
     assert done.exit == 0 and done.out == "1 message removed from the record\n", done
@@ -638,7 +638,7 @@ ONE_WORKER = pytest.mark.xdist_group("large")     # filled once
 def large(lab, ledgers):
     """A site whose ledger has many messages, evenly over the last 60 days."""
     site = new_site(lab, ledgers)
-    site.settings["record.abandon_after"] = "3650d"
+    site.settings["record.expire_after"] = "3650d"
     site.ledger.fill(ROWS, DAYS)
     done = site.run("purge", "--older-than", f"{2 * DAYS}d")    # as each day
     assert done.exit == 0 and done.out.startswith("0 messages"), done
@@ -685,15 +685,15 @@ def questions(large):
              "list --subject (many)": ["list", "--subject", "NUMBER"],
              "list --mailbox (many)": ["list", "--mailbox", "INBOX"],
              "list --until": ["list", "--until", "50d"], "list --since --until": ["list", "--since", "31d", "--until", "30d"],
-             "list --state abandoned": ["list", "--state", "abandoned"],
-             "abandon --dry-run": ["abandon", "--dry-run"]}
+             "list --state expired": ["list", "--state", "expired"],
+             "abandon --dry-run": ["expire", "--dry-run"]}
 
 
 @ONE_WORKER
 def test_questions_to_a_large_ledger_are_quick(large, capsys):
     figures = {name: figure(large, *words) for name, words in questions(large).items()}
     figures["show (unknown)"] = figure(large, "show", f"bulk.{ROWS // 2}x@test.example", exit=1)
-    slower = {"stats": figure(large, "stats"), "list --delay": figure(large, "list", "--delay", "5m", "--state", "stored"),
+    slower = {"stats": figure(large, "stats"), "list --min-delay": figure(large, "list", "--min-delay", "5m", "--state", "stored"),
               "list --sender": figure(large, "list", "--sender", "nobody@example.org"),
               "list --subject": figure(large, "list", "--subject", "nothing of this"),
               "list --message-id": figure(large, "list", "--message-id", "nothing-of-this"),
@@ -712,7 +712,7 @@ def read_from_end_to_end(site):
                                   " AND usename <> 'admin'") == 0, "every session has ended")
     # These tables have few rows, however large the ledger is; purge scans event once.
     rows = site.sql("SELECT relname, seq_scan FROM pg_stat_user_tables"
-                    " WHERE schemaname = 'oncedrop' AND relname NOT IN ('schema_version', 'server', 'event', 'total', 'tally',"
+                    " WHERE schemaname = 'oncedrop' AND relname NOT IN ('schema_version', 'server', 'event', 'counter_bucket', 'counter',"
                     " 'agreed', 'lease', 'refusal')")
     return {row.relname: row.seq_scan for row in rows}
 

@@ -18,7 +18,7 @@ from test_second_try import fake, plain, refuse
 from test_setup import Host
 
 ROWS = {"message": "sender", "delivery": "recipient, original_recipient, queue_id, outcome", "copy": "account, mailbox, state",
-        "try": "outcome"}
+        "attempt": "outcome"}
 ONE, TWO = "one@test.example", "two@test.example"
 OLD = "2000-01-01"
 
@@ -107,8 +107,8 @@ def without(action, then):
 
 def old(scene):
     scene.site.ledger.older("message", "received_at", days=30)
-    for table, columns in (("delivery", ("first_at", "last_at")), ("copy", ("first_at", "stored_at", "attempt_at")),
-                           ("try", ("started_at", "ended_at"))):
+    for table, columns in (("delivery", ("first_at", "last_at")), ("copy", ("first_at", "stored_at", "claimed_at")),
+                           ("attempt", ("started_at", "ended_at"))):
         scene.site.ledger.older(table, *columns, days=30)
 
 
@@ -158,8 +158,8 @@ SETUP = setup("--domain", "example.org", "--root", "{root}", "--dry-run")
 
 # (command, option): (the rest of the words, what an option takes); or a function of a scene and the option's words.
 OPTIONS = {
-    "abandon --dry-run": (read("abandon", TWO), ()),
-    "abandon --json": (read("abandon", TWO), ()),
+    "abandon --dry-run": (read("expire", TWO), ()),
+    "abandon --json": (read("expire", TWO), ()),
     "check --json": (read("check", "--quick"), ()),
     "check --quick": (read("check"), ()),
     "check --send": (read("check", "{scene.scuba}"), ()),
@@ -187,7 +187,7 @@ OPTIONS = {
     "list --subject": (LIST, ("alp",)),
     "list --message-id": (LIST, ("two",)),
     "list --queue-id": (LIST, ("4BETA",)),
-    "list --delay": (LIST, ("2h",)),
+    "list --min-delay": (LIST, ("2h",)),
     "list --missing": (without(Scene.empty, LIST), ()),
     "list --limit": (LIST, ("1",)),
     "list --utc": (LIST, ()),
@@ -205,15 +205,15 @@ OPTIONS = {
     "replay --json": (read("replay", "{scene.file}"), ()),
     "restore --account": (without(Scene.empty, read("restore")), ("{scene.doug}",)),
     "restore --since": (without(Scene.empty, read("restore", "--dry-run")), ("2100-01-01",)),
-    "restore -j": (in_parallel("restore", "--deleted", before=lambda scene: scene.deliver("seven@test.example", scene.doug, "gamma")), ("2",)),
-    "restore --deleted": (without(Scene.empty, read("restore")), ()),
-    "restore --dry-run": (without(Scene.empty, read("restore", "--deleted")), ()),
+    "restore -j": (in_parallel("restore", "--include-deleted", before=lambda scene: scene.deliver("seven@test.example", scene.doug, "gamma")), ("2",)),
+    "restore --include-deleted": (without(Scene.empty, read("restore")), ()),
+    "restore --dry-run": (without(Scene.empty, read("restore", "--include-deleted")), ()),
     "restore --json": (read("restore"), ()),
     "resume -j": (in_parallel("resume", before=lambda scene: scene.deliver_in_vain("seven@test.example", "gamma")), ("2",)),
     "resume --json": (read("resume"), ()),
     "route --json": (read("route", "{scene.scuba}"), ()),
     "setup --domain": (setup("--root", "{root}", "--dry-run"), ("example.org",)),
-    "setup --way": (SETUP, ("pipe",)),
+    "setup --transport": (SETUP, ("pipe",)),
     "setup --accounts": (SETUP, ("virtual",)),
     "setup --sent-copies": (SETUP, ()),
     "setup --conninfo": (SETUP, ("dbname=mail",)),
@@ -222,7 +222,7 @@ OPTIONS = {
     "setup --dry-run": (setup("--domain", "example.org", "--root", "{root}"), ()),
     "setup --undo": (setup("--root", "{root}", "--dry-run"), ()),
     "show --digest": (read("show", ONE), ()),
-    "show --look": (read("show", ONE), ()),
+    "show --verify": (read("show", ONE), ()),
     "show --utc": (read("show", ONE), ()),
     "show --json": (read("show", ONE), ()),
     "stats --utc": (read("stats"), ()),

@@ -89,7 +89,7 @@ def test_each_login_has_its_own(site):
     accounts = ["lisa@example.org", SCUBA]
     for account in accounts:
         commanded.answer(f"of {account}\n", account)
-    service = Service(site, workers=1, settings={"imap.idle": "0s"})
+    service = Service(site, workers=1, settings={"imap.idle_timeout": "0s"})
     for account in accounts * 2:
         stored(service.deliver(message(), account)[0])
     assert commanded.asked() == accounts
@@ -218,7 +218,7 @@ def test_a_token_that_expires(site, tokens, auth):
     expect.deferred(site.deliver(message(), scuba), ANY, "IMAP login of")
     short = tokens.token(scuba, time.time() + 4)
     commanded.answer(short, scuba)
-    service = Service(site, workers=1, settings={"imap.idle": "0s"})
+    service = Service(site, workers=1, settings={"imap.idle_timeout": "0s"})
     stored(service.deliver(message(), scuba)[0])
     asked = len(commanded.asked())
     wait_until(lambda: not tokens.takes(scuba, short), "the token has expired")

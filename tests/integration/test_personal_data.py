@@ -48,7 +48,7 @@ def dump(site, *without):
 
 def of_messages(site):
     """The same of what is recorded of messages."""
-    return dump(site, "total", "tally", "server", "lease")
+    return dump(site, "counter_bucket", "counter", "server", "lease")
 
 
 def left(site):
@@ -103,11 +103,11 @@ def test_what_is_exported(site):
         expect.stored(site.deliver(mail, recipient, "-q", "4abcDEF", sender=ADA))
     [one] = export(site, scuba)
     assert one.keys() == {"id", "message_id", "identity", "digest", "sender", "from", "subject", "date", "size",
-                          "in_reply_to", "references", "received_at", "addresses", "parts", "deliveries", "tries", "copies"}
+                          "in_reply_to", "references", "received_at", "addresses", "parts", "deliveries", "attempts", "copies"}
     assert (one["sender"], one["subject"], one["references"]) == (ADA, "Grüße", [])
     assert [part["text"].strip() for part in one["parts"]] == ["Blau — 蓝"]
-    assert [row["recipient"] for row in one["deliveries"]] == [row["recipient"] for row in one["tries"]] == [scuba]
-    assert [row["account"] for row in one["copies"]] == [scuba] and one["tries"][0]["queue_id"] == "4abcDEF"
+    assert [row["recipient"] for row in one["deliveries"]] == [row["recipient"] for row in one["attempts"]] == [scuba]
+    assert [row["account"] for row in one["copies"]] == [scuba] and one["attempts"][0]["queue_id"] == "4abcDEF"
     assert doug not in json.dumps(one)
 
 

@@ -96,13 +96,13 @@ def test_limits(site, main, master, word):
     assert word in warned(site, main, master)
 
 
-RETRY = "not above delivery.hold_off, sent_retry and reject_after"
+RETRY = "not above delivery.hold_off, sent_expire_after and refuse_after"
 
 
 @pytest.mark.parametrize("lifetime,settings,word", [
-    ("5d", {}, None), ("2h", {}, None), ("1h", {}, RETRY), ("2h", {"delivery.sent_retry": "3h"}, RETRY),
-    ("2h", {"delivery.reject_after": "3h"}, RETRY), ("2h", {"delivery.hold_off": "3h"}, RETRY),
-    ("10d", {}, "not below record.abandon_after"), ("20d", {"record.abandon_after": "21d"}, None),
+    ("5d", {}, None), ("2h", {}, None), ("1h", {}, RETRY), ("2h", {"delivery.sent_expire_after": "3h"}, RETRY),
+    ("2h", {"delivery.refuse_after": "3h"}, RETRY), ("2h", {"delivery.hold_off": "3h"}, RETRY),
+    ("10d", {}, "not below record.expire_after"), ("20d", {"record.expire_after": "21d"}, None),
 ])
 def test_the_lifetime_of_the_queue(site, lifetime, settings, word):
     site.settings.update(settings)

@@ -32,7 +32,7 @@ class Served(postfix_module.Postfix):
 
     def serve(self, **settings):
         clients = postfix_module.SERVICE_USER if self.way == "pipe" else ""
-        self.service = Service(self.site, workers=2, settings={"service.clients": clients, **settings})
+        self.service = Service(self.site, workers=2, settings={"service.trusted_users": clients, **settings})
         return self.service
 
 

@@ -39,7 +39,7 @@ def known(postfix, id):
     """What is recorded about the message: its queue id, and whether Postfix received it just now."""
     [row] = postfix.site.sql("SELECT d.queue_id, t.queue_id AS of_try, t.queued_at"
                              " FROM oncedrop.message m JOIN oncedrop.delivery d ON d.message = m.id"
-                             " JOIN oncedrop.try t ON t.delivery = d.id WHERE m.message_id = %s", (id,))
+                             " JOIN oncedrop.attempt t ON t.delivery = d.id WHERE m.message_id = %s", (id,))
     assert abs(time.time() - row.queued_at.timestamp()) < 600, row
     assert row.queue_id == row.of_try
     return row.queue_id

@@ -16,7 +16,7 @@ def unknown(postfix):
 
 def unknown_deferred(postfix):
     unknown(postfix)
-    postfix.site.settings["route.unknown"] = "defer"
+    postfix.site.settings["route.unknown_account"] = "defer"
 
 
 def over_quota(postfix):

@@ -32,7 +32,7 @@ def test_end_to_end(postfix, site):
     """Postfix's own user is believed by default. The queue id and the login are known."""
     scuba, doug = postfix.accounts(2)
     site.settings["route.sent_copy"] = "authenticated"
-    service = Service(site, settings={"service.clients": postconf("mail_owner")})
+    service = Service(site, settings={"service.trusted_users": postconf("mail_owner")})
     postfix.start()
     mail = message(sender=doug)
     queue_id = postfix.send(mail, [scuba, doug], sender=doug, login=doug)
@@ -49,7 +49,7 @@ def test_end_to_end(postfix, site):
 def test_the_lab_s_postfix_is_not_believed_without_the_setting(postfix, site):
     """What its user would be told: mail waits, and does not bounce."""
     [scuba] = postfix.accounts(1)
-    Service(site, settings={"service.clients": ""})
+    Service(site, settings={"service.trusted_users": ""})
     postfix.start()
     queue_id = postfix.send(message(), [scuba])
     [entry] = postfix.wait_for(1, queue_id)
@@ -89,7 +89,7 @@ def test_a_service_that_starts_anew_under_load(postfix, site, how):
         listener.bind(postfix.service_socket)
         os.chmod(postfix.service_socket, 0o666)
         listener.listen()
-        service = Service(site, workers=2, listener=listener, settings={"service.clients": postconf("mail_owner")})
+        service = Service(site, workers=2, listener=listener, settings={"service.trusted_users": postconf("mail_owner")})
         postfix.start()
         mails = send_while_it_starts_anew(postfix, service, how, 40, [scuba, doug])
         postfix.wait_idle()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""delivery.rejected = quarantine: what is stored in place of a message that the IMAP server refuses for its content.
+"""delivery.refused = quarantine: what is stored in place of a message that the IMAP server refuses for its content.
 
 The server is a fake that refuses what Cyrus refuses, and stores the rest. Besides by the breakages
 in tests/mutants, tests were seen to fail by a bounce, and by a Sent copy with the recipient's envelope."""
@@ -86,7 +86,7 @@ class Picky(FakeImap):
 def picky(site, **options):
     server = site.use(Picky(**options))
     site.settings.update({"imap.port": server.port, "imap.tls": "none", "route.sent_copy": "off",
-                          "delivery.rejected": "quarantine", "delivery.reject_after": "0s"})
+                          "delivery.refused": "quarantine", "delivery.refuse_after": "0s"})
     return server
 
 
@@ -127,11 +127,11 @@ CONTENTS = {
 def test_show_finds_the_explanation(site):
     server = picky(site)
     quarantined(site.deliver(bad(), SCUBA, "-q", "4LOOK"))
-    [one] = json.loads(site.run("show", "--look", "--json", "4LOOK").out)["messages"]
-    assert [(row["copy"], row["reason"]) for row in one["look"]] == [("there", "attached to an explanation")]
+    [one] = json.loads(site.run("show", "--verify", "--json", "4LOOK").out)["messages"]
+    assert [(row["copy"], row["reason"]) for row in one["verify"]] == [("present", "attached to an explanation")]
     server.boxes[SCUBA, "INBOX"].clear()
-    [one] = json.loads(site.run("show", "--look", "--json", "4LOOK").out)["messages"]
-    assert one["look"][0]["copy"] == "cannot be told", one["look"]
+    [one] = json.loads(site.run("show", "--verify", "--json", "4LOOK").out)["messages"]
+    assert one["verify"][0]["copy"] == "unknown", one["verify"]
 
 
 @pytest.mark.parametrize("mail", CONTENTS.values(), ids=CONTENTS.keys())
@@ -153,7 +153,7 @@ def test_the_message_is_attached_byte_for_byte(site, mail):
 
 def test_first_it_is_deferred_and_the_date_is_the_first(site):
     server = picky(site)
-    site.settings["delivery.reject_after"] = "1h"
+    site.settings["delivery.refuse_after"] = "1h"
     mail = bad()
     expect.deferred(site.deliver(mail, SCUBA), r"4\.6\.0")
     assert server.boxes.get((SCUBA, "INBOX"), []) == []
@@ -168,10 +168,10 @@ def test_first_it_is_deferred_and_the_date_is_the_first(site):
 
 def test_a_server_that_has_changed_its_mind_gets_the_message(site):
     server = picky(site)
-    site.settings["delivery.reject_after"] = "1h"
+    site.settings["delivery.refuse_after"] = "1h"
     mail = bad()
     expect.deferred(site.deliver(mail, SCUBA), r"4\.6\.0")
-    site.settings["delivery.reject_after"] = "0s"
+    site.settings["delivery.refuse_after"] = "0s"
     server.tolerant = True
     expect.stored(site.deliver(mail, SCUBA))
     assert server.boxes[SCUBA, "INBOX"] == [on_the_wire(mail)]
@@ -261,9 +261,9 @@ def test_an_explanation_that_is_refused_bounces_nothing(site, answer, code):
 
 
 def test_a_sent_copy(site):
-    """Without the envelope, which is the recipient's, and after sent_retry if that is shorter."""
+    """Without the envelope, which is the recipient's, and after sent_expire_after if that is shorter."""
     server = picky(site)
-    site.settings.update({"route.sent_copy": "from", "delivery.reject_after": "1h", "delivery.sent_retry": "0s"})
+    site.settings.update({"route.sent_copy": "from", "delivery.refuse_after": "1h", "delivery.sent_expire_after": "0s"})
     mail = b"Delivered-To: secret@example.org\n" + bad(sender=LISA)
 
     def append(client, tag, arguments):
@@ -331,7 +331,7 @@ def read_attachment(raw):
 
 def test_cyrus_takes_everything_within_an_explanation(site, cyrus):
     """Each message with an unusual header is in the mailbox, as it is or attached; the second time it is a duplicate."""
-    site.settings.update({"route.sent_copy": "off", "delivery.rejected": "quarantine", "delivery.reject_after": "0s"})
+    site.settings.update({"route.sent_copy": "off", "delivery.refused": "quarantine", "delivery.refuse_after": "0s"})
     account = site.account()
     attached = {}
     for path in corpus.FILES:
@@ -350,7 +350,7 @@ def test_cyrus_takes_everything_within_an_explanation(site, cyrus):
 
 
 def test_an_explanation_in_doubt_is_found_at_cyrus(site, cyrus):
-    site.settings.update({"route.sent_copy": "off", "delivery.rejected": "quarantine", "delivery.reject_after": "0s",
+    site.settings.update({"route.sent_copy": "off", "delivery.refused": "quarantine", "delivery.refuse_after": "0s",
                           "imap.tls": "none", "imap.port": cyrus.port})
     account, mail, lost = site.account(), bad(), []
 

@@ -134,13 +134,13 @@ def test_delivery_and_copies(site):
     [delivery] = site.sql("SELECT * FROM oncedrop.delivery")
     assert (delivery.recipient, delivery.original_recipient, delivery.account, delivery.mailbox, delivery.queue_id) == \
         (scuba, "alias@example.org", scuba, "INBOX", "4abcDEF")
-    assert (delivery.outcome, delivery.tries) == ("stored", 1)
+    assert (delivery.outcome, delivery.attempts) == ("stored", 1)
     assert delivery.finished_at is not None and delivery.host
     copies = {row.role: row for row in site.sql("SELECT * FROM oncedrop.copy")}
     assert (copies["inbox"].account, copies["inbox"].mailbox, copies["inbox"].uid) == (scuba, "INBOX", uid)
     assert (copies["sent"].account, copies["sent"].mailbox) == (lisa, "Sent")
     for copy in copies.values():
-        assert (copy.state, copy.doubt, copy.attempt, copy.error) == ("stored", False, 1, None)
+        assert (copy.state, copy.doubt, copy.generation, copy.error) == ("stored", False, 1, None)
         assert copy.uidvalidity and copy.stored_at
 
 
@@ -155,8 +155,8 @@ def test_a_failed_try_is_recorded_with_its_reason(site):
     assert delivery.outcome == "mailbox" and delivery.reason and delivery.finished_at is None
     site.settings["imap.password_file"] = right
     expect.stored(site.deliver(mail, scuba))
-    [delivery] = site.sql("SELECT outcome, tries, finished_at FROM oncedrop.delivery")
-    assert (delivery.outcome, delivery.tries) == ("stored", 2) and delivery.finished_at
+    [delivery] = site.sql("SELECT outcome, attempts, finished_at FROM oncedrop.delivery")
+    assert (delivery.outcome, delivery.attempts) == ("stored", 2) and delivery.finished_at
 
 
 @pytest.mark.postgres

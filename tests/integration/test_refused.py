@@ -3,7 +3,7 @@
 refused logins.
 
 Seen to fail: without the record's being read or written (deliver.c), with a hold that is not asked for (sessions.c), with a
-record from the future that counts (refusals.c), with every RCPT accepted (lmtp_recipient.c), with the penalty not measured
+record from the future that counts (login_backoff.c), with every RCPT accepted (lmtp_recipient.c), with the penalty not measured
 (check_imap.c), with [LIMIT] and [SERVERBUG] taken for a refusal (mailbox_open.c)."""
 
 import base64

@@ -42,9 +42,9 @@ class Archive:
 
     def tries(self):
         """What is recorded of each delivery, and how many rows the history has."""
-        return (self.site.sql("SELECT message, recipient, tries, outcome FROM oncedrop.delivery"
+        return (self.site.sql("SELECT message, recipient, attempts, outcome FROM oncedrop.delivery"
                               " ORDER BY message, recipient"),
-                self.site.value("SELECT count(*) FROM oncedrop.try"))
+                self.site.value("SELECT count(*) FROM oncedrop.attempt"))
 
 
 ALL_KNOWN = [["duplicate", "duplicate"]] * MANY
@@ -111,9 +111,9 @@ def test_a_delivery_that_is_not_finished_is_finished(archive):
 def test_that_the_message_is_whole_is_recorded(archive):
     """Another recipient of it may have died on the way: `resume` delivers to that one only if the message is known to be whole."""
     archive.replay()
-    archive.site.sql("UPDATE oncedrop.delivery SET whole = %s", (False,))
+    archive.site.sql("UPDATE oncedrop.delivery SET complete = %s", (False,))
     assert archive.replay() == ALL_KNOWN
-    assert archive.site.value("SELECT count(*) FROM oncedrop.delivery WHERE NOT whole") == 0
+    assert archive.site.value("SELECT count(*) FROM oncedrop.delivery WHERE NOT complete") == 0
 
 
 def test_what_was_recorded_a_day_ago_is_recorded_again(archive):
@@ -125,7 +125,7 @@ def test_what_was_recorded_a_day_ago_is_recorded_again(archive):
     assert archive.tries() == before
     archive.site.ledger.older("delivery", "finished_at", "last_at", hours=25)
     assert archive.replay() == ALL_KNOWN
-    assert {row.tries for row in archive.tries()[0]} == {2}
+    assert {row.attempts for row in archive.tries()[0]} == {2}
 
 
 def test_a_sent_copy_that_is_missing(site):

@@ -290,7 +290,7 @@ class Awkward:
             self.site.sql(f"UPDATE oncedrop.copy SET {state}, stored_at = NULL"
                           " WHERE role = 'inbox' AND id %% 8 = %s", (rest,))
         self.site.ledger.age(days=1, state="appending")
-        self.site.sql("UPDATE oncedrop.delivery SET finished_at = NULL, outcome = 'trouble' WHERE message IN"
+        self.site.sql("UPDATE oncedrop.delivery SET finished_at = NULL, outcome = 'tempfail' WHERE message IN"
                       " (SELECT message FROM oncedrop.copy WHERE state IN ('pending', 'appending'))")
 
 

@@ -88,7 +88,7 @@ def restored(done, exit=0, **counts):
 
 
 def ledger_rows(site):
-    return [site.sql(f"SELECT * FROM oncedrop.{table} ORDER BY 1, 2, 3") for table in ("copy", "delivery", "try")]
+    return [site.sql(f"SELECT * FROM oncedrop.{table} ORDER BY 1, 2, 3") for table in ("copy", "delivery", "attempt")]
 
 
 def kill_all(pid):
@@ -150,7 +150,7 @@ def test_what_was_deleted_stays_deleted_unless_asked_for(raw):
     assert "not in mailbox=INBOX any more" in " ".join(done.out.split())
     restored(raw.run("restore"), duplicate=1, deleted=1)
     assert raw.count(scuba) == 1 and ledger_rows(raw) == rows
-    restored(raw.run("restore", "--deleted"), stored=1, duplicate=1)
+    restored(raw.run("restore", "--include-deleted"), stored=1, duplicate=1)
     assert contents(raw, scuba) == wire(mails)
 
 
@@ -229,7 +229,7 @@ def test_a_mailbox_that_cannot_be_looked_into(raw):
     delivered(raw, scuba)
     rows = ledger_rows(raw)
     port, raw.settings["imap.port"] = raw.settings["imap.port"], free_port()
-    for words in (["--dry-run"], [], ["--deleted"]):
+    for words in (["--dry-run"], [], ["--include-deleted"]):
         restored(raw.run("restore", *words), 75, deferred=1)
     assert ledger_rows(raw) == rows
     raw.settings["imap.port"] = port

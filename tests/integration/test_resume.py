@@ -51,7 +51,7 @@ def test_what_was_recorded_is_finished(raw):
     lisa, scuba = raw.account("lisa"), raw.account("scuba")
     mail = message(sender=lisa, body="x" * 3_000_000 + "\n")
     expect.deferred(raw.deliver(mail, scuba, "-q", "QUEUE1", sender=lisa))
-    assert raw.sql("SELECT DISTINCT whole FROM oncedrop.delivery") == [(True,)]
+    assert raw.sql("SELECT DISTINCT complete FROM oncedrop.delivery") == [(True,)]
     mend(raw)
     resumed(raw.run("resume"), stored=1)
     assert [stored.raw for stored in raw.messages(scuba)] == [on_the_wire(mail)]
@@ -103,7 +103,7 @@ def test_only_the_recipients_that_are_open(raw):
     raw.lab.dovecot.add_account(full)
     wait_until(lambda: raw.run("resume").exit == 0, "Dovecot has noticed that there is no quota any more")
     assert [raw.count(account) for account in (scuba, full, doug)] == [1, 1, 1]
-    assert raw.sql("SELECT recipient FROM oncedrop.delivery WHERE tries > 1") == [(full,)]
+    assert raw.sql("SELECT recipient FROM oncedrop.delivery WHERE attempts > 1") == [(full,)]
 
 
 def test_nobody_reads_there_who_else_got_it(raw):
@@ -257,7 +257,7 @@ def test_an_attempt_that_may_be_under_way_is_waited_for(raw):
     deliveries.append(raw.start_delivery(message(), scuba))
     assert deliveries[0].finish().exit == -signal.SIGKILL
     nearly_over(raw)
-    raw.sql("UPDATE oncedrop.delivery SET whole = true")
+    raw.sql("UPDATE oncedrop.delivery SET complete = true")
     mend(raw)
     done = raw.run("resume", "--json")
     assert done.exit == 75, done
@@ -280,7 +280,7 @@ def test_several_at_once_each_message_by_one(raw):
     assert [raw.count(account) for account in accounts] == [5] * 4
     assert raw.count(accounts[0], "Sent") == 20
     assert unfinished(raw) == 0
-    assert raw.value("SELECT max(attempt) FROM oncedrop.copy") == 2     # the one that failed, and one by resume
+    assert raw.value("SELECT max(generation) FROM oncedrop.copy") == 2     # the one that failed, and one by resume
 
 
 def test_a_held_message_holds_up_no_other_and_takes_no_lock(raw):

@@ -96,8 +96,8 @@ def age(site):
     """So that there is something to abandon, to add up, to purge, and to ask the server."""
     site.sql("UPDATE oncedrop.message SET received_at = received_at - interval '40 days'")
     site.sql("UPDATE oncedrop.delivery SET last_at = last_at - interval '40 days', first_at = first_at - interval '40 days'")
-    site.sql("UPDATE oncedrop.try SET started_at = started_at - interval '40 days'")
-    site.sql("UPDATE oncedrop.copy SET first_at = first_at - interval '40 days', attempt_at = attempt_at - interval '40 days'")
+    site.sql("UPDATE oncedrop.attempt SET started_at = started_at - interval '40 days'")
+    site.sql("UPDATE oncedrop.copy SET first_at = first_at - interval '40 days', claimed_at = claimed_at - interval '40 days'")
     site.sql("UPDATE oncedrop.server SET checked_at = checked_at - interval '2 days', tried_at = tried_at - interval '2 days'")
 
 
@@ -126,7 +126,7 @@ def deliver_all(site):
 
 
 COMMANDS = (["show", "x@y"], ["show", "4abcDEF"], ["list"], ["list", "--state", "unfinished", "--since", "1d"], ["locks"],
-            ["stats"], ["stats", "--json"], ["stats", "--prometheus"], ["resume"], ["restore"], ["abandon", "--dry-run", "4abcDEG"],
+            ["stats"], ["stats", "--json"], ["stats", "--prometheus"], ["resume"], ["restore"], ["expire", "--dry-run", "4abcDEG"],
             ["purge", "--older-than", "30d", "--dry-run"], ["purge", "--older-than", "30d"], ["stats"])
 
 
@@ -160,7 +160,7 @@ def test_read_only_by_default(site, method):
     do_everything(site)
     if method == "lease":
         assert site.value("SELECT count(*) FROM oncedrop.lease") == 0
-    assert site.value("SELECT count(*) FROM oncedrop.total") > 0
+    assert site.value("SELECT count(*) FROM oncedrop.counter_bucket") > 0
     assert not site.sql("SELECT FROM oncedrop.server WHERE tried_at < now() - interval '1 day'")
 
 

@@ -24,7 +24,7 @@ FORBIDDEN = {
     "the view of inboxes": "SELECT * FROM oncedrop.inbox",
     "the view of outboxes": "SELECT * FROM oncedrop.outbox",
     "errors": "SELECT error FROM oncedrop.copy",
-    "why tries failed": "SELECT reason FROM oncedrop.try",
+    "why tries failed": "SELECT reason FROM oncedrop.attempt",
     "times": "SELECT first_at, last_at FROM oncedrop.delivery",
     "another message's identity": f"UPDATE oncedrop.message SET identity = {OTHER}",
     "a copy of another message": "UPDATE oncedrop.copy SET message = 1",
@@ -36,13 +36,13 @@ FORBIDDEN = {
     "no message": "DELETE FROM oncedrop.message",
     "no copy": "DELETE FROM oncedrop.copy",
     "no delivery": "DELETE FROM oncedrop.delivery",
-    "no try": "DELETE FROM oncedrop.try",
-    "a try under another id": "UPDATE oncedrop.try SET queue_id = 'x'",
+    "no try": "DELETE FROM oncedrop.attempt",
+    "a try under another id": "UPDATE oncedrop.attempt SET queue_id = 'x'",
     "no row at all": "TRUNCATE oncedrop.message CASCADE",
     "a table for itself": "LOCK TABLE oncedrop.copy IN ACCESS EXCLUSIVE MODE",
     "a table shared": "LOCK TABLE oncedrop.message IN SHARE MODE",
     "a table of its own": "CREATE TABLE oncedrop.mine (a int)",
-    "what was counted": "UPDATE oncedrop.tally SET copies = 0",
+    "what was counted": "UPDATE oncedrop.counter SET copies = 0",
     "an older version": "DELETE FROM oncedrop.schema_version",
     "a newer version": "INSERT INTO oncedrop.schema_version (version) VALUES (99)",
     "its rights": "GRANT ALL ON oncedrop.message TO oncedrop_delivery",
@@ -74,7 +74,7 @@ def test_the_role_of_deliveries_has_no_other(site):
     whole = site.sql("""SELECT table_name, privilege_type FROM information_schema.role_table_grants
                         WHERE grantee = 'oncedrop_delivery' AND table_schema = 'oncedrop' ORDER BY 1, 2""")
     assert ("schema_version", "SELECT") in [tuple(row) for row in whole]
-    assert {row.table_name for row in whole}.isdisjoint({"message", "address", "part", "raw", "delivery", "copy", "try"})
+    assert {row.table_name for row in whole}.isdisjoint({"message", "address", "part", "raw", "delivery", "copy", "attempt"})
 
 
 @pytest.mark.parametrize("level", ["envelope", "text", "raw"])
@@ -106,8 +106,8 @@ def test_deliveries(site, level):
 
 COMMANDS = {"show": ["show", "x@y"], "show a queue id": ["show", "4abcDEF"], "list": ["list"], "locks": ["locks"],
             "stats": ["stats"], "resume": ["resume"], "restore": ["restore"], "purge": ["purge", "--older-than", "30d"],
-            "purge --dry-run": ["purge", "--older-than", "30d", "--dry-run"], "abandon": ["abandon", "4abcDEF"],
-            "abandon --dry-run": ["abandon", "--dry-run"], "export": ["export", "lisa@elsewhere.example"],
+            "purge --dry-run": ["purge", "--older-than", "30d", "--dry-run"], "expire": ["expire", "4abcDEF"],
+            "abandon --dry-run": ["expire", "--dry-run"], "export": ["export", "lisa@elsewhere.example"],
             "forget": ["forget", "lisa@elsewhere.example"], "forget --yes": ["forget", "--yes", "lisa@elsewhere.example"]}
 
 

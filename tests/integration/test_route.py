@@ -68,7 +68,7 @@ def test_query_without_a_row(site, directory):
     mail = message()
     nobody = site.account()
     expect.bounced(site.deliver(mail, nobody), 67, "5.1.1", nobody)
-    site.settings["route.unknown"] = "defer"
+    site.settings["route.unknown_account"] = "defer"
     expect.deferred(site.deliver(mail, nobody), r"4\.1\.1", nobody)
     directory(nobody, nobody, None, None)
     expect.stored(site.deliver(mail, nobody))

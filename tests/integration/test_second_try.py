@@ -64,9 +64,9 @@ def test_each_attempt_has_a_hold_off_of_its_own(site):
     server = fake(site, APPEND=swallow)
     mail = message()
     expect.deferred(site.deliver(mail, SCUBA))
-    age(site, "attempt_at")
+    age(site, "claimed_at")
     expect.deferred(site.deliver(mail, SCUBA))
-    assert [(copy.state, copy.doubt, copy.attempt) for copy in copies(site)] == [("appending", True, 2)]
+    assert [(copy.state, copy.doubt, copy.generation) for copy in copies(site)] == [("appending", True, 2)]
     expect.held(site.deliver(mail, SCUBA))
     assert len(server.appended) == 2
 
@@ -76,7 +76,7 @@ def test_every_column_after_a_second_try(site):
     mail = message()
     site.settings["imap.port"] = free_port()
     expect.deferred(site.deliver(mail, SCUBA, "-q", "FIRST", "-a", "alias@example.org"))
-    site.sql("UPDATE oncedrop.delivery SET host = 'elsewhere', whole = true")
+    site.sql("UPDATE oncedrop.delivery SET host = 'elsewhere', complete = true")
     site.sql("UPDATE oncedrop.copy SET host = 'elsewhere', pid = 1, doubt = true, repeated = 3")
     age(site, "first_at")
     recorded = site.sql("SELECT * FROM oncedrop.message")
@@ -89,12 +89,12 @@ def test_every_column_after_a_second_try(site):
     changed = {name: value for name, value in delivery_after._asdict().items() if value != getattr(delivery, name)}
     assert min(changed.pop("last_at"), changed.pop("finished_at")) > delivery.last_at
     assert changed == {"queue_id": "SECOND", "host": own, "outcome": "stored", "reason": "stored uid=1 mailbox=INBOX",
-                       "tries": 2}
+                       "attempts": 2}
     changed = {name: value for name, value in copy_after._asdict().items() if value != getattr(copy, name)}
     assert changed.pop("pid") != 1 and changed.pop("claim")
-    assert copy.attempt_at < changed.pop("attempt_at") < changed.pop("stored_at")
+    assert copy.claimed_at < changed.pop("claimed_at") < changed.pop("stored_at")
     assert changed.pop("boot_us") and changed.pop("host_us", True)     # the clocks drift
-    assert changed == {"state": "stored", "doubt": False, "attempt": 2, "host": own, "uidvalidity": 7, "uid": 1,
+    assert changed == {"state": "stored", "doubt": False, "generation": 2, "host": own, "uidvalidity": 7, "uid": 1,
                        "error": None}
 
 
@@ -104,7 +104,7 @@ def test_what_a_later_try_is_not_told_stays_known(site):
     for words in (["-q", "FIRST", "-a", "alias@example.org"], ["-q", "LAST"], []):
         expect.deferred(site.deliver(mail, SCUBA, *words))
     [delivery] = site.sql("SELECT * FROM oncedrop.delivery")
-    assert (delivery.queue_id, delivery.original_recipient, delivery.tries) == ("LAST", "alias@example.org", 3)
+    assert (delivery.queue_id, delivery.original_recipient, delivery.attempts) == ("LAST", "alias@example.org", 3)
 
 
 def test_a_recipient_that_leads_elsewhere_now(site):
@@ -126,25 +126,25 @@ def test_a_duplicate_keeps_the_time_at_which_it_was_finished(site):
     [before] = site.sql("SELECT * FROM oncedrop.delivery")
     expect.duplicate(site.deliver(mail, SCUBA))
     [after] = site.sql("SELECT * FROM oncedrop.delivery")
-    assert (after.finished_at, after.first_at, after.outcome, after.tries) == (before.finished_at, before.first_at,
+    assert (after.finished_at, after.first_at, after.outcome, after.attempts) == (before.finished_at, before.first_at,
                                                                                "duplicate", 2)
     assert after.last_at > before.last_at
     [copy] = copies(site)
-    assert (copy.state, copy.attempt, copy.repeated) == ("stored", 1, 0)
+    assert (copy.state, copy.generation, copy.repeated) == ("stored", 1, 0)
 
 
 def test_reject_after_counts_from_the_first_attempt(site):
     fake(site, APPEND=refuse("NO [LIMIT] too many"))
     mail = message()
     expect.deferred(site.deliver(mail, SCUBA), r"4\.6\.0")
-    age(site, "attempt_at", days=1)
+    age(site, "claimed_at", days=1)
     age(site, "first_at", minutes=40)
     expect.deferred(site.deliver(mail, SCUBA), r"4\.6\.0")
     age(site, "first_at", minutes=40)
     done = site.deliver(mail, SCUBA)
     assert done.exit not in (0, 75) and expect.one_line(done).startswith("5.6.0"), done
     [copy] = copies(site)
-    assert (copy.state, copy.attempt) == ("failed", 3)
+    assert (copy.state, copy.generation) == ("failed", 3)
 
 
 def test_sent_retry_counts_from_the_first_attempt(site):
@@ -156,7 +156,7 @@ def test_sent_retry_counts_from_the_first_attempt(site):
         client.send(f"{tag} NO cannot search")
     server = fake(site, FETCH=fail, EXAMINE=lambda client, tag, _: client.send(f"* 1 EXISTS\r\n{tag} OK done"))
     expect.deferred(site.deliver(mail, SCUBA, sender=lisa), r"4\.\d\.\d", f"Sent copy of {lisa}")
-    age(site, "attempt_at", days=1)
+    age(site, "claimed_at", days=1)
     expect.deferred(site.deliver(mail, SCUBA, sender=lisa), r"4\.\d\.\d", f"Sent copy of {lisa}")
     age(site, "first_at", hours=2)
     expect.duplicate(site.deliver(mail, SCUBA, sender=lisa))
@@ -198,7 +198,7 @@ def two_in_doubt(site):
     for recipient in (SCUBA, DOUG):
         expect.deferred(site.deliver(mail, recipient))
     assert [copy.state for copy in copies(site)] == ["appending"] * 2
-    age(site, "attempt_at")
+    age(site, "claimed_at")
     del server.script["APPEND"]
     server.appended.clear()
     return server, mail
@@ -233,7 +233,7 @@ def test_a_claim_that_is_undone_stays_in_doubt(site, two_in_doubt):
     replies = lmtp.start(site).deliver(mail, SCUBA, DOUG)
     assert taker.has_taken and [reply.code for reply in replies] == [451] * 2, replies
     assert all("is being delivered elsewhere" in reply.text for reply in replies), replies
-    assert [(copy.state, copy.doubt, copy.attempt) for copy in copies(site)] == [("pending", True, 2)] * 2
+    assert [(copy.state, copy.doubt, copy.generation) for copy in copies(site)] == [("pending", True, 2)] * 2
     assert server.appended == [] and server.accepted > accepted
 
 
@@ -249,18 +249,18 @@ def test_an_undone_claim_is_free_at_once(site):
                                                                               ("sent", "pending", False)]
     site.settings = right
     expect.stored(site.deliver(mail, scuba, sender=lisa))
-    assert [copy.attempt for copy in copies(site)] == [2, 2]
+    assert [copy.generation for copy in copies(site)] == [2, 2]
 
 
 def test_a_search_that_fails_keeps_the_doubt(site):
     server = fake(site, APPEND=swallow)
     mail = message()
     expect.deferred(site.deliver(mail, SCUBA))
-    age(site, "attempt_at")
+    age(site, "claimed_at")
     server.script["EXAMINE"] = lambda client, tag, _: client.send(f"{tag} NO [UNAVAILABLE] not now")
     for attempt in (2, 3):
         expect.deferred(site.deliver(mail, SCUBA))
-        assert [(copy.state, copy.doubt, copy.attempt) for copy in copies(site)] == [("pending", True, attempt)]
+        assert [(copy.state, copy.doubt, copy.generation) for copy in copies(site)] == [("pending", True, attempt)]
     del server.script["EXAMINE"], server.script["APPEND"]
     expect.stored(site.deliver(mail, SCUBA))
     assert [(copy.state, copy.doubt) for copy in copies(site)] == [("stored", False)]
@@ -271,7 +271,7 @@ def test_doubt_ends_with_a_search_that_finds_nothing(site):
     server = fake(site, APPEND=swallow)
     mail = message()
     expect.deferred(site.deliver(mail, SCUBA))
-    age(site, "attempt_at")
+    age(site, "claimed_at")
     for answer, doubt in (("NO [OVERQUOTA] full", False), ("NO who knows", True), ("NO [OVERQUOTA] full", False)):
         server.script["APPEND"] = refuse(answer)
         expect.deferred(site.deliver(mail, SCUBA))
@@ -295,9 +295,9 @@ def test_a_second_claim_whose_delivery_is_killed(site):
     server.script["EXAMINE"] = lambda *_: wait_until(lambda: deliveries, "its process is known")[0].signal(signal.SIGKILL)
     deliveries.append(site.start_delivery(mail, SCUBA))
     assert deliveries[0].finish().exit == -signal.SIGKILL
-    wait_until(lambda: copies(site)[0].attempt == 2, "the claim is committed")
+    wait_until(lambda: copies(site)[0].generation == 2, "the claim is committed")
     [copy] = copies(site)
-    assert (copy.state, copy.doubt, copy.attempt, copy.error) == ("appending", True, 2, None)
+    assert (copy.state, copy.doubt, copy.generation, copy.error) == ("appending", True, 2, None)
     expect.held(site.deliver(mail, SCUBA))
 
 
@@ -320,8 +320,8 @@ def at_the_answer(site, mailbox, statement):
     return run
 
 
-TAKEN_OVER = {"its claim": "claim = claim + 1", "attempt and claim": "attempt = attempt + 1, claim = claim + 1",
-              "its attempt": "attempt = attempt + 1"}
+TAKEN_OVER = {"its claim": "claim = claim + 1", "attempt and claim": "generation = generation + 1, claim = claim + 1",
+              "its attempt": "generation = generation + 1"}
 
 
 @pytest.mark.parametrize("change", TAKEN_OVER.values(), ids=TAKEN_OVER.keys())
@@ -390,7 +390,7 @@ def changed_at_the_claim(site, change):
     """Copies are changed behind a delivery's look, before it claims them; with a ledger in a file by its own transaction, for
     nothing else gets in between."""
     if engine() == SQLITE:
-        site.sql(f"CREATE TRIGGER oncedrop.change AFTER INSERT ON try BEGIN UPDATE copy SET {change}; END")
+        site.sql(f"CREATE TRIGGER oncedrop.change AFTER INSERT ON attempt BEGIN UPDATE copy SET {change}; END")
         yield
         site.sql("DROP TRIGGER oncedrop.change")
         return
@@ -405,7 +405,7 @@ def changed_at_the_claim(site, change):
     site.settings = right
 
 
-@pytest.mark.parametrize("change", ["attempt = attempt + 1", "state = 'stored'"])
+@pytest.mark.parametrize("change", ["generation = generation + 1", "state = 'stored'"])
 @pytest.mark.usefixtures("method")
 def test_a_copy_that_changes_between_look_and_claim(site, change):
     """As could happen if the lock did not exclude: the claim is for the row as it was read."""
@@ -416,7 +416,7 @@ def test_a_copy_that_changes_between_look_and_claim(site, change):
     with changed_at_the_claim(site, change):
         expect.held(site.deliver(mail, SCUBA))
     [copy] = copies(site)
-    assert not server.appended and (copy.state, copy.attempt) in [("pending", 2), ("stored", 1)]
+    assert not server.appended and (copy.state, copy.generation) in [("pending", 2), ("stored", 1)]
     assert site.deliver(mail, SCUBA).exit == 0
     assert len(server.appended) == (copy.state == "pending")
 
@@ -452,7 +452,7 @@ def test_repeats_are_counted(site):
         done = site.run("replay", way, "-d", SCUBA, path)
         assert done.exit == 0, done
         [copy] = copies(site)
-        assert (copy.state, copy.attempt, copy.repeated) == ("stored", 1 + repeated, repeated), way
+        assert (copy.state, copy.generation, copy.repeated) == ("stored", 1 + repeated, repeated), way
         assert site.sql("SELECT first_at, finished_at FROM oncedrop.delivery") == [finished]
 
 
@@ -483,8 +483,8 @@ def test_the_hold_off_is_as_long_as_it_is_set(site):
     site.settings.update({"delivery.hold_off": "300s"})
     expect.deferred(site.deliver(mail, SCUBA))
     del server.script["APPEND"]
-    age(site, "attempt_at", seconds=240)
+    age(site, "claimed_at", seconds=240)
     expect.held(site.deliver(mail, SCUBA))
-    age(site, "attempt_at", seconds=61)
+    age(site, "claimed_at", seconds=61)
     expect.stored(site.deliver(mail, SCUBA))
     assert [data for _, data in server.appended[1:]] == [on_the_wire(mail)]

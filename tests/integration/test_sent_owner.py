@@ -212,7 +212,7 @@ def test_a_variant_whose_copy_was_given_up_a_moment_ago(site, doubt):
     expect.stored(site.deliver(first, scuba, sender=lisa))
     with site.lab.dovecot.session(lisa) as session:
         session.delete("Sent")
-    site.sql("UPDATE oncedrop.copy SET state = 'failed', doubt = %s, uid = NULL, attempt_at = %s WHERE role = 'sent'",
+    site.sql("UPDATE oncedrop.copy SET state = 'failed', doubt = %s, uid = NULL, claimed_at = %s WHERE role = 'sent'",
              (doubt, site.ledger.now()))
     expect.stored(site.deliver(second, doug, sender=lisa))
     assert site.count(lisa, "Sent") == (0 if doubt else 1)

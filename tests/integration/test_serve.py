@@ -77,7 +77,7 @@ def test_delivers_by_tcp(site, host):
 
 
 @pytest.mark.parametrize("name, why", [
-    ("0.0.0.0:24", "set service.networks"), ("[::]:24", "set service.networks"), ("192.0.2.1:24", "set service.networks"),
+    ("0.0.0.0:24", "set service.allowed_networks"), ("[::]:24", "set service.allowed_networks"), ("192.0.2.1:24", "set service.allowed_networks"),
     ("mail.example.org:24", "neither an absolute path nor"), ("run/lmtp", "neither an absolute path nor"),
     ("127.0.0.1:0", "neither an absolute path nor"), ("[127.0.0.1]:24", "neither an absolute path nor"),
     ("127.0.0.1:24x", "neither an absolute path nor"), ("/nonexistent/lmtp", "directory of service.socket must exist"),
@@ -104,7 +104,7 @@ def test_systemds_socket(site):
 
 
 @pytest.mark.parametrize("address, listens, why", [
-    (("0.0.0.0", 0), True, "set service.networks"), (("127.0.0.1", 0), False, "does not listen"), (None, True, "no socket"),
+    (("0.0.0.0", 0), True, "set service.allowed_networks"), (("127.0.0.1", 0), False, "does not listen"), (None, True, "no socket"),
 ])
 def test_systemds_sockets_that_are_refused(site, address, listens, why):
     with open("/dev/null", "rb") if address is None else socket.socket() as listener:
@@ -536,7 +536,7 @@ def test_help_and_arguments(site):
 
 
 def test_check_looks_at_the_service(site):
-    service = Service(site, workers=1, settings={"service.clients": "nobody nosuchuser"})
+    service = Service(site, workers=1, settings={"service.trusted_users": "nobody nosuchuser"})
     site.settings.update(service.settings)
     done = site.check()
     assert f"answers on {service.socket}; believed are root, its own user and nobody nosuchuser" in " ".join(done.out.split())

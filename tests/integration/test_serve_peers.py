@@ -69,14 +69,14 @@ def test_a_user_of_the_same_worker_is_nobody_else(site, users):
 
 @pytest.mark.parametrize("clients", [USER, f"postfix {USER}", f"nosuchuser,{USER}"])
 def test_configured_clients_are_believed(site, users, clients):
-    service = Service(site, settings={"service.clients": clients})
+    service = Service(site, settings={"service.trusted_users": clients})
     for reply in service.deliver(message(), *users.addresses, user=USER):
         stored(reply)
 
 
 @pytest.mark.parametrize("clients", ["", f"{USER}x x{USER}", "postfix"])
 def test_others_are_not(site, users, clients):
-    service = Service(site, settings={"service.clients": clients})
+    service = Service(site, settings={"service.trusted_users": clients})
     assert users.refused(service.deliver(message(), *users.addresses, user=USER)[1])
 
 

@@ -71,7 +71,7 @@ def later(site, **time):
 
 
 def honoured(site):
-    return [row[0] for row in site.sql("SELECT honoured FROM oncedrop.server")]
+    return [row[0] for row in site.sql("SELECT verified FROM oncedrop.server")]
 
 
 GOOD = {

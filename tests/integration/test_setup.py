@@ -122,7 +122,7 @@ def pieces(way, sent):
 @pytest.mark.parametrize("way,accounts", WAYS)
 def test_it_writes_the_pieces_and_takes_them_back(host, way, accounts, sent):
     before = host.files()
-    options = [f"--way={way}", f"--accounts={accounts}", *(["--sent-copies"] if sent else [])]
+    options = [f"--transport={way}", f"--accounts={accounts}", *(["--sent-copies"] if sent else [])]
     host.set_up(*options)
     main, master = pieces(way, sent)
     found = host.settings()
@@ -174,8 +174,8 @@ def test_the_tables_have_the_domain(host):
 # What is there already, as (file, text that is added), and a word of what is said of it.
 @pytest.mark.parametrize("path,text,options,word", [
     ("etc/postfix/main.cf", "mailbox_transport = lmtp:unix:private/dovecot-lmtp\n", [], "mailbox_transport = lmtp:unix:private"),
-    ("etc/postfix/main.cf", "mailbox_transport = x\n", ["--way=mailbox_command"], "overrides mailbox_command"),
-    ("etc/postfix/main.cf", "mailbox_command = procmail -a\n  $EXTENSION\n", ["--way=mailbox_command"], "procmail -a $EXTENSION"),
+    ("etc/postfix/main.cf", "mailbox_transport = x\n", ["--transport=mailbox_command"], "overrides mailbox_command"),
+    ("etc/postfix/main.cf", "mailbox_command = procmail -a\n  $EXTENSION\n", ["--transport=mailbox_command"], "procmail -a $EXTENSION"),
     ("etc/postfix/main.cf", "virtual_transport = x\n", ["--accounts=virtual"], "virtual_transport = x"),
     ("etc/postfix/main.cf", "virtual_mailbox_domains = a.example\n", ["--accounts=virtual"], "add example.org to"),
     ("etc/postfix/main.cf", "myhostname = example.org\n", ["--accounts=virtual"], "by another name"),
@@ -265,8 +265,8 @@ def test_what_cannot_be_undone_is_named(host):
 
 
 @pytest.mark.parametrize("options,word", [
-    ([], "which domain"), (["--domain", "a b"], "not the name of a domain"), (["--domain", "example.org", "--way", "uucp"], "uucp"),
-    (["--domain", "example.org", "--way", "mailbox_command", "--accounts", "virtual"], "users of the system"),
+    ([], "which domain"), (["--domain", "a b"], "not the name of a domain"), (["--domain", "example.org", "--transport", "uucp"], "uucp"),
+    (["--domain", "example.org", "--transport", "mailbox_command", "--accounts", "virtual"], "users of the system"),
     (["--domain", "example.org", "--undone"], "unknown option --undone"),
 ])
 def test_a_wrong_command_line(host, options, word):

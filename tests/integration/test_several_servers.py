@@ -215,17 +215,17 @@ def failing_for(account):
 
 
 def test_a_query_that_fails_does_not_say_that_nobody_has_an_account(site):
-    """resume and show --look learn from the account's name on which server it is."""
+    """resume and show --verify learn from the account's name on which server it is."""
     id, accounts = new_id(), "SELECT lower($1), NULL, 'Sent', ''"
     north, _ = two(site, FakeImap(), **{"route.sent_copy": "from", "record.level": "raw", "route.account_query": accounts})
     expect.stored(site.deliver(message(sender=NORTH, id=id), SOUTH, sender=NORTH))
-    site.sql("UPDATE oncedrop.delivery SET finished_at = NULL, outcome = 'deferred', whole = %s", (True,))
+    site.sql("UPDATE oncedrop.delivery SET finished_at = NULL, outcome = 'deferred', complete = %s", (True,))
     site.sql("UPDATE oncedrop.copy SET state = 'pending' WHERE role = 'sent'")
     for query, named in ((failing_for(NORTH), False), (accounts + f" WHERE lower($1) <> '{NORTH}'", True)):
         site.settings["route.account_query"] = query
-        done, look = site.run("resume"), site.run("show", "--look", "--json", id)
+        done, look = site.run("resume"), site.run("show", "--verify", "--json", id)
         assert done.exit == 75 and ("no address leads" in " ".join(done.out.split())) == named, done
-        [reason] = [copy["reason"] for copy in json.loads(look.out)["messages"][0]["look"] if copy["mailbox"] == "Sent"]
+        [reason] = [copy["reason"] for copy in json.loads(look.out)["messages"][0]["verify"] if copy["mailbox"] == "Sent"]
         assert ("no address of that name" in reason) == named, reason
     site.settings["route.account_query"] = accounts
     assert site.run("resume").exit == 0

@@ -35,10 +35,10 @@ def test_stats(site):
     site.sql("UPDATE oncedrop.copy SET state = 'pending' WHERE id = 4")
     site.sql("UPDATE oncedrop.copy SET state = 'failed' WHERE id = 5")
     site.sql("UPDATE oncedrop.delivery SET finished_at = NULL, first_at = %s WHERE id = 4", (site.ledger.ago(seconds=100),))
-    site.sql("UPDATE oncedrop.copy SET attempt = 2, first_at = stored_at WHERE id = 1")
+    site.sql("UPDATE oncedrop.copy SET generation = 2, first_at = stored_at WHERE id = 1")
     site.ledger.older("copy", "first_at", seconds=7, id=1)
     said = answers(site, "stats")
-    expected = {"messages": 6, "stored": 4, "pending": 1, "appending": 0, "failed": 1, "abandoned": 0, "unfinished": 1,
+    expected = {"messages": 6, "stored": 4, "pending": 1, "appending": 0, "failed": 1, "expired": 0, "unfinished": 1,
                 "duplicates": 1, "searches_in_doubt": 0}
     assert {name: said[name] for name in expected} == expected
     assert said["deliveries"] == {"stored": 6, "quarantined": 0, "duplicate": 1, "deferred": 0, "bounced": 0, "died": 0}
@@ -56,9 +56,9 @@ def test_the_page_has_80_columns(site):
     large = 10 ** 11 + 1
     site.sql("UPDATE oncedrop.message SET size = %s", (10 ** 15,))
     site.ledger.older("copy", "first_at", days=9)
-    site.ledger.insert("total", ["name", "label", "le", "value"], [(*key, large) for key in (
+    site.ledger.insert("counter_bucket", ["name", "label", "le", "value"], [(*key, large) for key in (
         ("deliveries", "deferred", 0), ("deferrals", "mailbox", 0), ("deferrals", "overquota", 0), ("deferrals", "refused", 0),
-        ("deferrals", "trouble", 0), ("searches", "", 0), ("phase", "imap", 0), ("delay", "", 7200000))])
+        ("deferrals", "tempfail", 0), ("searches", "", 0), ("phase", "imap", 0), ("delay", "", 7200000))])
     done = site.run("stats")
     assert done.exit == 0 and not [line for line in done.out.splitlines() if line != line.rstrip()], done.out
     long = [line for line in done.out.splitlines() if len(line) > 80]
@@ -74,7 +74,7 @@ def test_hours_without_mail_are_on_the_page(site):
         site.ledger.older("copy", "stored_at", hours=back, id=site.value("SELECT max(id) FROM oncedrop.copy"))
     site.sql("UPDATE oncedrop.copy SET first_at = stored_at")
     site.ledger.older("copy", "first_at", seconds=1.432)
-    site.sql("INSERT INTO oncedrop.total VALUES ('searches', '', 0, 1)")
+    site.sql("INSERT INTO oncedrop.counter_bucket VALUES ('searches', '', 0, 1)")
     done = site.run("stats")
     hours = [line.split()[2:] for line in done.out.splitlines() if re.match(r"\d\d-\d\d \d\d:\d\d[+-]", line)]
     assert [hour[0] for hour in hours][:6] == ["2", "0", "0", "1", "0", "0"], done.out    # a seventh, should an hour begin here
@@ -169,15 +169,15 @@ def eventful(site):
     site.sql("UPDATE oncedrop.delivery SET finished_at = NULL WHERE id = 1")
     expect.stored(site.deliver(mail, scuba))
     died, refused = site.sql("SELECT id, finished_at FROM oncedrop.delivery ORDER BY id DESC LIMIT 2")
-    site.sql("UPDATE oncedrop.try SET outcome = 'refused' WHERE delivery = %s", (refused.id,))
-    site.ledger.older("try", "ended_at", hours=1, delivery=refused.id)
-    site.ledger.insert("try", ["delivery", "claim", "started_at", "ended_at", "host", "pid", "outcome", "read_ms", "lock_ms",
+    site.sql("UPDATE oncedrop.attempt SET outcome = 'refused' WHERE delivery = %s", (refused.id,))
+    site.ledger.older("attempt", "ended_at", hours=1, delivery=refused.id)
+    site.ledger.insert("attempt", ["delivery", "claim", "started_at", "ended_at", "host", "pid", "outcome", "read_ms", "lock_ms",
                                "database_ms", "imap_ms"],
                        [(refused.id, 1, site.ledger.now(), refused.finished_at, "h", 1, "refused", 1, 2, 3, 4)])
-    site.sql("UPDATE oncedrop.try SET outcome = 'claimed', ended_at = NULL WHERE delivery = %s", (died.id,))
-    site.ledger.older("try", "started_at", hours=2, delivery=died.id)
-    site.sql("UPDATE oncedrop.try SET queued_at = started_at")
-    site.ledger.older("try", "queued_at", minutes=20)
+    site.sql("UPDATE oncedrop.attempt SET outcome = 'claimed', ended_at = NULL WHERE delivery = %s", (died.id,))
+    site.ledger.older("attempt", "started_at", hours=2, delivery=died.id)
+    site.sql("UPDATE oncedrop.attempt SET queued_at = started_at")
+    site.ledger.older("attempt", "queued_at", minutes=20)
     return site
 
 
@@ -187,7 +187,7 @@ COUNTS = {"stored": 2, "duplicate": 1, "deferred": 3, "bounced": 1, "died": 1}
 def test_what_is_counted(eventful):
     values = metrics(eventful)
     assert {outcome: one(values, "deliveries_total", outcome=outcome) for outcome in COUNTS} == COUNTS
-    reasons = {"mailbox": 1, "held": 1, "refused": 1, "overquota": 0}
+    reasons = {"mailbox": 1, "busy": 1, "refused": 1, "overquota": 0}
     assert {reason: one(values, "deferrals_total", reason=reason) for reason in reasons} == reasons
     assert one(values, "doubt_searches_total") == 1
     assert one(values, "phase_seconds_count", phase="lock") == 6     # all but the one that died and the one that left no row
@@ -197,7 +197,7 @@ def test_what_is_counted(eventful):
 
 def test_delays_begin_at_a_second(site):
     """Postfix's times have whole seconds. Ledgers have counted in finer buckets; those are in the first one here."""
-    site.ledger.insert("total", ["name", "label", "le", "value"], [
+    site.ledger.insert("counter_bucket", ["name", "label", "le", "value"], [
         ("delay", "", 5, 1), ("delay", "", 500, 6), ("delay", "", 1000, 4), ("phase", "imap", 5, 3)])
     values = metrics(site)
     bounds = {dict(labels)["le"] for name, labels in values if name == "oncedrop_delay_seconds_bucket"}
@@ -224,7 +224,7 @@ def test_what_another_has_claimed_is_counted(site):
     expect.stored(site.deliver(mail, scuba))
     site.ledger.claim()
     expect.held(site.deliver(mail, scuba))
-    assert one(metrics(site), "deferrals_total", reason="held") == 1
+    assert one(metrics(site), "deferrals_total", reason="busy") == 1
 
 
 def test_counts_do_not_fall(eventful):
@@ -233,12 +233,12 @@ def test_counts_do_not_fall(eventful):
     removed = []
     for days in (2, 0, 40, 40):
         age(eventful, days=days)
-        eventful.ledger.older("try", "started_at", "ended_at", "queued_at", days=days)
+        eventful.ledger.older("attempt", "started_at", "ended_at", "queued_at", days=days)
         eventful.ledger.older("event", "at", days=days)
         assert counters(metrics(eventful)) == before
         removed.append(answers(eventful, "purge", "--older-than", "30d")["messages"])
         assert counters(metrics(eventful)) == before
-    assert removed == [0, 0, 4, 0] and eventful.value("SELECT count(*) FROM oncedrop.try") == 0
+    assert removed == [0, 0, 4, 0] and eventful.value("SELECT count(*) FROM oncedrop.attempt") == 0
     expect.stored(eventful.deliver(message(), eventful.account()))
     after = counters(metrics(eventful))
     assert after != before and all(after[key] >= before[key] for key in before)
@@ -249,9 +249,9 @@ def test_counting_goes_on_after_the_clock_was_ahead(site):
     """From the next purge on."""
     scuba = site.account()
     expect.stored(site.deliver(message(), scuba))
-    site.ledger.older("try", "started_at", "ended_at", hours=2)
+    site.ledger.older("attempt", "started_at", "ended_at", hours=2)
     answers(site, "purge", "--older-than", "30d")
-    site.sql("UPDATE oncedrop.total SET value = value + %s WHERE name = 'counted_until'", (24 * 3600 * 1_000_000,))
+    site.sql("UPDATE oncedrop.counter_bucket SET value = value + %s WHERE name = 'counted_until'", (24 * 3600 * 1_000_000,))
     for count in (2, 3):
         answers(site, "purge", "--older-than", "30d")
         expect.stored(site.deliver(message(), scuba))
@@ -266,14 +266,14 @@ def test_a_try_counts_when_it_is_over(site):
     assert one(metrics(site), "deliveries_total", outcome="stored") == 0
     site.sql("UPDATE oncedrop.copy SET state = 'stored'")
     assert one(metrics(site), "deliveries_total", outcome="stored") == 1
-    site.sql("UPDATE oncedrop.try SET outcome = 'claimed', ended_at = NULL, started_at = %s", (site.ledger.ago(minutes=50),))
+    site.sql("UPDATE oncedrop.attempt SET outcome = 'claimed', ended_at = NULL, started_at = %s", (site.ledger.ago(minutes=50),))
     assert one(metrics(site), "deliveries_total", outcome="died") == 0
 
 
 def test_deliveries_write_no_totals(site):
     """What all of them changed they would wait for."""
     expect.stored(site.deliver(message(), site.account()))
-    assert site.value("SELECT count(*) FROM oncedrop.total") == site.value("SELECT count(*) FROM oncedrop.event") == 0
+    assert site.value("SELECT count(*) FROM oncedrop.counter_bucket") == site.value("SELECT count(*) FROM oncedrop.event") == 0
 
 
 def expressions(thing):
@@ -289,7 +289,7 @@ def expressions(thing):
 def test_the_dashboard_asks_for_what_there_is(site):
     with open(DASHBOARD, encoding="utf-8") as file:
         dashboard = json.load(file)
-    site.settings["log.unrecorded"] = site.write("unrecorded", "")
+    site.settings["log.unrecorded_file"] = site.write("unrecorded", "")
     values = metrics(site)
     names = {name for name, _ in values}
     labels = {name: {key for sample, own in values if sample == name for key, _ in own} for name in names}
@@ -311,7 +311,7 @@ def test_the_dashboard_asks_for_what_there_is(site):
 
 # Figures that are not read from all rows
 
-STATES = ["stored", "pending", "appending", "failed", "abandoned"]
+STATES = ["stored", "pending", "appending", "failed", "expired"]
 
 def fill(site, seed, rows, age=40):
     """A random part of a ledger, up to `age` days old."""
@@ -329,10 +329,10 @@ def fill(site, seed, rows, age=40):
     deliveries = site.sql("SELECT id, message, account, outcome, first_at FROM oncedrop.delivery WHERE message > %s"
                           " ORDER BY id", (after,))
     site.ledger.insert("copy", ["message", "account", "mailbox", "role", "state", "claim", "claimed_by", "host", "pid",
-                                "first_at", "attempt_at", "stored_at"], [
+                                "first_at", "claimed_at", "stored_at"], [
         (one.message, one.account, "INBOX", "inbox", random.choice(["stored"] * 16 + STATES[1:]), one.id, one.id, "h", 1,
          one.first_at, one.first_at, one.first_at) for one in deliveries])
-    site.ledger.insert("try", ["delivery", "claim", "started_at", "ended_at", "host", "pid", "outcome", "read_ms", "lock_ms",
+    site.ledger.insert("attempt", ["delivery", "claim", "started_at", "ended_at", "host", "pid", "outcome", "read_ms", "lock_ms",
                                "database_ms", "imap_ms"], [
         (one.id, one.id, one.first_at, one.first_at, "h", 1, one.outcome, 1, 2, 3, 4) for one in deliveries])
 
@@ -352,13 +352,13 @@ def check_figures(site):
 
 
 def counted(site):
-    return site.value("SELECT messages FROM oncedrop.tally")
+    return site.value("SELECT messages FROM oncedrop.counter")
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_figures_are_those_of_a_full_scan(site, seed):
     """Whatever was added up, purged, deleted by hand, or recorded since, also for old messages."""
-    site.settings["record.abandon_after"] = "3650d"
+    site.settings["record.expire_after"] = "3650d"
     check_figures(site)
     fill(site, seed, 300)
     check_figures(site)
@@ -367,7 +367,7 @@ def test_the_figures_are_those_of_a_full_scan(site, seed):
     check_figures(site)
     fill(site, seed + 50, 200, age=0)
     site.sql("INSERT INTO oncedrop.copy (message, account, mailbox, role, state, claim, claimed_by, host, pid,"
-             " first_at, attempt_at)"
+             " first_at, claimed_at)"
              " SELECT message, 'later', 'INBOX', 'inbox', 'stored', 1, min(id), 'h', 1, %s, %s FROM oncedrop.delivery"
              " WHERE message %% 3 = 0 GROUP BY message", [site.ledger.now()] * 2)
     check_figures(site)
@@ -392,7 +392,7 @@ def test_stats_adds_up(site):
     site.ledger.number_messages(30000)
     fill(site, 2, 10)
     check_figures(site)
-    assert counted(site) > 900 and site.value("SELECT sum(value) FROM oncedrop.total WHERE name = 'deliveries'") > 900
+    assert counted(site) > 900 and site.value("SELECT sum(value) FROM oncedrop.counter_bucket WHERE name = 'deliveries'") > 900
     after = counters(metrics(site))
     assert all(after[key] >= before[key] for key in before)
     site.ledger.number_messages(60000)

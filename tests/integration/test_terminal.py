@@ -25,10 +25,10 @@ WIDTHS = [200, 80]
 
 # Output for other programs, or for copying, is the same in any window.
 TABLES = [["show", "{id}"], ["show", "unknown@id"], ["list"], ["list", "--state", "stored"], ["locks"], ["stats"],
-          ["purge", "--older-than", "30d", "--dry-run"], ["abandon", "--dry-run", "{id}"], ["check", "{account}"],
+          ["purge", "--older-than", "30d", "--dry-run"], ["expire", "--dry-run", "{id}"], ["check", "{account}"],
           ["replay", "--dry-run", "-d", "{account}", "{path}"], ["replay", "-j", "2", "-d", "{account}", "{path}"],
           ["resume"], ["restore", "--dry-run"], ["route", "{account}"], ["schema", "version"], ["version"], ["help"]]
-HELP = [["help", name] for name in ("deliver", "lmtp", "replay", "resume", "restore", "show", "list", "locks", "stats", "purge", "abandon",
+HELP = [["help", name] for name in ("deliver", "lmtp", "replay", "resume", "restore", "show", "list", "locks", "stats", "purge", "expire",
                                     "schema", "check", "route", "config", "version", "help", "serve", "setup", "ledger", "export", "forget")]
 
 
@@ -210,9 +210,9 @@ def test_list_gives_reasons_in_full(site, columns):
     header = ESCAPE.sub("", Terminal(site, columns, "list").finish()[1]).splitlines()[0]
     assert columns == 160 or "subject" not in header     # whose first words alone say nothing
     assert columns == 80 or re.search(r"subject {23,}", header)
-    _, output = Terminal(site, columns, "list", "--delay", "1d").finish()
+    _, output = Terminal(site, columns, "list", "--min-delay", "1d").finish()
     assert re.search(r"^[\d-]{10} [\d:+-]{14}  appending .* 1 d 2 h( |$)", ESCAPE.sub("", output).replace("\r", ""), re.M), output
-    assert re.search(r" 936\d\d\.\d+ ", site.run("list", "--delay", "1d").out)
+    assert re.search(r" 936\d\d\.\d+ ", site.run("list", "--min-delay", "1d").out)
 
 
 def test_usage_is_broken_between_brackets(site):

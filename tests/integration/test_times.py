@@ -95,7 +95,7 @@ def test_show(site):
     expect.duplicate(site.deliver(mail, scuba))
     at = datetime.datetime(2024, 11, 26, 13, 3, 7, tzinfo=UTC)
     site.sql("UPDATE oncedrop.message SET received_at = %s, date = %s", (at, at))
-    site.sql("UPDATE oncedrop.copy SET first_at = %s, attempt_at = %s, stored_at = %s", (at, at, at))
+    site.sql("UPDATE oncedrop.copy SET first_at = %s, claimed_at = %s, stored_at = %s", (at, at, at))
     done = site.run("show", id, env=BERLIN)
     assert f"\ndate: {moment}\n" in done.out and f"\nreceived_at: {moment}\n" in done.out, done
     assert f"already, stored {moment} by" in done.out and not re.search(r"\dT\d\d:\d\d", done.out), done

@@ -36,7 +36,7 @@ def whole_and_deferred(site, mail, recipient):
     site.settings["imap.port"] = free_port()
     expect.deferred(site.deliver(mail, recipient))
     site.settings = right
-    assert site.value("SELECT whole FROM oncedrop.delivery")
+    assert site.value("SELECT complete FROM oncedrop.delivery")
 
 
 def resume(site, account, mail):
@@ -66,10 +66,10 @@ def test_a_second_try_that_is_killed_leaves_the_mark(raw):
     raw.database_proxy(stop_at_the_claims_result)
     deliveries.append(raw.start_delivery(mail, scuba))
     assert deliveries[0].finish().exit == -signal.SIGKILL
-    wait_until(lambda: raw.value("SELECT tries FROM oncedrop.delivery") == 2, "the claim is committed")
+    wait_until(lambda: raw.value("SELECT attempts FROM oncedrop.delivery") == 2, "the claim is committed")
     sessions_end(raw)   # of which the lock is, after the claim
     raw.settings = right
-    age(raw, "attempt_at")
+    age(raw, "claimed_at")
     resume(raw, scuba, mail)
 
 
@@ -100,7 +100,7 @@ def test_a_second_try_without_a_reader_leaves_the_mark(raw, when):
     reader, writer = os.pipe()
     when(raw, lambda: os.close(reader))
     assert deliver_to(raw, mail, scuba, reader, writer) == 75
-    assert [(copy.state, copy.attempt) for copy in copies(raw)] == [("pending", 2)]
+    assert [(copy.state, copy.generation) for copy in copies(raw)] == [("pending", 2)]
     raw.settings = right
     resume(raw, scuba, mail)
 
@@ -138,7 +138,7 @@ def test_what_came_by_lmtp_is_whole_from_its_claim_on(raw):
     wait_until(lambda: raw.value("SELECT count(*) FROM oncedrop.copy WHERE state = 'appending'") == 1, "its claim")
     sessions_end(raw)
     raw.settings = right
-    age(raw, "attempt_at")
+    age(raw, "claimed_at")
     resume(raw, scuba, mail)
 
 
@@ -174,8 +174,8 @@ def test_a_sent_copy_that_is_open_keeps_its_delivery_open(raw, inbox):
     sessions_end(raw)
     assert open_deliveries(raw) == [scuba] and raw.count(scuba) == 1
     raw.settings = right
-    age(raw, "attempt_at")
-    raw.sql("UPDATE oncedrop.delivery SET whole = true")
+    age(raw, "claimed_at")
+    raw.sql("UPDATE oncedrop.delivery SET complete = true")
     assert raw.run("resume").exit == 0
     assert open_deliveries(raw) == []
     assert (raw.count(scuba), raw.count(lisa, "Sent")) == (1, 1)

@@ -16,11 +16,11 @@ from lab import lab as lab_module, terminal
 from lab.messages import message
 
 COMMANDS = ["deliver", "lmtp", "serve", "replay", "resume", "restore", "setup", "schema", "ledger", "check", "route", "config", "show", "list", "locks", "stats",
-            "purge", "abandon", "export", "forget", "version", "help"]
+            "purge", "expire", "export", "forget", "version", "help"]
 
 # Arguments, and words of the answer.
 WRONG = [
-    ("list --state foo", "--state foo", "pending, appending, stored, failed, abandoned or unfinished"),
+    ("list --state foo", "--state foo", "pending, appending, stored, failed, expired or unfinished"),
     ("list --since banana", "--since banana", "yesterday", "2h", "2025-08-01T10:00Z"),
     ("list --since 5", "--since 5", "2h"),
     ("list --since 2025-02-30", "--since 2025-02-30"),

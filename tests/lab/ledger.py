@@ -64,13 +64,13 @@ class Ledger:
 
     def age(self, **more):
         """Copies were claimed earlier, so that their hold-off may be over: age(hours=1, state="appending")."""
-        self.older("copy", "attempt_at", **more)
+        self.older("copy", "claimed_at", **more)
 
     def claim(self, **more):
         """Copies were claimed so long ago, and nothing is known of what came of it: claim(seconds=5, role="sent")."""
         time = {name: more.pop(name) for name in UNITS if name in more}
         where, parameters = rows_with(more)
-        self.sql("UPDATE oncedrop.copy SET state = 'appending', uid = NULL, stored_at = NULL, attempt_at = %s" + where,
+        self.sql("UPDATE oncedrop.copy SET state = 'appending', uid = NULL, stored_at = NULL, claimed_at = %s" + where,
                  [self.ago(**time), *parameters])
 
     def give_to(self, user):
@@ -220,7 +220,7 @@ def from_sqlite(name, value):
     column = re.search(r'(\w*)"?\)*$', name)[1]
     if isinstance(value, int) and (column.endswith("_at") or column in ("at", "date")) and not name.startswith("count("):
         return EPOCH + value * MICROSECOND
-    if isinstance(value, int) and name in ("doubt", "whole", "honoured"):
+    if isinstance(value, int) and name in ("doubt", "complete", "verified"):
         return bool(value)
     if isinstance(value, str) and re.fullmatch(MOMENT_OF_VIEWS, value):
         return datetime.datetime.fromisoformat(value).replace(tzinfo=datetime.timezone.utc)

@@ -13,7 +13,7 @@ from . import lab as lab_module, ledgers
 from .ledger import MICROSECOND, Ledger, row_type
 from .process import free_port
 
-TRUTHS = ("doubt", "whole", "honoured")
+TRUTHS = ("doubt", "complete", "verified")
 NAMES = ("account", "mailbox")
 OURS = " FROM information_schema.processlist p WHERE p.db = %s AND p.user <> 'admin'"
 OPEN = "p.id IN (SELECT trx_mysql_thread_id FROM information_schema.innodb_trx)"
@@ -228,10 +228,10 @@ PARTS = (
     "SELECT user, host, table_name, table_priv, column_priv FROM mysql.tables_priv WHERE db = %s ORDER BY 1, 2, 3",
     "SELECT user, host, table_name, column_name, column_priv FROM mysql.columns_priv WHERE db = %s ORDER BY 1, 2, 3, 4",
 )
-EMPTY = ("DELETE FROM oncedrop.message", "DELETE FROM oncedrop.server", "DELETE FROM oncedrop.event", "DELETE FROM oncedrop.total",
+EMPTY = ("DELETE FROM oncedrop.message", "DELETE FROM oncedrop.server", "DELETE FROM oncedrop.event", "DELETE FROM oncedrop.counter_bucket",
          "DELETE FROM oncedrop.lease", "DELETE FROM oncedrop.refusal",
-         "UPDATE oncedrop.tally SET last_message = 0, messages = 0, bytes = 0, last_copy = 0, copies = 0",
-         "UPDATE oncedrop.agreed SET lock_method = 'session' WHERE lock_method <> 'session'")
+         "UPDATE oncedrop.counter SET last_message = 0, messages = 0, bytes = 0, last_copy = 0, copies = 0",
+         "UPDATE oncedrop.setting SET lock_method = 'session' WHERE lock_method <> 'session'")
 NUMBERED = ("message", "delivery", "copy", "event")     # their rows begin again with number 1
 MANY = 1000     # messages; anything with more is dropped faster than emptied
 

@@ -33,10 +33,10 @@ EMPTY = """
     DELETE FROM oncedrop.message;
     DELETE FROM oncedrop.server;
     DELETE FROM oncedrop.event;
-    DELETE FROM oncedrop.total;
+    DELETE FROM oncedrop.counter_bucket;
     DELETE FROM oncedrop.lease;
     DELETE FROM oncedrop.refusal;
-    UPDATE oncedrop.agreed SET lock_method = 'advisory' WHERE lock_method <> 'advisory';
+    UPDATE oncedrop.setting SET lock_method = 'advisory' WHERE lock_method <> 'advisory';
     SELECT setval(oid::regclass, 1, false) FROM pg_class WHERE relkind = 'S' AND relnamespace = 'oncedrop'::regnamespace;
 """
 
@@ -56,16 +56,16 @@ FILL = """
     SELECT id, '1', 'text/plain', 6, digest, 'Number ' || id FROM oncedrop.message;
     INSERT INTO oncedrop.raw (message, chunk, data) SELECT id, 0, digest FROM oncedrop.message WHERE id %% 5000 <> 0;
     INSERT INTO oncedrop.delivery (message, recipient, account, mailbox, queue_id, host, outcome, first_at, last_at,
-                                   finished_at, whole)
+                                   finished_at, complete)
     SELECT id, 'user' || id %% 1000 || '@example.org', 'user' || id %% 1000 || '@example.org', 'INBOX', 'Q' || id,
            'host', 'stored', received_at, received_at, CASE WHEN id %% 5000 <> 0 THEN received_at END, true
       FROM oncedrop.message;
     INSERT INTO oncedrop.copy (message, account, mailbox, role, state, claim, claimed_by, host, pid, first_at,
-                               attempt_at, stored_at, uidvalidity, uid)
+                               claimed_at, stored_at, uidvalidity, uid)
     SELECT message, account, mailbox, 'inbox',
            CASE WHEN id %% 5000 = 0 THEN 'pending' WHEN id %% 7777 = 0 THEN 'failed' ELSE 'stored' END,
            1, id, 'host', 1, first_at, first_at, first_at, 1, id FROM oncedrop.delivery;
-    INSERT INTO oncedrop.try (delivery, claim, started_at, ended_at, queue_id, host, pid, outcome, read_ms, lock_ms,
+    INSERT INTO oncedrop.attempt (delivery, claim, started_at, ended_at, queue_id, host, pid, outcome, read_ms, lock_ms,
                               database_ms, imap_ms)
     SELECT id, 1, first_at, first_at, queue_id, host, 1, outcome, 1, 1, 1, 1 FROM oncedrop.delivery;
 """
@@ -84,15 +84,15 @@ FILL_SQLITE = """
     SELECT n, '1', 'text/plain', 6, sha256('d' || n), 'Number ' || n FROM number;
     INSERT INTO oncedrop.raw (message, chunk, data) SELECT n, 0, sha256('d' || n) FROM number WHERE n % 5000 <> 0;
     INSERT INTO oncedrop.delivery (id, message, recipient, account, mailbox, queue_id, host, outcome, first_at, last_at,
-                                   finished_at, whole)
+                                   finished_at, complete)
     SELECT n, n, 'user' || n % 1000 || '@example.org', 'user' || n % 1000 || '@example.org', 'INBOX', 'Q' || n, 'host',
            'stored', at, at, CASE WHEN n % 5000 <> 0 THEN at END, 1 FROM number;
-    INSERT INTO oncedrop.copy (id, message, account, mailbox, role, state, claim, claimed_by, host, pid, first_at, attempt_at,
+    INSERT INTO oncedrop.copy (id, message, account, mailbox, role, state, claim, claimed_by, host, pid, first_at, claimed_at,
                                stored_at, uidvalidity, uid)
     SELECT n, n, 'user' || n % 1000 || '@example.org', 'INBOX', 'inbox',
            CASE WHEN n % 5000 = 0 THEN 'pending' WHEN n % 7777 = 0 THEN 'failed' ELSE 'stored' END, 1, n, 'host', 1, at, at, at,
            1, n FROM number;
-    INSERT INTO oncedrop.try (delivery, claim, started_at, ended_at, queue_id, host, pid, outcome, read_ms, lock_ms,
+    INSERT INTO oncedrop.attempt (delivery, claim, started_at, ended_at, queue_id, host, pid, outcome, read_ms, lock_ms,
                               database_ms, imap_ms)
     SELECT n, 1, at, at, 'Q' || n, 'host', 1, 'stored', 1, 1, 1, 1 FROM number;
     DROP TABLE number
@@ -112,19 +112,19 @@ FILL_MARIADB = """
     SELECT id, '1', 'text/plain', 6, digest, concat('Number ', id) FROM oncedrop.message;
     INSERT INTO oncedrop.raw (message, chunk, data) SELECT id, 0, digest FROM oncedrop.message WHERE id %% 5000 <> 0;
     INSERT INTO oncedrop.delivery (id, message, recipient, account, mailbox, queue_id, host, outcome, first_at, last_at,
-                                   finished_at, whole)
+                                   finished_at, complete)
     SELECT id, id, concat('user', id %% 1000, '@example.org'), concat('user', id %% 1000, '@example.org'), 'INBOX',
            concat('Q', id), 'host', 'stored', received_at, received_at, CASE WHEN id %% 5000 <> 0 THEN received_at END, TRUE
       FROM oncedrop.message;
-    INSERT INTO oncedrop.copy (id, message, account, mailbox, role, state, claim, claimed_by, host, pid, first_at, attempt_at,
+    INSERT INTO oncedrop.copy (id, message, account, mailbox, role, state, claim, claimed_by, host, pid, first_at, claimed_at,
                                stored_at, uidvalidity, uid)
     SELECT id, id, account, mailbox, 'inbox',
            CASE WHEN id %% 5000 = 0 THEN 'pending' WHEN id %% 7777 = 0 THEN 'failed' ELSE 'stored' END, 1, id, 'host', 1,
            first_at, first_at, first_at, 1, id FROM oncedrop.delivery;
-    INSERT INTO oncedrop.try (delivery, claim, started_at, ended_at, queue_id, host, pid, outcome, read_ms, lock_ms,
+    INSERT INTO oncedrop.attempt (delivery, claim, started_at, ended_at, queue_id, host, pid, outcome, read_ms, lock_ms,
                               database_ms, imap_ms)
     SELECT id, 1, first_at, first_at, queue_id, host, 1, outcome, 1, 1, 1, 1 FROM oncedrop.delivery;
-    ANALYZE TABLE oncedrop.message, oncedrop.delivery, oncedrop.copy, oncedrop.try
+    ANALYZE TABLE oncedrop.message, oncedrop.delivery, oncedrop.copy, oncedrop.attempt
 """
 
 

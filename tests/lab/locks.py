@@ -53,7 +53,7 @@ def agree(site, method):
     if engine() == SQLITE:
         return      # it has one
     site.settings["lock.method"] = method
-    site.sql("UPDATE oncedrop.agreed SET lock_method = %s WHERE lock_method <> %s", (method, method))
+    site.sql("UPDATE oncedrop.setting SET lock_method = %s WHERE lock_method <> %s", (method, method))
 
 
 def method_of(site):

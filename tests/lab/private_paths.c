@@ -20,10 +20,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define MOST 512
+#define BYTES_MAX 512
 #define NEXT(name) ((typeof(&(name)))dlsym(RTLD_NEXT, #name))
 
-// The path to use instead, in `buffer` of MOST bytes, or the path itself.
+// The path to use instead, in `buffer` of BYTES_MAX bytes, or the path itself.
 static const char *private_path(const char *path, char *buffer)
 {
     const char *pair = getenv("PRIVATE_PATHS");
@@ -32,7 +32,7 @@ static const char *private_path(const char *path, char *buffer)
         const char *is = memchr(pair, '=', length);
         size_t old = is ? (size_t)(is - pair) : 0;
         if (is && strncmp(path, pair, old) == 0 && (path[old] == '/' || path[old] == '\0')) {
-            snprintf(buffer, MOST, "%.*s%s", (int)(length - old - 1), is + 1, path + old);
+            snprintf(buffer, BYTES_MAX, "%.*s%s", (int)(length - old - 1), is + 1, path + old);
             return buffer;
         }
         pair += length + (pair[length] == ':');
@@ -42,7 +42,7 @@ static const char *private_path(const char *path, char *buffer)
 
 static socklen_t private_address(const struct sockaddr *address, socklen_t size, struct sockaddr_un *other)
 {
-    char buffer[MOST];
+    char buffer[BYTES_MAX];
     if (!address || address->sa_family != AF_UNIX || size > sizeof *other)
         return 0;
     memset(other, 0, sizeof *other);
@@ -70,7 +70,7 @@ int bind(int socket, const struct sockaddr *address, socklen_t size)
 
 int open(const char *path, int flags, ...)
 {
-    char buffer[MOST];
+    char buffer[BYTES_MAX];
     va_list rest;
     va_start(rest, flags);
     mode_t mode = flags & (O_CREAT | __O_TMPFILE) ? va_arg(rest, mode_t) : 0;
@@ -80,37 +80,37 @@ int open(const char *path, int flags, ...)
 
 FILE *fopen(const char *path, const char *mode)
 {
-    char buffer[MOST];
+    char buffer[BYTES_MAX];
     return NEXT(fopen)(private_path(path, buffer), mode);
 }
 
 int stat(const char *path, struct stat *found)
 {
-    char buffer[MOST];
+    char buffer[BYTES_MAX];
     return NEXT(stat)(private_path(path, buffer), found);
 }
 
 int access(const char *path, int mode)
 {
-    char buffer[MOST];
+    char buffer[BYTES_MAX];
     return NEXT(access)(private_path(path, buffer), mode);
 }
 
 int chmod(const char *path, mode_t mode)
 {
-    char buffer[MOST];
+    char buffer[BYTES_MAX];
     return NEXT(chmod)(private_path(path, buffer), mode);
 }
 
 int unlink(const char *path)
 {
-    char buffer[MOST];
+    char buffer[BYTES_MAX];
     return NEXT(unlink)(private_path(path, buffer));
 }
 
 int rename(const char *old, const char *new)
 {
-    char old_buffer[MOST], new_buffer[MOST];
+    char old_buffer[BYTES_MAX], new_buffer[BYTES_MAX];
     return NEXT(rename)(private_path(old, old_buffer), private_path(new, new_buffer));
 }
 
@@ -132,12 +132,12 @@ int getpwnam_r(const char *name, struct passwd *entry, char *buffer, size_t size
 
 int execl(const char *path, const char *argument, ...)
 {
-    enum { MOST_WORDS = 32 };
-    char buffer[MOST];
-    char *words[MOST_WORDS] = {(char *)(size_t)argument};
+    enum { MAX_WORDS = 32 };
+    char buffer[BYTES_MAX];
+    char *words[MAX_WORDS] = {(char *)(size_t)argument};
     va_list rest;
     va_start(rest, argument);
-    for (int i = 1; i < MOST_WORDS - 1 && words[i - 1]; i++)
+    for (int i = 1; i < MAX_WORDS - 1 && words[i - 1]; i++)
         words[i] = va_arg(rest, char *);
     va_end(rest);
     return execv(private_path(path, buffer), words);

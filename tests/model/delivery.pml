@@ -42,7 +42,7 @@
  *   comparisons are kept instead of the numbers: retries and deaths have no bound. Each worker has at most one late
  *   COMMIT at a time; that of a claim keeps its lock until it is executed or dropped. A tagged NO means that the server
  *   stores nothing from then on; one without a code that says so may have come after storing. Not here: permanent
- *   refusals and delivery.sent_retry (copies `failed`), other contents with the same Message-ID, copies that mail
+ *   refusals and delivery.sent_expire_after (copies `failed`), other contents with the same Message-ID, copies that mail
  *   programs file or users move, a database that loses commits.
  *
  * BY HAND
@@ -513,7 +513,7 @@ inline send_late_settle(set)
     fi
 }
 
-/* What ledger_abandon writes: as if nothing had been claimed, but what was in doubt stays so. */
+/* What ledger_release writes: as if nothing had been claimed, but what was in doubt stays so. */
 inline undone()
 {
 #ifdef UNDO_CLEARS_DOUBT
@@ -561,7 +561,7 @@ proctype worker(byte w)
     byte wanted, doubt, ok, stored, unknown, new_doubt, sent_owner = NOBODY;
     bool sent_waits, session_lost;
 
-    /* ledger_look, plan_make; with nothing to make: record. */
+    /* ledger_read_state, plan_make; with nothing to make: record. */
 again:
     if
     :: todo[w] == 0 -> goto over
@@ -587,19 +587,19 @@ again:
             wanted != 0 && lock == w && TROUBLE -> claim_rows(wanted, NOBODY, sent_owner); lock = NOBODY;
             printf("worker %d: claims copies %d, but is not told so\n", w, wanted)
         };
-        goto not_told
+        goto not_reported
     :: d_step {
             wanted != 0 && lock == w && CAN_BE_LATE(w) ->
             lock = GIVEN_UP(w); late[w] = CLAIM; late_copies[w] = wanted;
             late_by[w] = (HAS(wanted, SENT) -> sent_owner : 0);
             printf("worker %d: loses the connection while its claim of copies %d is on its way\n", w, wanted)
         };
-        goto not_told
+        goto not_reported
     :: d_step {
             wanted != 0 && (lock != w || TROUBLE) -> release();
             printf("worker %d: its session ends before the claim\n", w)
         };
-        goto not_told
+        goto not_reported
     DIE
     fi;
 
@@ -643,12 +643,12 @@ sent:
     settle(BIT(SENT));
     goto again;
 
-    /* ledger_abandon, of a claim that is known to stand: nothing was sent. */
+    /* ledger_release, of a claim that is known to stand: nothing was sent. */
 undo:
     settle(wanted);
     goto again;
 
-not_told:
+not_reported:
 #ifdef COMMIT_UNCHECKED
     goto inboxes;
 #endif

@@ -62,12 +62,12 @@ static void check_success(const struct content *content, const char *recipient, 
                         report->text);
 }
 
-void checker_answer(const struct process *process)
+void checker_reply(const struct process *process)
 {
     struct content *content = process->job->content;
     for (size_t i = 0; i < process->request.recipient_count; i++) {
         const char *address = process->recipients[i].address;
-        const struct report *report = &process->delivery.answers[i].report;
+        const struct report *report = &process->delivery.replies[i].report;
         const struct outcome_row *row = outcome_row(report->outcome);
         if (!report->given)
             world_violation("no answer", "%s is told nothing", address);
@@ -78,7 +78,7 @@ void checker_answer(const struct process *process)
     }
 }
 
-/* Given up for a reason: refused by the server, or in a try that began sent_retry after the first one. */
+/* Given up for a reason: refused by the server, or in a try that began sent_expire_after after the first one. */
 static bool given_up(const struct content *content)
 {
     struct key key = {content->identity, content->digest};
@@ -86,7 +86,7 @@ static bool given_up(const struct content *content)
     int64_t clocks = 8 * SECOND; /* maximum difference of replicas' clocks */
     return row != NULL && row->state == COPY_FAILED &&
            (content->sent_refused || world.one_host || world.database_jumps ||
-            row->attempt_at - row->first_at >= world.config.delivery.sent_retry * MS - clocks);
+            row->attempt_at - row->first_at >= world.config.delivery.sent_expire_after * MS - clocks);
 }
 
 /* Whether the Sent copy was due, and there is no known reason for its absence: it was given up, or there was a

@@ -14,7 +14,7 @@ void checker_stored(const struct content *content, unsigned account, enum box bo
 extern bool checker_strict;
 
 /* When a process answers: a success is true now, and nothing bounces because of our own trouble. */
-void checker_answer(const struct process *process);
+void checker_reply(const struct process *process);
 
 /* When everybody has a final answer and nothing is in progress: everything is there. */
 void checker_end(void);

@@ -29,11 +29,11 @@ void ledger_died(struct ledger *ledger, int64_t after)
     ledger->session = NULL;
 }
 
-struct ledger *ledger_open(const struct config *config, const char *queue_id, struct fault *fault)
+struct ledger *ledger_open(const struct config *config, const char *queue_id, struct error *error)
 {
     struct ledger *ledger = base_alloc(sizeof(*ledger));
     (void)queue_id;
-    (void)fault;
+    (void)error;
     ledger->config = config;
     return ledger;
 }
@@ -56,9 +56,9 @@ void ledger_close(struct ledger **ledger)
     base_free(ledger);
 }
 
-bool client_trouble(struct fault *fault, const char *text)
+bool client_trouble(struct error *error, const char *text)
 {
-    strcpy(fault->text, text);
+    strcpy(error->text, text);
     return false;
 }
 
@@ -68,20 +68,20 @@ bool client_dead(void)
 }
 
 /* ledger_connect */
-bool client_connect(struct ledger *ledger, struct fault *fault)
+bool client_connect(struct ledger *ledger, struct error *error)
 {
     if (client_dead())
-        return client_trouble(fault, "dead");
-    if (ledger->session != NULL && !ledger->session->alive && fault_loss_is_seen())
+        return client_trouble(error, "dead");
+    if (ledger->session != NULL && !ledger->session->alive && error_loss_is_seen())
         ledger->broken = true;
     if (ledger->session != NULL && !ledger->broken)
         return true;
     drop_session(ledger);
     struct call call = call_begin(CALL_CONNECT);
     if (!call_pass(&call, 0) || !call_pass(&call, 1))
-        return client_trouble(fault, "dead");
-    if (call.fault == FAULT_DATABASE_AWAY)
-        return client_trouble(fault, "no connection to the database");
+        return client_trouble(error, "dead");
+    if (call.error == ERROR_DATABASE_AWAY)
+        return client_trouble(error, "no connection to the database");
     ledger->session = database_connect();
     if (ledger->config->lock.method == LOCK_METHOD_SESSION)
         ledger->owner = database_owner(ledger->session);
@@ -163,18 +163,18 @@ void client_note_lock(struct ledger *ledger, bool held)
     ledger->leased = held && ledger->owner != 0;
 }
 
-bool ledger_lookup(struct ledger *ledger, const char *query, const char *address, bool *ret_found, char *ret_columns[4],
-                   struct fault *fault)
+bool ledger_account_query(struct ledger *ledger, const char *query, const char *address, bool *ret_found,
+                          char *ret_columns[4], struct error *error)
 {
     (void)query;
     for (int i = 0; i < 2; i++) {
         bool kept = ledger->kept;
-        if (!client_connect(ledger, fault))
+        if (!client_connect(ledger, error))
             return false;
         struct call call = call_begin(CALL_LOOKUP);
         if (!call_pass(&call, 0) || !call_pass(&call, 1))
-            return client_trouble(fault, "dead");
-        if (call.fault != FAULT_DATABASE_AWAY && ledger->session->alive) {
+            return client_trouble(error, "dead");
+        if (call.error != ERROR_DATABASE_AWAY && ledger->session->alive) {
             memset(ret_columns, 0, 4 * sizeof(ret_columns[0]));
             *ret_found = world_number(address) < ADDRESSES;
             if (*ret_found)
@@ -182,7 +182,7 @@ bool ledger_lookup(struct ledger *ledger, const char *query, const char *address
             return true;
         }
         client_lose(ledger);
-        (void)client_trouble(fault, "[route] account_query: connection lost");
+        (void)client_trouble(error, "[route] account_query: connection lost");
         if (!kept)
             return false;
     }
@@ -190,23 +190,23 @@ bool ledger_lookup(struct ledger *ledger, const char *query, const char *address
 }
 
 bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_server *ret, bool *ret_look,
-                        struct fault *fault)
+                        struct error *error)
 {
     bool found;
     char *columns[4] = {NULL};
-    if (!ledger_lookup(ledger, server, world_address(0), &found, columns, fault))
+    if (!ledger_account_query(ledger, server, world_address(0), &found, columns, error))
         return false;
     base_free(&columns[0]);
-    *ret = tables_server ? LEDGER_SERVER_HONOURED : LEDGER_SERVER_NEW;
+    *ret = tables_server ? LEDGER_SERVER_VERIFIED : LEDGER_SERVER_NEW;
     *ret_look = !tables_server;
     return true;
 }
 
-bool ledger_server_record(struct ledger *ledger, const char *server, bool honoured, struct fault *fault)
+bool ledger_server_record(struct ledger *ledger, const char *server, bool honoured, struct error *error)
 {
     (void)ledger;
     (void)server;
-    (void)fault;
+    (void)error;
     if (!client_dead())
         tables_server = honoured;
     return !client_dead();
@@ -217,30 +217,30 @@ char *ledger_refusal_id(const char *server, const char *account)
     return base_printf("%s %s", server, account);
 }
 
-bool ledger_refusal_read(struct ledger *ledger, const char *id, struct ledger_refusal *ret, struct fault *fault)
+bool ledger_refusal_read(struct ledger *ledger, const char *id, struct ledger_refusal *ret, struct error *error)
 {
     (void)ledger;
     (void)id;
-    (void)fault;
+    (void)error;
     *ret = (struct ledger_refusal){.refusals = 0};
     return !client_dead();
 }
 
 bool ledger_refusal_record(struct ledger *ledger, const char *server, const char *account,
-                           const struct ledger_refusal *refusal, struct fault *fault)
+                           const struct ledger_refusal *refusal, struct error *error)
 {
     (void)ledger;
     (void)server;
     (void)account;
     (void)refusal;
-    (void)fault;
+    (void)error;
     return !client_dead();
 }
 
-bool ledger_refusal_forget(struct ledger *ledger, const char *id, struct fault *fault)
+bool ledger_refusal_forget(struct ledger *ledger, const char *id, struct error *error)
 {
     (void)ledger;
     (void)id;
-    (void)fault;
+    (void)error;
     return !client_dead();
 }

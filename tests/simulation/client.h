@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * src/ledger/ledger.h on a simulated database, call for call like ledger_look.c, ledger_claim.c and ledger_settle.c,
+ * src/ledger/ledger.h on a simulated database, call for call like ledger_copy_state_of_name.c, ledger_claim.c and ledger_settle.c,
  * and what these share. For a process that has died, each call reports trouble at once, without any effect. */
 #ifndef ONCEDROP_SIMULATION_CLIENT_H
 #define ONCEDROP_SIMULATION_CLIENT_H
@@ -36,16 +36,16 @@ struct session *ledger_session(const struct ledger *ledger) OD_MUST;
 void ledger_died(struct ledger *ledger, int64_t after);
 
 bool client_dead(void) OD_MUST;
-bool client_trouble(struct fault *fault, const char *text); /* false */
+bool client_trouble(struct error *error, const char *text); /* false */
 
 /* ledger_connect */
-bool client_connect(struct ledger *ledger, struct fault *fault) OD_MUST;
+bool client_connect(struct ledger *ledger, struct error *error) OD_MUST;
 
 /* It is lost, and the process knows; or the process gives it up. */
 void client_lose(struct ledger *ledger);
 void client_close(struct ledger *ledger);
 
-/* ledger_lost_kept */
+/* ledger_lost_reused */
 bool client_lost_kept(const struct ledger *ledger, bool kept) OD_MUST;
 void client_rollback(struct ledger *ledger);
 
@@ -65,8 +65,8 @@ void client_note_lock(struct ledger *ledger, bool held);
 struct place client_place(const struct ledger_message *message, size_t target) OD_MUST;
 
 /* Parts of a batch. */
-void client_add_answers(struct statements *statements, const struct ledger_message *message,
-                        struct ledger_answers answers);
+void client_add_replies(struct statements *statements, const struct ledger_message *message,
+                        struct ledger_replies replies);
 void client_add_hold(const struct ledger *ledger, const struct ledger_claim *claim, size_t target, struct batch *batch);
 
 /* Decides by a fault what happens to a batch. */

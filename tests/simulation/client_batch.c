@@ -5,15 +5,15 @@
 
 #include "scheduler.h"
 
-void client_add_answers(struct statements *statements, const struct ledger_message *message,
-                        struct ledger_answers answers)
+void client_add_replies(struct statements *statements, const struct ledger_message *message,
+                        struct ledger_replies replies)
 {
-    for (size_t i = 0; i < answers.count; i++)
-        statements->told[statements->told_count++] = (struct told){
-            .address = (uint8_t)world_number(message->recipients[answers.answers[i].recipient].address),
-            .finished = answers.answers[i].finished,
-            .whole = answers.answers[i].whole,
-            .outcome = answers.answers[i].outcome,
+    for (size_t i = 0; i < replies.count; i++)
+        statements->recorded_today[statements->told_count++] = (struct recorded_today){
+            .address = (uint8_t)world_number(message->recipients[replies.replies[i].recipient].address),
+            .finished = replies.replies[i].finished,
+            .complete = replies.replies[i].complete,
+            .outcome = replies.replies[i].outcome,
         };
 }
 
@@ -39,12 +39,13 @@ int64_t ledger_hold_wait_ms(const struct config *config)
 /* Decides by a fault what happens to a batch. */
 void client_set_fate(struct batch *batch, struct call *call)
 {
-    static const enum fate fates[FAULT_KINDS] = {
-        [FAULT_DATABASE_AWAY] = FATE_LOST,      [FAULT_ANSWER_LOST] = FATE_UNTOLD, [FAULT_HOLD_LOST] = FATE_TOLD,
-        [FAULT_ROLLED_BACK] = FATE_ROLLED_BACK, [FAULT_LATE_COMMIT] = FATE_LATE,
+    static const enum fate fates[ERROR_KINDS] = {
+        [ERROR_DATABASE_AWAY] = FATE_LOST,       [ERROR_REPLY_LOST] = FATE_UNTOLD,
+        [ERROR_HOLD_LOST] = FATE_RECORDED_TODAY, [ERROR_ROLLED_BACK] = FATE_ROLLED_BACK,
+        [ERROR_LATE_COMMIT] = FATE_LATE,
     };
-    batch->fate = fates[call->fault];
-    if (batch->fate == FATE_TOLD && batch->held_count > 0 && call->half == 1) {
+    batch->fate = fates[call->error];
+    if (batch->fate == FATE_RECORDED_TODAY && batch->held_count > 0 && call->half == 1) {
         batch->fate = FATE_DONE;
         batch->lost_in_hold = true;
     }
@@ -67,9 +68,9 @@ bool client_await(struct batch *batch)
 
 static bool is_lost(const struct batch *batch)
 {
-    return batch->fate == FATE_LOST || batch->fate == FATE_UNTOLD || batch->fate == FATE_TOLD ||
+    return batch->fate == FATE_LOST || batch->fate == FATE_UNTOLD || batch->fate == FATE_RECORDED_TODAY ||
            batch->fate == FATE_LATE || batch->lost_in_hold ||
-           (!batch->session->alive && (!batch->committed || batch->hold == LEDGER_TROUBLE));
+           (!batch->session->alive && (!batch->committed || batch->hold == LEDGER_ERROR));
 }
 
 /* After a batch whose connection is lost: the session of a late one is left to the database. */

@@ -6,8 +6,8 @@
 #include "breakage.h"
 #include "scheduler.h"
 
-static void send_claim(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_found *found,
-                       struct ledger_answers answers)
+static void send_claim(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_state *found,
+                       struct ledger_replies replies)
 {
     struct batch *batch = database_batch();
     struct statements *it = &batch->statements;
@@ -17,14 +17,14 @@ static void send_claim(struct ledger *ledger, struct ledger_claim *claim, const 
                               .record = !found->known,
                               .received_at = found->received_at,
                               .token = claim->token};
-    client_add_answers(it, claim->message, answers);
+    client_add_replies(it, claim->message, replies);
     for (size_t i = 0; i < claim->count; i++)
         it->wanted[it->wanted_count++] = (struct wanted){
             .place = client_place(claim->message, claim->copies[i].target),
             .address = (uint8_t)world_number(claim->message->recipients[claim->copies[i].recipient].address),
             .doubt = claim->copies[i].doubt,
             .again = claim->copies[i].again,
-            .attempt = claim->attempts[i],
+            .generation = claim->attempts[i],
         };
     batch->session = ledger->session;
     client_set_lock(ledger, batch);
@@ -37,15 +37,15 @@ static void send_claim(struct ledger *ledger, struct ledger_claim *claim, const 
 }
 
 /* With either, the claim may be the first or the APPENDs that are announced. */
-bool ledger_works_here(const struct ledger *ledger)
+bool ledger_in_process(const struct ledger *ledger)
 {
     (void)ledger;
     return dice_below(&world.current->dice, 2) == 0;
 }
 
 struct ledger_claim *ledger_claim(struct ledger *ledger, const struct ledger_message *message,
-                                  const struct ledger_found *found, const struct ledger_copy *copies, size_t copy_count,
-                                  struct ledger_answers answers, const struct decoded *decoded)
+                                  const struct ledger_state *found, const struct ledger_copy *copies, size_t copy_count,
+                                  struct ledger_replies replies, const struct decoded *decoded)
 {
     struct ledger_claim *claim = base_alloc(sizeof(*claim));
     (void)decoded;
@@ -53,7 +53,7 @@ struct ledger_claim *ledger_claim(struct ledger *ledger, const struct ledger_mes
     claim->count = copy_count;
     for (size_t i = 0; i < copy_count; i++) {
         claim->copies[i] = copies[i];
-        claim->attempts[i] = (int32_t)found->copies[copies[i].target].attempt + 1;
+        claim->attempts[i] = (int32_t)found->copies[copies[i].target].generation + 1;
     }
     ledger->in_transaction = false;
     if (client_dead())
@@ -62,17 +62,17 @@ struct ledger_claim *ledger_claim(struct ledger *ledger, const struct ledger_mes
     if (copy_count == 0)
         call_last(&claim->call, CALL_CLAIM);
     claim->token = (int64_t)dice_next(&world.current->dice);
-    if (claim->call.fault == FAULT_DEATH && claim->call.half == 0) {
+    if (claim->call.error == ERROR_DEATH && claim->call.half == 0) {
         process_die("killed before its claim");
         return claim;
     }
     TELL("claims %zu copies", copy_count);
-    send_claim(ledger, claim, found, answers);
-    if (claim->call.fault == FAULT_DEATH)
+    send_claim(ledger, claim, found, replies);
+    if (claim->call.error == ERROR_DEATH)
         process_die("killed behind its claim");
-    else if (claim->call.fault == FAULT_SESSION_ENDS)
+    else if (claim->call.error == ERROR_SESSION_ENDS)
         database_end_session_of(world.current, dice_below(&claim->call.dice, 40 * MS));
-    else if (claim->call.fault == FAULT_STOP && !call_pass(&claim->call, claim->call.half))
+    else if (claim->call.error == ERROR_STOP && !call_pass(&claim->call, claim->call.half))
         TELL("its claim is on its way");
     return claim;
 }
@@ -82,16 +82,16 @@ void ledger_claim_free(struct ledger_claim **claim)
     base_free(claim);
 }
 
-enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim, struct fault *fault)
+enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim, struct error *error)
 {
     struct batch *batch = claim->batch;
-    (void)client_trouble(fault, "database: connection lost");
+    (void)client_trouble(error, "database: connection lost");
     if (batch == NULL || !client_await(batch))
-        return LEDGER_TROUBLE;
+        return LEDGER_ERROR;
     struct call call = call_begin(CALL_HOLD);
     call.time[0] = call.time[1] = 0;
     if (!call_pass(&call, 0))
-        return LEDGER_TROUBLE;
+        return LEDGER_ERROR;
     client_note_loss(ledger, batch);
     claim->committed = batch->committed;
     if (breakage == BREAK_COMMIT_UNCHECKED && !batch->committed) {
@@ -99,7 +99,7 @@ enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim
         return LEDGER_OK;
     }
     if (!batch->committed)
-        return LEDGER_TROUBLE;
+        return LEDGER_ERROR;
     enum ledger_result result = claim->count == 0 ? LEDGER_OK : batch->hold;
     if (claim->count > 0)
         client_note_lock(ledger, batch->locked);

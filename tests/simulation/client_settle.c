@@ -18,17 +18,17 @@ static size_t claimed(const struct ledger_claim *claim, size_t target)
 }
 
 static enum ledger_result settle(struct ledger *ledger, const struct ledger_claim *claim, const struct statements *it,
-                                 size_t next, bool *ret_next, bool *ret_taken, struct fault *fault)
+                                 size_t next, bool *ret_next, bool *ret_taken, struct error *error)
 {
-    (void)client_trouble(fault, "database: connection lost");
-    if (!client_connect(ledger, fault))
-        return LEDGER_TROUBLE;
+    (void)client_trouble(error, "database: connection lost");
+    if (!client_connect(ledger, error))
+        return LEDGER_ERROR;
     struct call call = call_begin(CALL_SETTLE);
     if (next == LEDGER_NO_TARGET)
         call_last(&call, CALL_SETTLE);
-    if (call.half == 0 && (call.fault == FAULT_DEATH || call.fault == FAULT_DEADLINE || call.fault == FAULT_STOP) &&
+    if (call.half == 0 && (call.error == ERROR_DEATH || call.error == ERROR_DEADLINE || call.error == ERROR_STOP) &&
         !call_pass(&call, 0))
-        return LEDGER_TROUBLE;
+        return LEDGER_ERROR;
     if (call.half == 0)
         call.time[0] = 0;
     struct batch *batch = database_batch();
@@ -43,15 +43,15 @@ static enum ledger_result settle(struct ledger *ledger, const struct ledger_clai
     ledger->in_transaction = false;
     client_set_fate(batch, &call);
     database_send(batch, call.time[0]);
-    if (call.half == 1 && call.fault == FAULT_DEATH)
+    if (call.half == 1 && call.error == ERROR_DEATH)
         process_die("killed behind its settling");
     if (!client_await(batch))
-        return LEDGER_TROUBLE;
-    if (call.half == 1 && (call.fault == FAULT_STOP || call.fault == FAULT_DEADLINE) && !call_pass(&call, 1))
-        return LEDGER_TROUBLE;
+        return LEDGER_ERROR;
+    if (call.half == 1 && (call.error == ERROR_STOP || call.error == ERROR_DEADLINE) && !call_pass(&call, 1))
+        return LEDGER_ERROR;
     client_note_loss(ledger, batch);
     if (!batch->committed)
-        return LEDGER_TROUBLE;
+        return LEDGER_ERROR;
     enum ledger_result result = LEDGER_OK;
     for (size_t i = 0; i < it->settled_count; i++)
         if (batch->taken[i])
@@ -73,49 +73,49 @@ static void tell_settling(const struct statements *it)
 
 enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *claim,
                                  const struct ledger_settling *settling, bool *ret_next, bool *ret_taken,
-                                 struct fault *fault)
+                                 struct error *error)
 {
-    const struct ledger_made *made = settling->made;
+    const struct ledger_copy_result *result = settling->result;
     struct statements it = {.key = client_key(claim->message), .token = claim->token};
     *ret_next = false;
-    (void)client_trouble(fault, "dead");
+    (void)client_trouble(error, "dead");
     if (client_dead())
-        return LEDGER_TROUBLE;
-    for (size_t i = 0; i < settling->made_count; i++) {
-        size_t place = claimed(claim, made[i].target);
+        return LEDGER_ERROR;
+    for (size_t i = 0; i < settling->result_count; i++) {
+        size_t place = claimed(claim, result[i].target);
         claim->settled[place] = true;
         it.settled[it.settled_count++] = (struct settled){
-            .place = client_place(claim->message, made[i].target),
-            .attempt = claim->attempts[place],
-            .state = (uint8_t)made[i].state,
-            .doubt = made[i].doubt,
-            .error = made[i].error != NULL,
-            .uidvalidity = made[i].uid != 0 ? made[i].uidvalidity : 0,
-            .uid = made[i].uid,
+            .place = client_place(claim->message, result[i].target),
+            .generation = claim->attempts[place],
+            .state = (uint8_t)result[i].state,
+            .doubt = result[i].doubt,
+            .error = result[i].error != NULL,
+            .uidvalidity = result[i].uid != 0 ? result[i].uidvalidity : 0,
+            .uid = result[i].uid,
         };
     }
-    client_add_answers(&it, claim->message, settling->answers);
+    client_add_replies(&it, claim->message, settling->replies);
     if (world_tells)
         tell_settling(&it);
-    enum ledger_result result = settle(ledger, claim, &it, settling->next, ret_next, ret_taken, fault);
-    if (result == LEDGER_TROUBLE && !client_dead()) {
+    enum ledger_result result = settle(ledger, claim, &it, settling->next, ret_next, ret_taken, error);
+    if (result == LEDGER_ERROR && !client_dead()) {
         client_close(ledger);
         TELL("settles on a new session");
-        result = settle(ledger, claim, &it, LEDGER_NO_TARGET, ret_next, ret_taken, fault);
-        if (result == LEDGER_TROUBLE)
+        result = settle(ledger, claim, &it, LEDGER_NO_TARGET, ret_next, ret_taken, error);
+        if (result == LEDGER_ERROR)
             client_close(ledger);
     }
-    if (result == LEDGER_TROUBLE && breakage == BREAK_SETTLE_UNCHECKED) {
-        memset(ret_taken, 0, settling->made_count);
+    if (result == LEDGER_ERROR && breakage == BREAK_SETTLE_UNCHECKED) {
+        memset(ret_taken, 0, settling->result_count);
         return LEDGER_OK;
     }
     return result;
 }
 
-void ledger_abandon(struct ledger *ledger, struct ledger_claim *claim, struct ledger_answers answers)
+void ledger_release(struct ledger *ledger, struct ledger_claim *claim, struct ledger_replies replies)
 {
-    struct fault fault;
-    struct ledger_made made[TARGETS];
+    struct error error;
+    struct ledger_copy_result result[TARGETS];
     bool next, taken[TARGETS];
     size_t count = 0;
     if (client_dead())
@@ -126,18 +126,18 @@ void ledger_abandon(struct ledger *ledger, struct ledger_claim *claim, struct le
     }
     for (size_t i = 0; i < claim->count; i++)
         if (!claim->settled[i])
-            made[count++] = (struct ledger_made){
+            result[count++] = (struct ledger_copy_result){
                 .target = claim->copies[i].target,
                 .state = COPY_PENDING,
                 .doubt = claim->copies[i].doubt && breakage != BREAK_UNDO_CLEARS_DOUBT,
             };
     TELL("abandons its claim");
     const struct ledger_settling settling = {
-        .made = made,
-        .made_count = count,
-        .answers = answers,
+        .result = result,
+        .result_count = count,
+        .replies = replies,
         .next = LEDGER_NO_TARGET,
     };
-    if (ledger_settle(ledger, claim, &settling, &next, taken, &fault) == LEDGER_TROUBLE)
+    if (ledger_settle(ledger, claim, &settling, &next, taken, &error) == LEDGER_ERROR)
         TELL("cannot undo it");
 }

@@ -12,7 +12,7 @@
 
 #define SESSIONS 8192
 #define BATCHES 8192
-#define CLOCK_MOST (3 * SECOND) /* maximum error of a replica's clock */
+#define CLOCK_MAX (3 * SECOND) /* maximum error of a replica's clock */
 
 static struct session sessions[SESSIONS];
 static struct batch batches[BATCHES];
@@ -181,7 +181,7 @@ static void tell_client(void *what, uint32_t tag)
         process_wake(batch->process);
 }
 
-static void answer(struct batch *batch)
+static void reply(struct batch *batch)
 {
     schedule(now + batch->back, tell_client, batch, 0);
 }
@@ -192,8 +192,8 @@ static void lose(struct batch *batch, bool committed)
     if (batch->ready)
         return;
     batch->committed = committed;
-    batch->hold = LEDGER_TROUBLE;
-    answer(batch);
+    batch->hold = LEDGER_ERROR;
+    reply(batch);
 }
 
 static void leave_queue(struct batch *batch)
@@ -217,10 +217,10 @@ static void hold(struct batch *batch)
     bool all = ours == batch->held_count || breakage == BREAK_HOLD_UNCHECKED;
     batch->hold = batch->locked && all ? LEDGER_OK : LEDGER_BUSY;
     if (batch->lost_in_hold) {
-        batch->hold = LEDGER_TROUBLE;
+        batch->hold = LEDGER_ERROR;
         database_end_session(session);
     }
-    answer(batch);
+    reply(batch);
 }
 
 static void serve_queue(uint64_t key)
@@ -269,7 +269,7 @@ static void give_up_waiting(void *what, uint32_t tag)
     leave_queue(batch);
     batch->session->running = NULL;
     batch->hold = LEDGER_BUSY; /* lock_timeout */
-    answer(batch);
+    reply(batch);
 }
 
 static void begin_hold(void *what, uint32_t tag)
@@ -318,13 +318,13 @@ static void execute(void *what, uint32_t tag)
     }
     batch->committed = done;
     database_rollback(session);
-    if (batch->fate == FATE_TOLD) {
+    if (batch->fate == FATE_RECORDED_TODAY) {
         database_end_session(session);
     } else if (done && batch->held_count > 0) { /* otherwise the rest of the batch is skipped */
         schedule(now + 100, begin_hold, batch, 0);
     } else {
         session->running = NULL;
-        answer(batch);
+        reply(batch);
     }
 }
 
@@ -346,8 +346,8 @@ void database_send(struct batch *batch, int64_t after)
     }
     if (batch->fate == FATE_LATE) {
         /* the client loses it; until then the session keeps its state, including its lock */
-        batch->hold = LEDGER_TROUBLE;
-        answer(batch);
+        batch->hold = LEDGER_ERROR;
+        reply(batch);
         after += batch->late_by;
     } else {
         session->running = batch;
@@ -372,5 +372,5 @@ void database_end_all(struct dice *dice, bool promoted)
     if (dice_percent(dice, 50)) /* nobody waits for the disk to have them */
         lease_count = 0;
     if (promoted && !world.one_host)
-        skew = dice_between(dice, -CLOCK_MOST, CLOCK_MOST);
+        skew = dice_between(dice, -CLOCK_MAX, CLOCK_MAX);
 }

@@ -20,9 +20,9 @@ struct session {
 /* What happens to a batch. */
 enum fate {
     FATE_DONE,
-    FATE_LOST,   /* the connection is lost before it is executed */
-    FATE_UNTOLD, /* executed, but the connection is lost after its COMMIT, without ... */
-    FATE_TOLD,   /* ... or with an answer */
+    FATE_LOST,           /* the connection is lost before it is executed */
+    FATE_UNTOLD,         /* executed, but the connection is lost after its COMMIT, without ... */
+    FATE_RECORDED_TODAY, /* ... or with an answer */
     FATE_ROLLED_BACK,
     FATE_LATE, /* given up by its client, executed later */
 };

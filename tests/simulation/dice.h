@@ -36,9 +36,9 @@ static inline int64_t dice_below(struct dice *dice, int64_t count)
     return (int64_t)(((__uint128_t)dice_next(dice) * (uint64_t)count) >> 64);
 }
 
-static inline int64_t dice_between(struct dice *dice, int64_t least, int64_t most)
+static inline int64_t dice_between(struct dice *dice, int64_t least, int64_t max)
 {
-    return least + dice_below(dice, most - least + 1);
+    return least + dice_below(dice, max - least + 1);
 }
 
 static inline bool dice_percent(struct dice *dice, int percent)

@@ -32,22 +32,22 @@ static void make_settings(struct dice *dice)
                               .server = empty};
     config->delivery.deadline = fast ? 20000 : 120000;
     config->delivery.hold_off = fast ? 60000 : 320000;
-    config->delivery.sent_retry = dice_percent(dice, 20) ? 300000 : 3600000;
-    config->delivery.reject_after = config->delivery.sent_retry;
+    config->delivery.sent_expire_after = dice_percent(dice, 20) ? 300000 : 3600000;
+    config->delivery.refuse_after = config->delivery.sent_expire_after;
     config->delivery.overquota = dice_percent(dice, 20) ? OVERQUOTA_BOUNCE : OVERQUOTA_DEFER;
     config->imap.user = config->imap.command = config->imap.password_command = empty;
     config->imap.timeout = 30000;
     config->imap.sessions = dice_percent(dice, 50) ? dice_between(dice, 1, 3) : 100;
-    config->imap.idle = dice_percent(dice, 50) ? 30000 : 1000000;
+    config->imap.idle_timeout = dice_percent(dice, 50) ? 30000 : 1000000;
     config->imap.search = dice_percent(dice, 10) ? IMAP_SEARCH_ALWAYS : IMAP_SEARCH_DOUBT;
     config->lock.method = (enum lock_method)dice_below(dice, LOCK_METHODS);
     if (episode_method != LOCK_METHODS)
         config->lock.method = episode_method;
     config->lock.wait = dice_percent(dice, 30) ? 2000 : 0;
     config->route.sent_copy = dice_percent(dice, 90) ? SENT_COPY_AUTHENTICATED : SENT_COPY_OFF;
-    config->delivery.rejected = dice_percent(dice, 50) ? REJECTED_QUARANTINE : REJECTED_BOUNCE;
+    config->delivery.refused = dice_percent(dice, 50) ? REJECTED_QUARANTINE : REJECTED_BOUNCE;
     world.hold_off = config->delivery.hold_off * MS;
-    world.late_most = (config->delivery.hold_off - config->delivery.deadline) * MS - MARGIN;
+    world.late_max = (config->delivery.hold_off - config->delivery.deadline) * MS - MARGIN;
     world.folders = dice_percent(dice, 70) ? 0 : dice_percent(dice, 50) ? 100 : 50;
     config->route.detail = world.folders > 0 ? DETAIL_FOLDER : DETAIL_OFF;
     world.lookups = dice_percent(dice, 20);
@@ -93,7 +93,7 @@ static void make_content(struct dice *dice, unsigned number)
 }
 
 /* It counts as a copy of the message, and has a Message-ID of its own. */
-static void make_explanation(unsigned number)
+static void make_notice(unsigned number)
 {
     struct content *explanation = &world.explanations[number];
     *explanation = world.contents[number];
@@ -129,7 +129,7 @@ static void make_job(struct dice *dice, unsigned number, bool narrow)
     job->own_login = job->kind == JOB_PIPE && dice_percent(dice, 15);
     make_recipients(dice, job, narrow);
     if (job->kind == JOB_REPLAY && dice_percent(dice, 40)) {
-        job->again = dice_percent(dice, 60) ? AGAIN_VERIFY : AGAIN_FORCE;
+        job->again = dice_percent(dice, 60) ? REDELIVER_VERIFY : REDELIVER_FORCE;
         job->content->again = true;
     }
     job->start = when < 4   ? dice_below(dice, 100 * MS)
@@ -157,7 +157,7 @@ static void make(uint64_t seed, uint64_t episode)
     for (unsigned i = 0; i < world.content_count; i++)
         make_content(&dice, i);
     for (unsigned i = 0; i < world.content_count; i++)
-        make_explanation(i);
+        make_notice(i);
     world.job_count = world.open_jobs = (size_t)(narrow ? dice_between(&dice, 1, 3) : dice_between(&dice, 2, 8));
     for (unsigned i = 0; i < world.job_count; i++)
         make_job(&dice, i, narrow);
@@ -170,7 +170,7 @@ bool episode_run(uint64_t seed, uint64_t episode)
     tables_clear();
     database_clear();
     imap_clear();
-    faults_plan_troubles(2 * world.hold_off);
+    errors_plan_troubles(2 * world.hold_off);
     postfix_begin();
     counts.episodes++;
     if (!schedule_run(NEVER - 1) || world.violation.kind != NULL) {

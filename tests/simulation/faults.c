@@ -10,79 +10,79 @@
 
 #define POSSIBLE 10
 
-const char *const fault_names[FAULT_KINDS] = {
-    [FAULT_NONE] = "none",
-    [FAULT_DEATH] = "deaths",
-    [FAULT_DEADLINE] = "deadlines",
-    [FAULT_STOP] = "stops",
-    [FAULT_SESSION_ENDS] = "sessions ended",
-    [FAULT_DATABASE_AWAY] = "sessions lost",
-    [FAULT_ANSWER_LOST] = "answers lost",
-    [FAULT_ROLLED_BACK] = "COMMITs rolled back",
-    [FAULT_LATE_COMMIT] = "COMMITs late",
-    [FAULT_HOLD_LOST] = "holds lost",
-    [FAULT_IMAP_AWAY] = "IMAP sessions lost",
-    [FAULT_REFUSED_BEFORE] = "APPENDs refused",
-    [FAULT_APPEND_LOST] = "APPENDs lost",
-    [FAULT_APPEND_UNTOLD] = "APPENDs stored untold",
-    [FAULT_APPEND_LATE] = "APPENDs late",
-    [FAULT_APPEND_NO] = "APPENDs answered NO",
-    [FAULT_SEARCH_FAILED] = "searches failed",
-    [FAULT_SEARCH_MISSES] = "searches that missed",
-    [FAULT_DECODER] = "decoders failed",
-    [FAULT_READER_GONE] = "Postfix stopped",
-    [FAULT_PROMOTION] = "replicas promoted",
-    [FAULT_DATABASE_RESTART] = "database restarts",
-    [FAULT_IMAP_RESTART] = "IMAP server restarts",
-    [FAULT_HOST_CRASH] = "hosts crashed",
-    [FAULT_CLOCK_JUMP] = "clock jumps",
+const char *const error_names[ERROR_KINDS] = {
+    [ERROR_NONE] = "none",
+    [ERROR_DEATH] = "deaths",
+    [ERROR_DEADLINE] = "deadlines",
+    [ERROR_STOP] = "stops",
+    [ERROR_SESSION_ENDS] = "sessions ended",
+    [ERROR_DATABASE_AWAY] = "sessions lost",
+    [ERROR_REPLY_LOST] = "answers lost",
+    [ERROR_ROLLED_BACK] = "COMMITs rolled back",
+    [ERROR_LATE_COMMIT] = "COMMITs late",
+    [ERROR_HOLD_LOST] = "holds lost",
+    [ERROR_IMAP_AWAY] = "IMAP sessions lost",
+    [ERROR_REFUSED_BEFORE] = "APPENDs refused",
+    [ERROR_APPEND_LOST] = "APPENDs lost",
+    [ERROR_APPEND_UNTOLD] = "APPENDs stored untold",
+    [ERROR_APPEND_LATE] = "APPENDs late",
+    [ERROR_APPEND_NO] = "APPENDs answered NO",
+    [ERROR_SEARCH_FAILED] = "searches failed",
+    [ERROR_SEARCH_MISSES] = "searches that missed",
+    [ERROR_DECODER] = "decoders failed",
+    [ERROR_READER_GONE] = "Postfix stopped",
+    [ERROR_PROMOTION] = "replicas promoted",
+    [ERROR_DATABASE_RESTART] = "database restarts",
+    [ERROR_IMAP_RESTART] = "IMAP server restarts",
+    [ERROR_HOST_CRASH] = "hosts crashed",
+    [ERROR_CLOCK_JUMP] = "clock jumps",
 };
-uint64_t fault_counts[FAULT_KINDS];
-bool fault_off[FAULTS], fault_struck[FAULTS];
+uint64_t error_counts[ERROR_KINDS];
+bool error_off[FAULTS], error_struck[FAULTS];
 
 /* What can go wrong at each kind of call. */
-static const enum fault_kind possible[CALL_KINDS][POSSIBLE] = {
-    [CALL_DECODE] = {FAULT_DEATH, FAULT_STOP, FAULT_DECODER},
-    [CALL_LOOKUP] = {FAULT_DEATH, FAULT_STOP, FAULT_DATABASE_AWAY},
-    [CALL_CONNECT] = {FAULT_DEATH, FAULT_STOP, FAULT_DATABASE_AWAY},
-    [CALL_LOOK] = {FAULT_DEATH, FAULT_STOP, FAULT_SESSION_ENDS, FAULT_DATABASE_AWAY, FAULT_ANSWER_LOST,
-                   FAULT_READER_GONE},
-    [CALL_CLAIM] = {FAULT_DEATH, FAULT_STOP, FAULT_SESSION_ENDS, FAULT_DATABASE_AWAY, FAULT_ANSWER_LOST,
-                    FAULT_ROLLED_BACK, FAULT_LATE_COMMIT, FAULT_HOLD_LOST},
-    [CALL_HOLD] = {FAULT_DEATH, FAULT_DEADLINE, FAULT_STOP, FAULT_SESSION_ENDS, FAULT_READER_GONE},
-    [CALL_SETTLE] = {FAULT_DEATH, FAULT_DEADLINE, FAULT_STOP, FAULT_DATABASE_AWAY, FAULT_ANSWER_LOST, FAULT_ROLLED_BACK,
-                     FAULT_LATE_COMMIT},
-    [CALL_LOGIN] = {FAULT_DEATH, FAULT_STOP, FAULT_SESSION_ENDS, FAULT_IMAP_AWAY},
-    [CALL_SEARCH] = {FAULT_DEATH, FAULT_DEADLINE, FAULT_STOP, FAULT_SESSION_ENDS, FAULT_SEARCH_FAILED,
-                     FAULT_SEARCH_FAILED, FAULT_SEARCH_MISSES, FAULT_SEARCH_MISSES},
-    [CALL_APPEND] = {FAULT_DEATH, FAULT_STOP, FAULT_SESSION_ENDS, FAULT_IMAP_AWAY, FAULT_REFUSED_BEFORE,
-                     FAULT_READER_GONE},
-    [CALL_LITERAL] = {FAULT_DEATH, FAULT_DEADLINE, FAULT_STOP, FAULT_SESSION_ENDS, FAULT_APPEND_LOST,
-                      FAULT_APPEND_UNTOLD, FAULT_APPEND_LATE, FAULT_APPEND_NO, FAULT_APPEND_NO},
+static const enum error_kind possible[CALL_KINDS][POSSIBLE] = {
+    [CALL_DECODE] = {ERROR_DEATH, ERROR_STOP, ERROR_DECODER},
+    [CALL_LOOKUP] = {ERROR_DEATH, ERROR_STOP, ERROR_DATABASE_AWAY},
+    [CALL_CONNECT] = {ERROR_DEATH, ERROR_STOP, ERROR_DATABASE_AWAY},
+    [CALL_LOOK] = {ERROR_DEATH, ERROR_STOP, ERROR_SESSION_ENDS, ERROR_DATABASE_AWAY, ERROR_REPLY_LOST,
+                   ERROR_READER_GONE},
+    [CALL_CLAIM] = {ERROR_DEATH, ERROR_STOP, ERROR_SESSION_ENDS, ERROR_DATABASE_AWAY, ERROR_REPLY_LOST,
+                    ERROR_ROLLED_BACK, ERROR_LATE_COMMIT, ERROR_HOLD_LOST},
+    [CALL_HOLD] = {ERROR_DEATH, ERROR_DEADLINE, ERROR_STOP, ERROR_SESSION_ENDS, ERROR_READER_GONE},
+    [CALL_SETTLE] = {ERROR_DEATH, ERROR_DEADLINE, ERROR_STOP, ERROR_DATABASE_AWAY, ERROR_REPLY_LOST, ERROR_ROLLED_BACK,
+                     ERROR_LATE_COMMIT},
+    [CALL_LOGIN] = {ERROR_DEATH, ERROR_STOP, ERROR_SESSION_ENDS, ERROR_IMAP_AWAY},
+    [CALL_SEARCH] = {ERROR_DEATH, ERROR_DEADLINE, ERROR_STOP, ERROR_SESSION_ENDS, ERROR_SEARCH_FAILED,
+                     ERROR_SEARCH_FAILED, ERROR_SEARCH_MISSES, ERROR_SEARCH_MISSES},
+    [CALL_APPEND] = {ERROR_DEATH, ERROR_STOP, ERROR_SESSION_ENDS, ERROR_IMAP_AWAY, ERROR_REFUSED_BEFORE,
+                     ERROR_READER_GONE},
+    [CALL_LITERAL] = {ERROR_DEATH, ERROR_DEADLINE, ERROR_STOP, ERROR_SESSION_ENDS, ERROR_APPEND_LOST,
+                      ERROR_APPEND_UNTOLD, ERROR_APPEND_LATE, ERROR_APPEND_NO, ERROR_APPEND_NO},
 };
 
-static unsigned fault_id(const struct process *process, int which)
+static unsigned error_id(const struct process *process, int which)
 {
     return (process->job->number * TRIES + process->number % TRIES) * FAULTS_OF_A_TRY + (unsigned)which;
 }
 
-void faults_plan(struct process *process)
+void errors_plan(struct process *process)
 {
-    struct dice *dice = &process->fault_dice;
+    struct dice *dice = &process->error_dice;
     int steps = 8 + 3 * (int)process->job->count; /* about as many as it takes if all goes well */
     for (int i = 0; i < FAULTS_OF_A_TRY; i++) {
-        process->fault_at[i] = 0;
+        process->error_at[i] = 0;
         bool planned = !process->job->calm && (i == 0 || dice_percent(dice, 40));
         int step = (int)dice_between(dice, 1, dice_percent(dice, 30) ? 6 : steps);
-        if (planned && !fault_off[fault_id(process, i)])
-            process->fault_at[i] = step;
+        if (planned && !error_off[error_id(process, i)])
+            process->error_at[i] = step;
     }
 }
 
-static void count(enum fault_kind fault)
+static void count(enum error_kind error)
 {
     struct process *process = world.current;
-    fault_counts[fault]++;
+    error_counts[error]++;
     if (!process->struck) {
         process->struck = true;
         counts.struck++;
@@ -98,19 +98,19 @@ static int64_t lateness(struct dice *dice)
 static void strike(struct call *call, enum call_kind kind, int which)
 {
     struct process *process = world.current;
-    unsigned id = fault_id(process, which);
+    unsigned id = error_id(process, which);
     size_t n = 0;
-    while (n < POSSIBLE && possible[kind][n] != FAULT_NONE)
+    while (n < POSSIBLE && possible[kind][n] != ERROR_NONE)
         n++;
     call->dice = dice_of(world.seed, world.episode, (UINT64_C(1) << 32) + id);
-    call->fault = possible[kind][dice_below(&call->dice, (int64_t)n)];
+    call->error = possible[kind][dice_below(&call->dice, (int64_t)n)];
     call->half = (int)dice_below(&call->dice, 2);
-    if (call->fault == FAULT_LATE_COMMIT)
+    if (call->error == ERROR_LATE_COMMIT)
         call->late_by = lateness(&call->dice);
-    process->fault_at[which] = 0;
-    fault_struck[id] = true;
-    count(call->fault);
-    TELL("(fault: %s)", fault_names[call->fault]);
+    process->error_at[which] = 0;
+    error_struck[id] = true;
+    count(call->error);
+    TELL("(fault: %s)", error_names[call->error]);
 }
 
 /* Mostly short, sometimes so long that the deadline is near. */
@@ -128,7 +128,7 @@ static int64_t duration(struct process *process)
 struct call call_begin(enum call_kind kind)
 {
     struct process *process = world.current;
-    struct call call = {.fault = FAULT_NONE};
+    struct call call = {.error = ERROR_NONE};
     if (process->dead)
         return call;
     if (kind != CALL_DECODE || dice_percent(&process->dice, 20)) /* uninteresting: nothing has been done yet */
@@ -137,7 +137,7 @@ struct call call_begin(enum call_kind kind)
     call.time[1] = duration(process);
     call.dice = dice_of(dice_next(&process->dice), 0, 0);
     for (int i = 0; i < FAULTS_OF_A_TRY; i++)
-        if (process->fault_at[i] == process->step && process->step > 0 && call.fault == FAULT_NONE)
+        if (process->error_at[i] == process->step && process->step > 0 && call.error == ERROR_NONE)
             strike(&call, kind, i);
     return call;
 }
@@ -145,13 +145,13 @@ struct call call_begin(enum call_kind kind)
 void call_last(struct call *call, enum call_kind kind)
 {
     struct process *process = world.current;
-    if (process->dead || process->struck || call->fault != FAULT_NONE || process->fault_at[0] == 0)
+    if (process->dead || process->struck || call->error != ERROR_NONE || process->error_at[0] == 0)
         return;
     strike(call, kind, 0);
     call->half = 1;
 }
 
-bool fault_loss_is_seen(void)
+bool error_loss_is_seen(void)
 {
     return dice_percent(&world.current->dice, 75);
 }
@@ -160,8 +160,8 @@ static bool stop(struct call *call)
 {
     struct process *process = world.current;
     int64_t deadline = world.config.delivery.deadline * MS;
-    int64_t most = dice_percent(&call->dice, 50) ? 10 * SECOND : deadline + deadline / 4;
-    int64_t time = dice_between(&call->dice, SECOND, most);
+    int64_t max = dice_percent(&call->dice, 50) ? 10 * SECOND : deadline + deadline / 4;
+    int64_t time = dice_between(&call->dice, SECOND, max);
     if (dice_percent(&call->dice, 10))
         time = 2 * world.hold_off;
     TELL("stopped for %.3f s", (double)time / SECOND);
@@ -178,21 +178,21 @@ bool call_pass(struct call *call, int half)
     if (process->dead)
         return false;
     if (call->half == half) {
-        switch (call->fault) {
-        case FAULT_DEATH:
+        switch (call->error) {
+        case ERROR_DEATH:
             if (process_sleep(dice_below(&call->dice, call->time[half] + 1)))
                 process_die("killed");
             return false;
-        case FAULT_DEADLINE:
+        case ERROR_DEADLINE:
             return process_stop(process->deadline_at > now ? process->deadline_at - now : 0) ||
                    process_sleep(call->time[half]);
-        case FAULT_STOP:
+        case ERROR_STOP:
             return stop(call) && process_sleep(call->time[half]);
-        case FAULT_SESSION_ENDS:
+        case ERROR_SESSION_ENDS:
             database_end_session_of(process, 0);
             break;
-        case FAULT_READER_GONE:
-            process->reader_gone = true;
+        case ERROR_READER_GONE:
+            process->peer_closed = true;
             break;
         default:
             break;
@@ -204,8 +204,8 @@ bool call_pass(struct call *call, int half)
 /* A clock is set, or set right. Between hosts, either theirs or the database's. */
 static void jump(struct dice *dice, unsigned host)
 {
-    int64_t most = dice_percent(dice, 50) ? 3600 : 100000;
-    int64_t ahead = dice_percent(dice, 30) ? 0 : dice_between(dice, -most, most) * SECOND;
+    int64_t max = dice_percent(dice, 50) ? 3600 : 100000;
+    int64_t ahead = dice_percent(dice, 30) ? 0 : dice_between(dice, -max, max) * SECOND;
     if (world.one_host || world.database_jumps)
         database_set_clock(ahead);
     if (world.one_host || !world.database_jumps)
@@ -216,23 +216,23 @@ static void jump(struct dice *dice, unsigned host)
 static void happen(void *what, uint32_t id)
 {
     struct dice dice = dice_of(world.seed, world.episode, (UINT64_C(2) << 32) + id);
-    enum fault_kind fault = (enum fault_kind)dice_between(&dice, FAULT_PROMOTION, FAULT_CLOCK_JUMP);
+    enum error_kind error = (enum error_kind)dice_between(&dice, ERROR_PROMOTION, ERROR_CLOCK_JUMP);
     unsigned host = world.one_host ? 0 : (unsigned)dice_below(&dice, HOSTS);
     (void)what;
-    fault_struck[id] = true;
-    fault_counts[fault]++;
-    TELL("(fault: %s)", fault_names[fault]);
-    switch (fault) {
-    case FAULT_PROMOTION:
+    error_struck[id] = true;
+    error_counts[error]++;
+    TELL("(fault: %s)", error_names[error]);
+    switch (error) {
+    case ERROR_PROMOTION:
         database_end_all(&dice, true);
         break;
-    case FAULT_DATABASE_RESTART:
+    case ERROR_DATABASE_RESTART:
         database_end_all(&dice, false);
         break;
-    case FAULT_IMAP_RESTART:
+    case ERROR_IMAP_RESTART:
         imap_restart();
         break;
-    case FAULT_CLOCK_JUMP:
+    case ERROR_CLOCK_JUMP:
         jump(&dice, host);
         break;
     default:
@@ -245,14 +245,14 @@ static void happen(void *what, uint32_t id)
     }
 }
 
-void faults_plan_troubles(int64_t until)
+void errors_plan_troubles(int64_t until)
 {
     struct dice dice = dice_of(world.seed, world.episode, UINT64_C(3) << 32);
     int64_t planned = dice_percent(&dice, 60) ? 0 : dice_below(&dice, TROUBLES);
     for (uint32_t i = 0; i < planned; i++) {
         uint32_t id = FAULTS - TROUBLES + i;
         int64_t at = dice_below(&dice, until);
-        if (!fault_off[id])
+        if (!error_off[id])
             schedule(at, happen, NULL, id);
     }
 }

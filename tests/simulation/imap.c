@@ -57,7 +57,7 @@ void imap_store(struct flight *flight)
     if (flight->content->verdict != VERDICT_GOOD)
         return;
     struct box_content *box = &boxes[flight->account][flight->box];
-    if (box->count == STORED_MOST)
+    if (box->count == STORED_MAX)
         abort();
     flight->uid = ++next_uid;
     box->stored[box->count++] = (struct stored){flight->content, flight->internal_date, flight->uid};
@@ -77,37 +77,37 @@ static void store_late(void *what, uint32_t tag)
 
 void imap_leave(struct flight *flight, struct dice *dice, bool certainly)
 {
-    int64_t most = world.late_most;
+    int64_t max = world.late_max;
     int64_t kind = dice_below(dice, 8);
     if (kind < 3 && !certainly)
         return;
     if (breakage == BREAK_LATER_THAN_HOLD_OFF)
-        most = 3 * world.hold_off;
+        max = 3 * world.hold_off;
     int64_t after = kind == 3   ? dice_below(dice, 50 * MS)
                     : kind == 4 ? dice_below(dice, 5 * SECOND)
-                    : kind == 5 ? most - dice_below(dice, SECOND)
-                                : dice_below(dice, most);
+                    : kind == 5 ? max - dice_below(dice, SECOND)
+                                : dice_below(dice, max);
     schedule(now + after, store_late, flight, 0);
 }
 
-static struct fault *set(struct fault *fault, const char *text)
+static struct error *set(struct error *error, const char *text)
 {
-    strcpy(fault->text, text);
-    return fault;
+    strcpy(error->text, text);
+    return error;
 }
 
 /* False: there is no connection, or no answer. */
 static bool log_in(void)
 {
     struct call call = call_begin(CALL_LOGIN);
-    return call_pass(&call, 0) && call_pass(&call, 1) && call.fault != FAULT_IMAP_AWAY;
+    return call_pass(&call, 0) && call_pass(&call, 1) && call.error != ERROR_IMAP_AWAY;
 }
 
-struct mailbox *mailbox_open(const struct config *config, const char *account, int64_t limit_ms, struct fault *fault)
+struct mailbox *mailbox_open(const struct config *config, const char *account, int64_t limit_ms, struct error *error)
 {
     (void)config;
     (void)limit_ms;
-    set(fault, "IMAP: no connection");
+    set(error, "IMAP: no connection");
     if (!log_in())
         return NULL;
     struct mailbox *mailbox = base_alloc(sizeof(*mailbox));
@@ -137,7 +137,7 @@ struct descriptors mailbox_descriptors(const struct config *config)
 bool mailbox_connected(const struct mailbox *mailbox)
 {
     bool there = !mailbox->broken && mailbox->epoch == epoch;
-    return !world.current->dead && (there || !fault_loss_is_seen());
+    return !world.current->dead && (there || !error_loss_is_seen());
 }
 
 void mailbox_set_account(struct mailbox *mailbox, const char *account)
@@ -167,9 +167,9 @@ char *mailbox_server(const struct config *config)
     return base_strdup("server");
 }
 
-enum identity_result mailbox_identity(const struct config *config, const char *account, struct fault *fault)
+enum identity_result mailbox_identity(const struct config *config, const char *account, struct error *error)
 {
-    struct mailbox *mailbox = mailbox_open(config, account, 0, fault);
+    struct mailbox *mailbox = mailbox_open(config, account, 0, error);
     if (mailbox == NULL)
         return IDENTITY_UNKNOWN;
     mailbox_close(&mailbox);
@@ -178,10 +178,10 @@ enum identity_result mailbox_identity(const struct config *config, const char *a
 
 bool imap_make(const struct mailbox *mailbox, struct dice *dice)
 {
-    bool *made = &folder_made[mailbox->account];
+    bool *result = &folder_made[mailbox->account];
     if (world_box(mailbox->append.mailbox) != BOX_FOLDER)
         return true;
-    return *made = *made || !dice_percent(dice, world.folders);
+    return *result = *result || !dice_percent(dice, world.folders);
 }
 
 struct flight *imap_new_flight(const struct mailbox *mailbox)

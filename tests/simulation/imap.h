@@ -6,7 +6,7 @@
 
 #include "world.h"
 
-enum { STORED_MOST = 64 };
+enum { STORED_MAX = 64 };
 
 struct stored {
     const struct content *content;
@@ -16,7 +16,7 @@ struct stored {
 
 struct box_content {
     size_t count;
-    struct stored stored[STORED_MOST];
+    struct stored stored[STORED_MAX];
 };
 
 void imap_clear(void);

@@ -10,7 +10,7 @@
 #include "imap_session.h"
 #include "scheduler.h"
 
-static enum append_result answered(enum append_result result, const char *name)
+static enum append_result replied(enum append_result result, const char *name)
 {
     TELL("APPEND: %s", name);
     world.current->certain = result > APPEND_STORED;
@@ -45,35 +45,35 @@ static enum append_result refuse(struct flight *flight, struct dice *dice)
     static const struct {
         enum append_result result;
         const char *name;
-    } answers[] = {
-        {APPEND_TROUBLE, "NO"},
-        {APPEND_TROUBLE, "NO"},
+    } replies[] = {
+        {APPEND_ERROR, "NO"},
+        {APPEND_ERROR, "NO"},
         {APPEND_REFUSED, "NO, of the content"},
         {APPEND_LIMIT, "NO [LIMIT]"},
         {APPEND_PERHAPS_OVERQUOTA, "NO, of some quota"},
         {APPEND_OVERQUOTA, "NO [OVERQUOTA]"},
         {APPEND_NOPERM, "NO [NOPERM]"},
     };
-    size_t which = (size_t)dice_below(dice, (int64_t)(sizeof(answers) / sizeof(answers[0])));
-    enum append_result result = answers[which].result;
+    size_t which = (size_t)dice_below(dice, (int64_t)(sizeof(replies) / sizeof(replies[0])));
+    enum append_result result = replies[which].result;
     if (result < APPEND_STORED && dice_percent(dice, 50))
         imap_store(flight);
     if (breakage == BREAK_ANY_NO_IS_CERTAIN)
         result = APPEND_UNAVAILABLE;
-    return answered(result, answers[which].name);
+    return replied(result, replies[which].name);
 }
 
 /* The connection is lost after the beginning of the literal. */
 static enum append_result lose(struct mailbox *mailbox, struct flight *flight, struct call *call)
 {
     mailbox->broken = true;
-    if (call->fault == FAULT_APPEND_UNTOLD && flight->uid == 0)
+    if (call->error == ERROR_APPEND_UNTOLD && flight->uid == 0)
         imap_store(flight);
-    else if (call->fault == FAULT_APPEND_LATE)
+    else if (call->error == ERROR_APPEND_LATE)
         imap_leave(flight, &call->dice, true);
     if (breakage == BREAK_FED_IS_RETRIED)
-        return answered(APPEND_LOST, "connection lost");
-    (void)answered(APPEND_UNKNOWN, "connection lost");
+        return replied(APPEND_LOST, "connection lost");
+    (void)replied(APPEND_UNKNOWN, "connection lost");
     return breakage == BREAK_LOST_IS_STORED ? APPEND_STORED : APPEND_UNKNOWN;
 }
 
@@ -87,7 +87,7 @@ void mailbox_append_begin(struct mailbox *mailbox, const struct append *append)
     if (!call_pass(&mailbox->call, 0))
         end(mailbox, APPEND_LOST, "dead");
     else if (breakage == BREAK_FED_BEFORE_HOLD)
-        mailbox_append_feed(mailbox, 0);
+        mailbox_append_send(mailbox, 0);
 }
 
 /* Whether the server answers '+' and the message is still wanted. */
@@ -96,22 +96,22 @@ static bool ready(struct mailbox *mailbox)
     struct call *call = &mailbox->call;
     if (!call_pass(call, 1)) {
         end(mailbox, APPEND_LOST, "dead");
-    } else if (call->fault == FAULT_REFUSED_BEFORE) {
+    } else if (call->error == ERROR_REFUSED_BEFORE) {
         refuse_before(mailbox);
-    } else if (call->fault == FAULT_IMAP_AWAY || imap_is_lost(mailbox)) {
+    } else if (call->error == ERROR_IMAP_AWAY || imap_is_lost(mailbox)) {
         mailbox->broken = true;
         end(mailbox, APPEND_LOST, "lost before the literal");
     } else if (!mailbox->append.wanted(mailbox->append.context)) {
         mailbox->broken = true;
         end(mailbox, APPEND_NOT_SENT, "no longer wanted");
     } else if (!imap_make(mailbox, &call->dice)) {
-        end(mailbox, APPEND_NEVER, "NO to CREATE");
+        end(mailbox, APPEND_IMPOSSIBLE, "NO to CREATE");
     }
     return mailbox->step == STEP_BEGUN;
 }
 
 /* What is not refused is stored between then and the answer, whatever becomes of the client. */
-void mailbox_append_feed(struct mailbox *mailbox, int64_t until_ms)
+void mailbox_append_send(struct mailbox *mailbox, int64_t until_ms)
 {
     (void)until_ms;
     if (mailbox->step != STEP_BEGUN || !ready(mailbox))
@@ -121,13 +121,13 @@ void mailbox_append_feed(struct mailbox *mailbox, int64_t until_ms)
     *call = call_begin(CALL_LITERAL);
     TELL("sends the message to %s of %s", world_box_name(flight->box), world_account(flight->account));
     if (!call_pass(call, 0)) {
-        if (call->fault != FAULT_STOP || call->half != 0) /* otherwise its deadline is the first thing it notices */
+        if (call->error != ERROR_STOP || call->half != 0) /* otherwise its deadline is the first thing it notices */
             imap_leave(flight, &call->dice, false);
         end(mailbox, APPEND_UNKNOWN, "dead");
         return;
     }
     mailbox->step = STEP_FED;
-    if (call->fault != FAULT_NONE && call->fault != FAULT_STOP && call->fault != FAULT_SESSION_ENDS)
+    if (call->error != ERROR_NONE && call->error != ERROR_STOP && call->error != ERROR_SESSION_ENDS)
         return;
     if (!imap_is_lost(mailbox) && dice_percent(&call->dice, 50))
         imap_store(flight);
@@ -145,23 +145,23 @@ static bool stop_behind(struct flight *flight, struct call *call)
 }
 
 /* The answer to what was fed. */
-static enum append_result answer(struct mailbox *mailbox)
+static enum append_result reply(struct mailbox *mailbox)
 {
     struct flight *flight = mailbox->flight;
     struct call *call = &mailbox->call;
-    bool stopped = call->fault == FAULT_STOP && call->half == 1;
+    bool stopped = call->error == ERROR_STOP && call->half == 1;
     mailbox->step = STEP_OVER;
     if (stopped && !stop_behind(flight, call))
         return lose(mailbox, flight, call);
-    if (call->fault >= FAULT_APPEND_LOST && call->fault <= FAULT_APPEND_LATE)
+    if (call->error >= ERROR_APPEND_LOST && call->error <= ERROR_APPEND_LATE)
         return lose(mailbox, flight, call);
     if (imap_is_lost(mailbox))
         return lose(mailbox, flight, call);
     if (flight->content->verdict == VERDICT_TOO_BIG)
-        return answered(APPEND_TOOBIG, "NO [TOOBIG]");
+        return replied(APPEND_TOOBIG, "NO [TOOBIG]");
     if (flight->content->verdict == VERDICT_REFUSED)
-        return answered(APPEND_REFUSED, "NO, of the content");
-    if (call->fault == FAULT_APPEND_NO)
+        return replied(APPEND_REFUSED, "NO, of the content");
+    if (call->error == ERROR_APPEND_NO)
         return refuse(flight, &call->dice);
     if (!stopped && flight->uid == 0)
         imap_store(flight);
@@ -169,27 +169,27 @@ static enum append_result answer(struct mailbox *mailbox)
         return lose(mailbox, flight, call);
     if (!stopped && !call_pass(call, 1))
         return APPEND_UNKNOWN;
-    return answered(APPEND_STORED, "OK");
+    return replied(APPEND_STORED, "OK");
 }
 
 enum append_result mailbox_append(struct mailbox *mailbox, uint32_t *ret_uidvalidity, uint32_t *ret_uid,
-                                  struct fault *fault)
+                                  struct error *error)
 {
-    strcpy(fault->text, "IMAP: APPEND");
-    mailbox_append_feed(mailbox, 0);
+    strcpy(error->text, "IMAP: APPEND");
+    mailbox_append_send(mailbox, 0);
     if (mailbox->step == STEP_OVER)
-        return world.current->dead ? mailbox->result : answered(mailbox->result, mailbox->name);
+        return world.current->dead ? mailbox->result : replied(mailbox->result, mailbox->name);
     if (world.current->dead)
         return APPEND_UNKNOWN;
     struct flight *flight = mailbox->flight;
-    enum append_result result = answer(mailbox);
+    enum append_result result = reply(mailbox);
     if (result == APPEND_STORED) {
         *ret_uidvalidity = 1;
         *ret_uid = flight->uid;
     }
     if (result == APPEND_REFUSED || result == APPEND_LIMIT || result == APPEND_TOOBIG || result == APPEND_OVERQUOTA) {
         bool quarantined = flight->content->explains != NULL ||
-                           (world.config.delivery.rejected == REJECTED_QUARANTINE && result < APPEND_STORED);
+                           (world.config.delivery.refused == REJECTED_QUARANTINE && result < APPEND_STORED);
         world.current->refused |= !quarantined;
         world.contents[flight->content->number].sent_refused |= flight->box == BOX_SENT && !quarantined;
     }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "breakage.h"
-#include "decode/explanation.h"
+#include "decode/notice.h"
 #include "faults.h"
 #include "imap.h"
 #include "imap_session.h"
@@ -32,7 +32,7 @@ static bool is_dated(const struct search *search, const struct stored *stored)
 static enum search_result look_through(unsigned account, const struct search *search, bool misses, uint32_t *ret_uid)
 {
     const struct box_content *box = imap_box(account, world_box(search->mailbox));
-    const struct search_reader *reader = search->by_id ? &search->ids : &search->whole;
+    const struct search_reader *reader = search->by_id ? &search->ids : &search->complete;
     for (size_t i = 0; i < box->count; i++) {
         const struct stored *stored = &box->stored[i];
         bool is_new = box->count - i <= search->newest;
@@ -49,20 +49,20 @@ static enum search_result look_through(unsigned account, const struct search *se
 }
 
 enum search_result mailbox_search(struct mailbox *mailbox, const struct search *search, uint32_t *ret_uidvalidity,
-                                  uint32_t *ret_uid, struct fault *fault)
+                                  uint32_t *ret_uid, struct error *error)
 {
     unsigned account = imap_account(mailbox);
-    strcpy(fault->text, "IMAP: SEARCH");
+    strcpy(error->text, "IMAP: SEARCH");
     struct call call = call_begin(CALL_SEARCH);
     if (!call_pass(&call, 0))
-        return SEARCH_TROUBLE;
-    enum search_result result = look_through(account, search, call.fault == FAULT_SEARCH_MISSES, ret_uid);
+        return SEARCH_ERROR;
+    enum search_result result = look_through(account, search, call.error == ERROR_SEARCH_MISSES, ret_uid);
     if (!call_pass(&call, 1))
-        return SEARCH_TROUBLE;
+        return SEARCH_ERROR;
     world.current->certain = true;
-    if (call.fault == FAULT_SEARCH_FAILED || imap_is_lost(mailbox)) {
+    if (call.error == ERROR_SEARCH_FAILED || imap_is_lost(mailbox)) {
         TELL("cannot search");
-        return breakage == BREAK_FAILED_SEARCH_IS_ABSENT ? SEARCH_ABSENT : SEARCH_TROUBLE;
+        return breakage == BREAK_FAILED_SEARCH_IS_ABSENT ? SEARCH_ABSENT : SEARCH_ERROR;
     }
     if (result == SEARCH_FOUND)
         *ret_uidvalidity = 1;
@@ -73,11 +73,11 @@ enum search_result mailbox_search(struct mailbox *mailbox, const struct search *
 
 /* No episode restores what a server has lost. */
 enum absence mailbox_absence(struct mailbox *mailbox, const struct search *search, uint32_t uidvalidity, uint32_t uid,
-                             struct fault *fault)
+                             struct error *error)
 {
     (void)mailbox, (void)search, (void)uidvalidity, (void)uid;
-    strcpy(fault->text, "IMAP: not asked for");
-    return ABSENCE_TROUBLE;
+    strcpy(error->text, "IMAP: not asked for");
+    return ABSENCE_ERROR;
 }
 
 bool mailbox_searchable(const char *id, size_t length, bool folded)
@@ -122,30 +122,30 @@ enum message_likeness message_comparison_end(struct message_comparison *it)
     return same ? MESSAGE_SAME : MESSAGE_OTHER;
 }
 
-struct explanation_comparison {
+struct notice_comparison {
     const struct content *looked_for, *candidate;
 };
 
-struct explanation_comparison *explanation_comparison_new(const struct message *message, const char *const *ignore)
+struct notice_comparison *notice_comparison_new(const struct message *message, const char *const *ignore)
 {
-    struct explanation_comparison *it = base_alloc(sizeof(*it));
+    struct notice_comparison *it = base_alloc(sizeof(*it));
     (void)ignore;
     it->looked_for = (const struct content *)(const void *)message->data;
     return it;
 }
 
-void explanation_comparison_feed(struct explanation_comparison *it, const void *bytes, size_t size)
+void notice_comparison_feed(struct notice_comparison *it, const void *bytes, size_t size)
 {
     (void)size;
     it->candidate = bytes;
 }
 
-bool explanation_comparison_end(struct explanation_comparison *it)
+bool notice_comparison_end(struct notice_comparison *it)
 {
     return breakage != BREAK_EXPLANATION_UNSOUGHT && it->candidate->explains == it->looked_for;
 }
 
-void explanation_comparison_free(struct explanation_comparison **it)
+void notice_comparison_free(struct notice_comparison **it)
 {
     base_free(it);
 }

@@ -13,7 +13,7 @@
 #include "base/output.h"
 #include "breakage.h"
 #include "decode/decode.h"
-#include "decode/explanation.h"
+#include "decode/notice.h"
 #include "delivery/received.h"
 #include "faults.h"
 #include "message/message_field.h"
@@ -40,9 +40,9 @@ gint32 __wrap_g_random_int_range(gint32 begin, gint32 end)
     return begin + (gint32)dice_below(&world.current->dice, end - begin);
 }
 
-bool deadline_arm(int64_t ms, struct fault *fault)
+bool deadline_arm(int64_t ms, struct error *error)
 {
-    (void)fault;
+    (void)error;
     world.current->deadline_at = now + ms * MS;
     return true;
 }
@@ -58,14 +58,14 @@ struct decoding {
     struct decoded decoded;
 };
 
-struct decoding *decoding_start(const struct message *message, enum record_level level, struct fault *fault)
+struct decoding *decoding_start(const struct message *message, enum record_level level, struct error *error)
 {
     (void)level;
-    strcpy(fault->text, "no process to decode with");
+    strcpy(error->text, "no process to decode with");
     struct call call = call_begin(CALL_DECODE);
-    if (!call_pass(&call, 0) || (call.fault == FAULT_DECODER && call.half == 0))
+    if (!call_pass(&call, 0) || (call.error == ERROR_DECODER && call.half == 0))
         return NULL;
-    world.current->decoder_gone = call.fault == FAULT_DECODER;
+    world.current->decoder_gone = call.error == ERROR_DECODER;
     const struct content *content = (const struct content *)(const void *)message->data;
     struct decoding *decoding = base_alloc(sizeof(*decoding));
     if (content->sender != NOBODY) {
@@ -81,13 +81,13 @@ const struct decoded *decoding_result(struct decoding *decoding)
     return &decoding->decoded;
 }
 
-const char *decoding_fault(const struct decoding *decoding)
+const char *decoding_error(const struct decoding *decoding)
 {
     (void)decoding;
     return world.current->decoder_gone ? "the decoder was killed" : NULL;
 }
 
-int decoding_unconfined(const struct decoding *decoding)
+int decoding_without_sandbox(const struct decoding *decoding)
 {
     (void)decoding;
     return 0;
@@ -134,17 +134,17 @@ struct iovec *message_pieces(const struct message *message, enum message_fields 
     return pieces;
 }
 
-char *explanation_id(const char *namespace, const struct message *message)
+char *notice_id(const char *namespace, const struct message *message)
 {
     (void)namespace;
     return base_strdup(world.explanations[((const struct content *)(const void *)message->data)->number].id);
 }
 
-struct message *explanation_make(const struct explanation *explanation, struct fault *fault)
+struct message *notice_make(const struct explanation *explanation, struct error *error)
 {
     const struct content *content = (const struct content *)(const void *)explanation->message->data;
     struct message *message = base_alloc(sizeof(*message));
-    (void)fault;
+    (void)error;
     *message = world.explanations[content->number].message;
     return message;
 }
@@ -154,7 +154,7 @@ void message_free(struct message **message)
     base_free(message);
 }
 
-char *decode_scrub(const char *bytes, size_t length)
+char *decode_sanitize(const char *bytes, size_t length)
 {
     return base_strndup(bytes, length);
 }
@@ -167,9 +167,9 @@ char *received_login(const struct message *message, const char *queue_id)
     return NULL;
 }
 
-bool address_parse(const char *text, struct address *ret, struct fault *fault)
+bool address_parse(const char *text, struct address *ret, struct error *error)
 {
-    (void)fault;
+    (void)error;
     if (text[0] == '\0')
         return false;
     ret->address = base_strdup(text);
@@ -182,7 +182,7 @@ void address_clear(struct address *address)
 }
 
 static enum route_result find_account(const struct config *config, struct ledger *ledger, const char *address,
-                                      char **ret, struct fault *fault)
+                                      char **ret, struct error *error)
 {
     char *columns[4];
     bool found;
@@ -190,19 +190,19 @@ static enum route_result find_account(const struct config *config, struct ledger
         *ret = base_strdup(world_account(world_account_of(world_number(address))));
         return ROUTE_OK;
     }
-    if (!ledger_lookup(ledger, config->route.account_query, address, &found, columns, fault))
-        return ROUTE_TROUBLE;
+    if (!ledger_account_query(ledger, config->route.account_query, address, &found, columns, error))
+        return ROUTE_ERROR;
     *ret = columns[0];
     return ROUTE_OK;
 }
 
 enum route_result route_find(const struct config *config, struct ledger *ledger, const struct address *address,
-                             struct route *ret, struct fault *fault)
+                             struct route *ret, struct error *error)
 {
     char *account;
     enum box box = world_box_of(world_number(address->address));
-    if (find_account(config, ledger, address->address, &account, fault) != ROUTE_OK)
-        return ROUTE_TROUBLE;
+    if (find_account(config, ledger, address->address, &account, error) != ROUTE_OK)
+        return ROUTE_ERROR;
     *ret = (struct route){.address = base_strdup(address->address),
                           .domain = base_strdup("example.org"),
                           .account = account,
@@ -214,11 +214,11 @@ enum route_result route_find(const struct config *config, struct ledger *ledger,
 }
 
 enum route_result route_leads_to(const struct config *config, struct ledger *ledger, const struct address *address,
-                                 const char *account, struct fault *fault)
+                                 const char *account, struct error *error)
 {
     (void)config;
     (void)ledger;
-    (void)fault;
+    (void)error;
     return world_account_of(world_number(address->address)) == world_number(account) ? ROUTE_OK : ROUTE_NONE;
 }
 
@@ -320,7 +320,7 @@ const char *log_escape_text(const char *text, char *out, size_t size)
     return log_escape(text, out, size);
 }
 
-void output_give(const char *line, size_t length, int exit_status)
+void output_write_reply(const char *line, size_t length, int exit_status)
 {
     (void)line;
     (void)length;

@@ -147,11 +147,11 @@ static int century(const struct options *options)
     if (!run(options, &episode))
         return fail(options, episode);
     double time = seconds(CLOCK_PROCESS_CPUTIME_ID) - begun;
-    for (int i = 1; i < FAULT_KINDS; i++)
-        printf("%s%s %" PRIu64, i > 1 ? ", " : "faults: ", fault_names[i], fault_counts[i]);
+    for (int i = 1; i < ERROR_KINDS; i++)
+        printf("%s%s %" PRIu64, i > 1 ? ", " : "faults: ", error_names[i], error_counts[i]);
     printf("\nanswers: %" PRIu64 ": stored %" PRIu64 ", duplicate %" PRIu64 ", busy %" PRIu64 ", deferred %" PRIu64
            ", bounced %" PRIu64 "; copies %" PRIu64 "\n",
-           counts.answers, counts.stored, counts.duplicates, counts.busy, counts.deferred, counts.bounced,
+           counts.replies, counts.stored, counts.duplicates, counts.busy, counts.deferred, counts.bounced,
            counts.copies);
     printf("century: lock method %s, seed %" PRIu64 ": %" PRIu64 " deliveries with at least one fault, %" PRIu64
            " without, in %" PRIu64 " episodes, %.0f deliveries a second: 0 lost, 0 doubled, 0 false duplicates\n",

@@ -12,10 +12,10 @@
 
 static void plan_next(struct job *job);
 
-static bool reader_gone(void *context)
+static bool peer_closed(void *context)
 {
     (void)context;
-    return world.current->reader_gone;
+    return world.current->peer_closed;
 }
 
 static struct worker *idle_worker(unsigned host)
@@ -29,14 +29,14 @@ static struct worker *idle_worker(unsigned host)
 /* Gives it a ledger and sessions: those of a worker, or new ones. */
 static void equip(struct process *process)
 {
-    struct fault fault;
+    struct error error;
     struct job *job = process->job;
     process->worker = job->kind == JOB_LMTP ? idle_worker(job->host) : NULL;
     struct worker *worker = process->worker;
     if (worker != NULL)
         worker->busy = true;
     bool kept = worker != NULL && worker->ledger != NULL;
-    process->ledger = kept ? worker->ledger : ledger_open(&world.config, NULL, &fault);
+    process->ledger = kept ? worker->ledger : ledger_open(&world.config, NULL, &error);
     process->sessions = kept ? worker->sessions : sessions_new(&world.config, 1);
     if (worker != NULL) {
         worker->ledger = process->ledger;
@@ -77,19 +77,19 @@ static void take_job(struct process *process)
         .queue_id = NULL,
         .sasl_user = local ? world_address(job->content->sender) : "",
         .only_login = job->own_login ? world_account(world_account_of(job->addresses[0])) : NULL,
-        .whole = job->kind != JOB_PIPE,
+        .complete = job->kind != JOB_PIPE,
         .again = job->again,
-        .reader_gone = job->kind == JOB_PIPE ? reader_gone : NULL,
+        .peer_closed = job->kind == JOB_PIPE ? peer_closed : NULL,
         .recipients = process->recipients,
         .recipient_count = count,
     };
-    if (job->again == AGAIN_FORCE)
+    if (job->again == REDELIVER_FORCE)
         job->content->forced++;
 }
 
-static void count_answer(const struct report *report)
+static void count_reply(const struct report *report)
 {
-    counts.answers++;
+    counts.replies++;
     counts.stored += report->outcome == OUTCOME_STORED;
     counts.duplicates += report->outcome == OUTCOME_DUPLICATE;
     counts.busy += report->outcome == OUTCOME_BUSY;
@@ -99,14 +99,14 @@ static void count_answer(const struct report *report)
 }
 
 /* A process that has died answers nothing. */
-static void take_answers(struct process *process)
+static void take_replies(struct process *process)
 {
     struct job *job = process->job;
-    checker_answer(process);
+    checker_reply(process);
     for (size_t i = 0; i < process->request.recipient_count; i++) {
-        const struct report *report = &process->delivery.answers[i].report;
+        const struct report *report = &process->delivery.replies[i].report;
         TELL("tells %s: %s (%s)", process->recipients[i].address, outcome_row(report->outcome)->status, report->text);
-        count_answer(report);
+        count_reply(report);
         if (!outcome_row(report->outcome)->final)
             continue;
         job->done[process->place[i]] = true;
@@ -120,17 +120,17 @@ static void deliver(void *context)
 {
     struct process *process = context;
     struct job *job = process->job;
-    struct fault fault;
+    struct error error;
     equip(process);
     take_job(process);
     counts.deliveries++;
     TELL("begins: message %u for %s%s", job->content->number, process->recipients[0].address,
          process->request.recipient_count > 1 ? " and others" : "");
     if (job->kind == JOB_LMTP)
-        delivery_begin(&process->delivery, &fault);
+        delivery_begin(&process->delivery, &error);
     delivery_run(&process->delivery);
     if (!process->dead)
-        take_answers(process);
+        take_replies(process);
     delivery_clear(&process->delivery);
     put_away(process);
     if (world.violation.kind == NULL)
@@ -156,8 +156,8 @@ static void begin(void *what, uint32_t tag)
     process->number = job->tries++;
     process->deadline_at = NEVER;
     process->dice = dice_of(world.seed, world.episode, ((uint64_t)(job->number + 16) << 32) + process->number);
-    process->fault_dice = dice_of(world.seed, world.episode, ((uint64_t)(job->number + 64) << 32) + process->number);
-    faults_plan(process);
+    process->error_dice = dice_of(world.seed, world.episode, ((uint64_t)(job->number + 64) << 32) + process->number);
+    errors_plan(process);
     process->coroutine = coroutine_new(deliver, process);
     process_run(process);
 }
@@ -187,7 +187,7 @@ static void too_long(void *what, uint32_t tag)
 /* From now on there are no faults, and everything must end within a few hold-offs. */
 static void calm_down(void)
 {
-    int64_t refused = (world.config.delivery.reject_after + world.config.delivery.sent_retry) * MS;
+    int64_t refused = (world.config.delivery.refuse_after + world.config.delivery.sent_expire_after) * MS;
     schedule(now + 6 * world.hold_off + 2 * world.config.delivery.deadline * MS + refused, too_long, NULL, 0);
 }
 
@@ -218,8 +218,8 @@ void postfix_begin(void)
 
 void postfix_died(struct process *process)
 {
-    static const int64_t most[] = {1, 20 * MS, SECOND, 0};
-    int64_t limit = most[dice_below(&process->dice, 4)];
+    static const int64_t max[] = {1, 20 * MS, SECOND, 0};
+    int64_t limit = max[dice_below(&process->dice, 4)];
     limit = limit != 0 ? limit : world.config.delivery.deadline * MS;
     if (process->ledger != NULL)
         ledger_died(process->ledger, dice_below(&process->dice, limit));

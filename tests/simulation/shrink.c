@@ -13,7 +13,7 @@
 /* Whether it still fails in this way. */
 static bool fails(uint64_t seed, uint64_t episode, const char *kind)
 {
-    memset(fault_struck, 0, sizeof(fault_struck));
+    memset(error_struck, 0, sizeof(error_struck));
     return !episode_run(seed, episode) && world.violation.kind != NULL && strcmp(world.violation.kind, kind) == 0;
 }
 
@@ -29,15 +29,15 @@ static bool leave_out(bool *off, uint64_t seed, uint64_t episode, const char *ki
     return false;
 }
 
-static bool leave_out_faults(uint64_t seed, uint64_t episode, const char *kind)
+static bool leave_out_errors(uint64_t seed, uint64_t episode, const char *kind)
 {
     static bool struck[FAULTS];
     bool any = false;
     (void)fails(seed, episode, kind);
-    memcpy(struck, fault_struck, sizeof(struck));
+    memcpy(struck, error_struck, sizeof(struck));
     for (size_t i = FAULTS; i-- > 0;)
         if (struck[i])
-            any |= leave_out(&fault_off[i], seed, episode, kind);
+            any |= leave_out(&error_off[i], seed, episode, kind);
     return any;
 }
 
@@ -62,20 +62,20 @@ static bool leave_out_tries(uint64_t seed, uint64_t episode, const char *kind, c
 
 static void leave_out_nothing(void)
 {
-    memset(fault_off, 0, sizeof(fault_off));
+    memset(error_off, 0, sizeof(error_off));
     memset(job_off, 0, sizeof(job_off));
     memset(try_off, 0, sizeof(try_off));
 }
 
 static void tell(uint64_t seed, uint64_t episode, const char *kind)
 {
-    size_t faults = 0, jobs = 0;
+    size_t errors = 0, jobs = 0;
     (void)fails(seed, episode, kind);
     for (size_t i = 0; i < FAULTS; i++)
-        faults += fault_struck[i];
+        errors += error_struck[i];
     for (size_t i = 0; i < world.job_count; i++)
         jobs += !job_off[i];
-    printf("shrunk to %zu jobs and %zu faults:\n", jobs, faults);
+    printf("shrunk to %zu jobs and %zu faults:\n", jobs, errors);
     world_tells = true;
     (void)fails(seed, episode, kind);
     world_tells = false;
@@ -92,7 +92,7 @@ void shrink_and_tell(uint64_t seed, uint64_t episode)
     unsigned tries[JOBS] = {0};
     for (size_t i = 0; i < world.job_count; i++)
         tries[i] = world.jobs[i].tries;
-    while (leave_out_jobs(seed, episode, kind) || leave_out_faults(seed, episode, kind) ||
+    while (leave_out_jobs(seed, episode, kind) || leave_out_errors(seed, episode, kind) ||
            leave_out_tries(seed, episode, kind, tries))
         continue;
     tell(seed, episode, kind);

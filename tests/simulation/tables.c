@@ -114,9 +114,9 @@ static int64_t first_age(const struct row *row, int64_t at, const struct clocks 
     return age > 0 ? age : 0;
 }
 
-/* Step look_variants. */
-static void look_variants(struct key key, struct place place, int64_t hold_off, int64_t at, const struct clocks *clocks,
-                          struct ledger_found_copy *found, bool *ret_ahead)
+/* Step state_variants. */
+static void state_variants(struct key key, struct place place, int64_t hold_off, int64_t at,
+                           const struct clocks *clocks, struct ledger_copy_state *found, bool *ret_ahead)
 {
     for (size_t i = 0; i < copy_count && breakage != BREAK_VARIANTS_UNSEEN; i++) {
         const struct row *row = &copies[i];
@@ -128,15 +128,15 @@ static void look_variants(struct key key, struct place place, int64_t hold_off, 
             continue;
         bool waits = under_way && row->attempt_at <= at - hold_off;
         *ret_ahead |= is_ahead(row, at);
-        found->elsewhere |= !waits;
+        found->variant_has_copy |= !waits;
         found->variant_waits |= waits;
-        found->elsewhere_under_way |= under_way;
+        found->variant_in_flight |= under_way;
     }
 }
 
-/* ledger_look.c, take_beside */
+/* ledger_copy_state_of_name.c, read_sibling */
 static void look_beside(uint16_t message, struct place place, int64_t at, const struct clocks *clocks,
-                        struct ledger_found_copy *found)
+                        struct ledger_copy_state *found)
 {
     for (size_t i = 0; i < copy_count && place.role == COPY_INBOX; i++) {
         const struct place *other = &copies[i].place;
@@ -145,21 +145,21 @@ static void look_beside(uint16_t message, struct place place, int64_t at, const 
         if (copies[i].message != message || other->account != place.account || other->role != COPY_INBOX ||
             other->box == place.box)
             continue;
-        found->beside = true;
-        if (copies[i].state == COPY_APPENDING && (found->beside_age_ms == 0 || age < found->beside_age_ms))
-            found->beside_age_ms = age;
+        found->sibling = true;
+        if (copies[i].state == COPY_APPENDING && (found->sibling_age_ms == 0 || age < found->sibling_age_ms))
+            found->sibling_age_ms = age;
     }
 }
 
 static void take_copy(const struct ledger_message *message, const struct row *row, int64_t at,
-                      const struct clocks *clocks, struct ledger_found_copy *found)
+                      const struct clocks *clocks, struct ledger_copy_state *found)
 {
     const struct delivery_row *delivery = find_delivery(row->message, row->claimed_by);
-    *found = (struct ledger_found_copy){
+    *found = (struct ledger_copy_state){
         .state = (enum copy_state)row->state,
         .doubt = row->doubt,
-        .attempt = row->attempt,
-        .attempt_age_ms = claim_age(row, at, clocks),
+        .generation = row->generation,
+        .claim_age_ms = claim_age(row, at, clocks),
         .first_age_ms = first_age(row, at, clocks),
         .owner = recipient_place(message, row->claimed_by),
         .owner_finished = delivery->finished,
@@ -169,7 +169,7 @@ static void take_copy(const struct ledger_message *message, const struct row *ro
 }
 
 void tables_look(const struct ledger_message *message, struct key key, int64_t hold_off, int64_t at,
-                 struct clocks clocks, struct ledger_found *found)
+                 struct clocks clocks, struct ledger_state *found)
 {
     const struct message_row *known = find_message(key);
     found->known = known != NULL;
@@ -180,13 +180,13 @@ void tables_look(const struct ledger_message *message, struct key key, int64_t h
     for (size_t i = 0; i < message->target_count; i++) {
         struct place place = place_of(&message->targets[i]);
         const struct row *row = known != NULL ? find_copy(number(known), place) : NULL;
-        found->copies[i] = (struct ledger_found_copy){.owner = LEDGER_OTHER};
+        found->copies[i] = (struct ledger_copy_state){.owner = LEDGER_OTHER};
         if (row != NULL)
             take_copy(message, row, at, &clocks, &found->copies[i]);
         if (known != NULL)
             look_beside(number(known), place, at, &clocks, &found->copies[i]);
         if (place.role == COPY_SENT)
-            look_variants(key, place, hold_off, at, &clocks, &found->copies[i], &found->ahead);
+            state_variants(key, place, hold_off, at, &clocks, &found->copies[i], &found->ahead);
     }
 }
 
@@ -204,25 +204,25 @@ void tables_end_ahead(struct key key, int64_t at)
     }
 }
 
-/* ledger_claim.c, add_answer */
-static void claim_answer(uint16_t message, const struct told *told)
+/* ledger_claim.c, add_reply */
+static void claim_reply(uint16_t message, const struct recorded_today *recorded_today)
 {
-    struct delivery_row *row = find_delivery(message, told->address);
+    struct delivery_row *row = find_delivery(message, recorded_today->address);
     if (row == NULL) {
         deliveries[delivery_count++] = (struct delivery_row){
             .message = message,
-            .address = told->address,
-            .finished = told->finished,
-            .whole = told->whole,
+            .address = recorded_today->address,
+            .finished = recorded_today->finished,
+            .complete = recorded_today->complete,
             .tries = 1,
-            .outcome = told->outcome,
+            .outcome = recorded_today->outcome,
         };
         return;
     }
-    row->outcome = told->outcome;
+    row->outcome = recorded_today->outcome;
     row->tries++;
-    row->finished |= told->finished;
-    row->whole |= told->whole;
+    row->finished |= recorded_today->finished;
+    row->complete |= recorded_today->complete;
 }
 
 /* ledger_claim.c, add_copy: without the recipient's row nothing is inserted. */
@@ -235,14 +235,14 @@ static void claim_copy(uint16_t message, const struct wanted *wanted, const stru
         row = &copies[copy_count++];
         *row = (struct row){.message = message, .place = wanted->place, .first_at = at};
     } else if (breakage != BREAK_CLAIM_BLINDLY &&
-               (row->attempt != wanted->attempt - 1 || (row->state == COPY_STORED) != wanted->again)) {
+               (row->generation != wanted->generation - 1 || (row->state == COPY_STORED) != wanted->again)) {
         return;
     }
-    row->repeated += wanted->again && row->attempt > 0;
+    row->repeated += wanted->again && row->generation > 0;
     row->state = COPY_APPENDING;
     row->doubt = wanted->doubt;
     row->error = false;
-    row->attempt++;
+    row->generation++;
     row->attempt_at = at;
     row->host = it->clocks.host;
     row->boot = it->clocks.boot;
@@ -259,7 +259,7 @@ static bool settle_copy(uint16_t message, const struct settled *settled, int64_t
     if (row == NULL)
         return false;
     if (breakage != BREAK_SETTLE_BLINDLY &&
-        (row->attempt != settled->attempt || (row->token != token && breakage != BREAK_UNDO_BY_NUMBER)))
+        (row->generation != settled->generation || (row->token != token && breakage != BREAK_UNDO_BY_NUMBER)))
         return false;
     row->state = settled->state;
     row->doubt = settled->doubt;
@@ -288,15 +288,15 @@ static void settle_variants(struct key key, const struct settled *settled)
     }
 }
 
-/* ledger_settle.c, add_answer */
-static void settle_answer(uint16_t message, const struct told *told)
+/* ledger_settle.c, add_reply */
+static void settle_reply(uint16_t message, const struct recorded_today *recorded_today)
 {
-    struct delivery_row *row = find_delivery(message, told->address);
+    struct delivery_row *row = find_delivery(message, recorded_today->address);
     if (row == NULL)
         return;
-    row->outcome = told->outcome;
-    row->finished |= told->finished;
-    row->whole |= told->whole;
+    row->outcome = recorded_today->outcome;
+    row->finished |= recorded_today->finished;
+    row->complete |= recorded_today->complete;
 }
 
 static void execute_claim(const struct statements *it, int64_t at)
@@ -307,7 +307,7 @@ static void execute_claim(const struct statements *it, int64_t at)
     if (message == NULL)
         return;
     for (size_t i = 0; i < it->told_count; i++)
-        claim_answer(number(message), &it->told[i]);
+        claim_reply(number(message), &it->recorded_today[i]);
     for (size_t i = 0; i < it->wanted_count; i++)
         claim_copy(number(message), &it->wanted[i], it, at);
 }
@@ -324,7 +324,7 @@ void tables_execute(const struct statements *it, int64_t at, bool *ret_taken)
     for (size_t i = 0; i < it->settled_count && message != NULL; i++)
         settle_variants(it->key, &it->settled[i]);
     for (size_t i = 0; i < it->told_count && message != NULL; i++)
-        settle_answer(number(message), &it->told[i]);
+        settle_reply(number(message), &it->recorded_today[i]);
 }
 
 size_t tables_held(struct key key, int64_t token, const struct place *places, size_t count)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The ledger's rows, and what each batch of src/ledger does to them when it is executed, as ledger_look.c,
+ * The ledger's rows, and what each batch of src/ledger does to them when it is executed, as ledger_copy_state_of_name.c,
  * ledger_claim.c and ledger_settle.c do in SQL. There are no locks, no sessions, and no time except as arguments: the
  * same calls on a real database must have the same results. */
 #ifndef ONCEDROP_SIMULATION_TABLES_H
@@ -19,9 +19,9 @@ struct place {
 };
 
 /* A recipient's answer. */
-struct told {
+struct recorded_today {
     uint8_t address;
-    bool finished, whole;
+    bool finished, complete;
     const char *outcome; /* a constant */
 };
 
@@ -56,7 +56,7 @@ struct statements {
     bool record; /* the message is new */
     int64_t received_at, token;
     uint8_t told_count, wanted_count, settled_count;
-    struct told told[RECIPIENTS];
+    struct recorded_today recorded_today[RECIPIENTS];
     struct wanted wanted[TARGETS];
     struct settled settled[TARGETS];
 };
@@ -71,7 +71,7 @@ struct message_row {
 struct delivery_row {
     uint16_t message;
     uint8_t address;
-    bool finished, whole;
+    bool finished, complete;
     int32_t tries;
     const char *outcome;
 };
@@ -93,7 +93,7 @@ void tables_clear(void);
 
 /* The three queries after the lock. `at` is the database's clock, clocks are those of the host that asks. */
 void tables_look(const struct ledger_message *message, struct key key, int64_t hold_off, int64_t at,
-                 struct clocks clocks, struct ledger_found *found);
+                 struct clocks clocks, struct ledger_state *found);
 
 /* Step end_ahead. */
 void tables_end_ahead(struct key key, int64_t at);

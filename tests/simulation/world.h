@@ -60,7 +60,7 @@ struct content {
     bool again;    /* or may have been, or a search was requested */
     bool bounced;
     bool sent_refused;              /* the server refused the Sent copy for good */
-    const struct content *explains; /* NULL: it is no explanation (decode/explanation.h) */
+    const struct content *explains; /* NULL: it is no explanation (decode/notice.h) */
 };
 
 enum job_kind { JOB_PIPE, JOB_LMTP, JOB_REPLAY };
@@ -74,7 +74,7 @@ struct job {
     unsigned addresses[RECIPIENTS];
     bool done[RECIPIENTS];
     size_t count, open;
-    enum delivery_again again;
+    enum delivery_redeliver again;
     bool own_login; /* on behalf of a user, about whose mail nothing is believed: no Sent copy */
     int64_t start;
     unsigned tries, faulty_tries;
@@ -95,11 +95,11 @@ struct process {
     struct job *job;
     struct worker *worker; /* NULL: it ends with its message */
     unsigned number;       /* which try of the job */
-    struct dice dice, fault_dice;
+    struct dice dice, error_dice;
     int64_t deadline_at;
-    int step, fault_at[FAULTS_OF_A_TRY];
+    int step, error_at[FAULTS_OF_A_TRY];
     bool dead; /* unwinding: nothing that it does has any effect */
-    bool struck, reader_gone, decoder_gone;
+    bool struck, peer_closed, decoder_gone;
     bool refused; /* the server's answer may lead to a bounce */
     bool certain; /* its last APPEND certainly stored nothing */
     uint32_t tag; /* of the wake-up it waits for */
@@ -120,11 +120,11 @@ struct violation {
 struct world {
     uint64_t seed, episode;
     struct config config;
-    int64_t hold_off;  /* the required value, us */
-    int64_t late_most; /* how long after its client's end a server may still store what it received */
-    int folders;       /* the last addresses name a folder, which cannot be made so often (percent); 0: they do not */
-    bool lookups;      /* routes are looked up in the database */
-    bool delegates;    /* one credential opens every account (delivery/server.h) */
+    int64_t hold_off; /* the required value, us */
+    int64_t late_max; /* how long after its client's end a server may still store what it received */
+    int folders;      /* the last addresses name a folder, which cannot be made so often (percent); 0: they do not */
+    bool lookups;     /* routes are looked up in the database */
+    bool delegates;   /* one credential opens every account (delivery/server.h) */
     struct content contents[MESSAGES], explanations[MESSAGES];
     size_t content_count;
     struct job jobs[JOBS];
@@ -166,7 +166,7 @@ void world_tell(const char *format, ...) OD_PRINTF(1, 2);
 
 /* Over all episodes. */
 struct counts {
-    uint64_t episodes, deliveries, struck, answers, stored, duplicates, busy, deferred, bounced, copies;
+    uint64_t episodes, deliveries, struck, replies, stored, duplicates, busy, deferred, bounced, copies;
 };
 extern struct counts counts;
 

@@ -25,10 +25,10 @@
 static inline struct message *message_of(const void *bytes, size_t size)
 {
     struct message *message = NULL;
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
 
-    if (message_from_bytes(bytes, size, 0, &message, &fault) != MESSAGE_OK)
-        fail_msg("no message: %s", fault.text);
+    if (message_from_bytes(bytes, size, 0, &message, &error) != MESSAGE_OK)
+        fail_msg("no message: %s", error.text);
     return message;
 }
 

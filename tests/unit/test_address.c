@@ -43,8 +43,8 @@ static void test_parse(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct address address OD_CLEANUP(address_clear) = {.address = NULL};
-        struct fault fault;
-        assert_true(address_parse(cases[i].text, &address, &fault));
+        struct error error;
+        assert_true(address_parse(cases[i].text, &address, &error));
         assert_string_equal(address.address, cases[i].address);
         assert_string_equal(address.user, cases[i].user);
         assert_string_equal(address.detail, cases[i].detail);
@@ -69,23 +69,23 @@ static void test_refuse(void **state)
                                         "a\r\nb@x",
                                         "a\x7f@x",
                                         "a\xff@x"};
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
     struct address address = {.address = NULL};
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_false(address_parse(cases[i], &address, &fault));
+        assert_false(address_parse(cases[i], &address, &error));
         assert_null(address.address);
-        assert_true(strlen(fault.text) > 0);
+        assert_true(strlen(error.text) > 0);
     }
     memset(longest, 'a', ADDRESS_MAX + 1);
     longest[ADDRESS_MAX + 1] = '\0';
-    assert_false(address_parse(longest, &address, &fault));
+    assert_false(address_parse(longest, &address, &error));
     longest[ADDRESS_MAX] = '\0';
-    assert_true(address_parse(longest, &address, &fault));
+    assert_true(address_parse(longest, &address, &error));
     address_clear(&address);
     memset(longest, ' ', 2);
     memset(longest + 2, 'a', ADDRESS_MAX - 1); /* blanks are recorded too */
-    assert_false(address_parse(longest, &address, &fault));
+    assert_false(address_parse(longest, &address, &error));
 }
 
 static void test_clean(void **state)
@@ -126,19 +126,19 @@ static void test_expand(void **state)
         {"%{users}", NULL},
         {"%{User}", NULL},
     };
-    struct fault fault;
+    struct error error;
     struct address address OD_CLEANUP(address_clear) = {.address = NULL};
     (void)state;
-    assert_true(address_parse("scuba+Lists@example.org", &address, &fault));
+    assert_true(address_parse("scuba+Lists@example.org", &address, &error));
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        char *expanded OD_CLEANUP(base_free) = address_expand(cases[i].template, &address, &fault);
-        char *checked OD_CLEANUP(base_free) = address_expand(cases[i].template, NULL, &fault);
+        char *expanded OD_CLEANUP(base_free) = address_expand(cases[i].template, &address, &error);
+        char *checked OD_CLEANUP(base_free) = address_expand(cases[i].template, NULL, &error);
         assert_int_equal(expanded != NULL, cases[i].expanded != NULL);
         assert_int_equal(checked != NULL, cases[i].expanded != NULL);
         if (expanded != NULL)
             assert_string_equal(expanded, cases[i].expanded);
         else
-            assert_non_null(strstr(fault.text, cases[i].template));
+            assert_non_null(strstr(error.text, cases[i].template));
     }
 }
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "base/alias.h"
+#include "base/same_mailbox.h"
 
 static const struct {
     const char *a, *b;
@@ -44,8 +44,8 @@ static void test_names(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        if (alias_possible(rows[i].a, rows[i].b) != rows[i].possible ||
-            alias_possible(rows[i].b, rows[i].a) != rows[i].possible)
+        if (same_mailbox_possible(rows[i].a, rows[i].b) != rows[i].possible ||
+            same_mailbox_possible(rows[i].b, rows[i].a) != rows[i].possible)
             fail_msg("%s and %s", rows[i].a, rows[i].b);
     }
 }

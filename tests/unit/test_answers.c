@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "delivery/answers.h"
-#include "delivery/made.h"
+#include "delivery/copy_result.h"
+#include "delivery/reply.h"
 
 #define NONE OUTCOME_COUNT /* no answer yet */
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -19,14 +19,14 @@ enum { SCUBA, DOUG, LISA, TARGETS };
 /* Two recipients with one mailbox each, and the sender's Sent. */
 struct situation {
     struct delivery_request request;
-    struct delivery_answer given[2];
+    struct delivery_reply given[2];
     size_t of_recipient[2];
     struct delivery delivery;
     struct plan *plan;
-    struct made made[TARGETS];
+    struct copy_result result[TARGETS];
     struct delivery_work work;
-    struct ledger_answer *list;
-    struct ledger_answers answers;
+    struct ledger_reply *list;
+    struct ledger_replies replies;
 };
 
 static void prepare(struct situation *it, enum outcome scuba, enum outcome doug)
@@ -34,7 +34,7 @@ static void prepare(struct situation *it, enum outcome scuba, enum outcome doug)
     const enum outcome outcomes[2] = {scuba, doug};
     *it = (struct situation){.of_recipient = {SCUBA, DOUG}};
     it->request.recipient_count = 2;
-    it->delivery = (struct delivery){.request = &it->request, .answers = it->given};
+    it->delivery = (struct delivery){.request = &it->request, .replies = it->given};
     it->plan = base_alloc(sizeof(*it->plan) + TARGETS * sizeof(it->plan->targets[0]));
     it->plan->sent = LISA;
     it->plan->targets[SCUBA].action = it->plan->targets[DOUG].action = PLAN_APPEND;
@@ -43,7 +43,7 @@ static void prepare(struct situation *it, enum outcome scuba, enum outcome doug)
         .delivery = &it->delivery,
         .plan = it->plan,
         .targets = {.of_recipient = it->of_recipient},
-        .made = it->made,
+        .results = it->result,
     };
     for (size_t i = 0; i < 2; i++)
         if (outcomes[i] != NONE)
@@ -52,15 +52,15 @@ static void prepare(struct situation *it, enum outcome scuba, enum outcome doug)
 
 static void record(struct situation *it)
 {
-    answers_clear(&it->answers);
-    it->answers = answers_record(&it->work);
-    it->list = it->answers.answers;
+    reply_clear(&it->replies);
+    it->replies = reply_record(&it->work);
+    it->list = it->replies.replies;
 }
 
 static void clear(struct situation *it)
 {
     base_free(&it->plan);
-    answers_clear(&it->answers);
+    reply_clear(&it->replies);
 }
 
 static void test_finished(void **state)
@@ -84,7 +84,7 @@ static void test_finished(void **state)
         {OUTCOME_TOO_LARGE, OUTCOME_MAILBOX, SCUBA, PLAN_SEARCH, false, true, true, false},
         /* ... or is another delivery's */
         {OUTCOME_STORED, OUTCOME_STORED, SCUBA, PLAN_BUSY, false, false, true, true},
-        {OUTCOME_STORED, OUTCOME_STORED, SCUBA, PLAN_ELSEWHERE, false, false, true, true},
+        {OUTCOME_STORED, OUTCOME_STORED, SCUBA, PLAN_VARIANT_HAS_COPY, false, false, true, true},
         /* an owner that was refused for good is not retried; one that was stored is, instead */
         {OUTCOME_TOO_LARGE, OUTCOME_STORED, SCUBA, PLAN_APPEND, false, false, true, false},
         {OUTCOME_TOO_LARGE, OUTCOME_STORED, SCUBA, PLAN_BUSY, true, false, true, false},
@@ -99,9 +99,9 @@ static void test_finished(void **state)
         it.plan->sent_owner = rows[i].owner;
         it.plan->sent_waits = rows[i].waits;
         it.plan->targets[LISA].action = rows[i].sent;
-        it.made[LISA].state = rows[i].done ? COPY_STORED : COPY_PENDING;
+        it.result[LISA].state = rows[i].done ? COPY_STORED : COPY_PENDING;
         record(&it);
-        assert_int_equal(it.answers.count, 2);
+        assert_int_equal(it.replies.count, 2);
         assert_int_equal(it.list[SCUBA].finished, rows[i].scuba_finished);
         assert_int_equal(it.list[DOUG].finished, rows[i].doug_finished);
         clear(&it);
@@ -116,7 +116,7 @@ static void test_recorded(void **state)
     prepare(&it, NONE, OUTCOME_STORED);
     it.plan->sent = LEDGER_NO_TARGET;
     record(&it);
-    assert_int_equal(it.answers.count, 2);
+    assert_int_equal(it.replies.count, 2);
     assert_string_equal(it.list[0].outcome, "claimed");
     assert_null(it.list[0].reason);
     assert_string_equal(it.list[1].outcome, "stored");
@@ -124,12 +124,12 @@ static void test_recorded(void **state)
 
     it.of_recipient[SCUBA] = LEDGER_NO_TARGET;
     record(&it);
-    assert_int_equal(it.answers.count, 1);
+    assert_int_equal(it.replies.count, 1);
     assert_int_equal(it.list[0].recipient, DOUG);
 
     it.plan->targets[DOUG].action = PLAN_BUSY;
     record(&it);
-    assert_int_equal(it.answers.count, 0);
+    assert_int_equal(it.replies.count, 0);
     clear(&it);
 }
 

@@ -128,23 +128,23 @@ static void test_hex(void **state)
     assert_string_equal(text, "");
 }
 
-static void test_fault_text(void **state)
+static void test_error_text(void **state)
 {
     (void)state;
-    struct fault fault;
+    struct error error;
 
-    fault_set(&fault, "a\r\n\tb\x7f%s", "\x1b[1m c\n");
-    assert_string_equal(fault.text, "a   b  [1m c");
-    fault_prefix(&fault, "%s %d", "step", 3);
-    assert_string_equal(fault.text, "step 3: a   b  [1m c");
-    fault_set(&fault, "again: %s", fault.text);
-    assert_string_equal(fault.text, "again: step 3: a   b  [1m c");
+    error_set(&error, "a\r\n\tb\x7f%s", "\x1b[1m c\n");
+    assert_string_equal(error.text, "a   b  [1m c");
+    error_prefix(&error, "%s %d", "step", 3);
+    assert_string_equal(error.text, "step 3: a   b  [1m c");
+    error_set(&error, "again: %s", error.text);
+    assert_string_equal(error.text, "again: step 3: a   b  [1m c");
     errno = ENOENT;
-    fault_set(&fault, "%m");
-    assert_string_equal(fault.text, "No such file or directory");
+    error_set(&error, "%m");
+    assert_string_equal(error.text, "No such file or directory");
 }
 
-static void test_fault_cut(void **state)
+static void test_error_cut(void **state)
 {
     (void)state;
     static const struct {
@@ -167,16 +167,16 @@ static void test_fault_cut(void **state)
         {"\x80\x80\x80\x80\x80\x80", 507, 511}, /* not UTF-8 */
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct fault fault;
+        struct error error;
         char text[600];
         memset(text, 'a', sizeof(text));
         strcpy(text + cases[i].at, cases[i].tail);
-        fault_set(&fault, "%s", text);
-        if (strlen(fault.text) != cases[i].length)
-            fail_msg("case %zu: %zu bytes", i, strlen(fault.text));
-        assert_memory_equal(fault.text, text, cases[i].length);
-        fault_prefix(&fault, "p");
-        assert_memory_equal(fault.text, "p: aaa", 6);
+        error_set(&error, "%s", text);
+        if (strlen(error.text) != cases[i].length)
+            fail_msg("case %zu: %zu bytes", i, strlen(error.text));
+        assert_memory_equal(error.text, text, cases[i].length);
+        error_prefix(&error, "p");
+        assert_memory_equal(error.text, "p: aaa", 6);
     }
 }
 
@@ -430,34 +430,34 @@ static void pause_a_while(void)
 
 static void deadline_runs_out(void)
 {
-    struct fault fault;
+    struct error error;
 
     deadline_install(end_with_signal);
-    if (!deadline_arm(60000, &fault) || !deadline_arm(30, &fault))
+    if (!deadline_arm(60000, &error) || !deadline_arm(30, &error))
         _exit(5);
     pause_a_while();
 }
 
 static void deadline_is_over_already(void)
 {
-    struct fault fault;
+    struct error error;
 
     deadline_install(end_with_signal);
-    if (!deadline_arm(-5, &fault))
+    if (!deadline_arm(-5, &error))
         _exit(5);
     pause_a_while();
 }
 
 static void deadline_after_fork(void)
 {
-    struct fault fault;
+    struct error error;
 
     deadline_install(end_with_signal);
-    if (!deadline_arm(60000, &fault))
+    if (!deadline_arm(60000, &error))
         _exit(5);
     pid_t child = fork();
     if (child == 0) {
-        if (!deadline_arm(30, &fault))
+        if (!deadline_arm(30, &error))
             _exit(6);
         pause_a_while();
         _exit(7);
@@ -470,11 +470,11 @@ static void deadline_after_fork(void)
 
 static void deadline_disarmed(void)
 {
-    struct fault fault;
+    struct error error;
 
     deadline_install(end_with_signal);
     deadline_disarm();
-    if (deadline_left_ms() != INT64_MAX || !deadline_arm(1000, &fault))
+    if (deadline_left_ms() != INT64_MAX || !deadline_arm(1000, &error))
         _exit(5);
     int64_t left = deadline_left_ms();
     if (left < 1 || left > 1000)
@@ -546,7 +546,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory),       cmocka_unit_test(test_no_memory_never_returns),
         cmocka_unit_test(test_close),        cmocka_unit_test(test_hex),
-        cmocka_unit_test(test_fault_text),   cmocka_unit_test(test_fault_cut),
+        cmocka_unit_test(test_error_text),   cmocka_unit_test(test_error_cut),
         cmocka_unit_test(test_escape),       cmocka_unit_test(test_escape_field),
         cmocka_unit_test(test_escape_names), cmocka_unit_test(test_log_before_open),
         cmocka_unit_test(test_log_targets),  cmocka_unit_test(test_log_line),

@@ -56,23 +56,23 @@ static int remove_files(void **state)
 }
 
 /* Loads text with "imap.password_file" set first and up to two more overrides. */
-static struct config *load(const char *text, const char *first, const char *second, struct fault *fault)
+static struct config *load(const char *text, const char *first, const char *second, struct error *error)
 {
     char *password OD_CLEANUP(base_free) = base_printf("imap.password_file=%s", secret);
     const char *overrides[] = {password, first, first != NULL ? second : NULL, NULL};
 
     write_text(file, text, 0600);
-    memset(fault, 0, sizeof(*fault));
-    return config_load(file, overrides, fault);
+    memset(error, 0, sizeof(*error));
+    return config_load(file, overrides, error);
 }
 
 static struct config *must_load(const char *text, const char *first, const char *second)
 {
-    struct fault fault;
-    struct config *config = load(text, first, second, &fault);
+    struct error error;
+    struct config *config = load(text, first, second, &error);
 
     if (config == NULL)
-        fail_msg("%s", fault.text);
+        fail_msg("%s", error.text);
     return config;
 }
 
@@ -147,16 +147,16 @@ static void test_defaults(void **state)
     assert_string_equal(c->route.sent, "Sent");
     assert_int_equal(c->route.sent_copy, SENT_COPY_AUTHENTICATED);
     assert_int_equal(c->route.detail, DETAIL_OFF);
-    assert_int_equal(c->route.unknown, UNKNOWN_BOUNCE);
+    assert_int_equal(c->route.unknown_account, UNKNOWN_BOUNCE);
     assert_int_equal(c->delivery.deadline, 120000);
     assert_int_equal(c->delivery.hold_off, 320000);
     assert_int_equal(c->delivery.size_limit, 104857600);
     assert_int_equal(c->delivery.overquota, OVERQUOTA_DEFER);
-    assert_int_equal(c->delivery.sent_retry, 3600000);
-    assert_int_equal(c->delivery.rejected, REJECTED_BOUNCE);
-    assert_int_equal(c->delivery.reject_after, 3600000);
-    assert_non_null(c->identity.ignore);
-    assert_null(c->identity.ignore[0]);
+    assert_int_equal(c->delivery.sent_expire_after, 3600000);
+    assert_int_equal(c->delivery.refused, REJECTED_BOUNCE);
+    assert_int_equal(c->delivery.refuse_after, 3600000);
+    assert_non_null(c->identity.ignore_headers);
+    assert_null(c->identity.ignore_headers[0]);
     assert_int_equal(c->record.level, RECORD_TEXT);
     assert_string_equal(c->record.notify, "");
     assert_int_equal(c->log.to, LOG_TO_SYSLOG);
@@ -180,7 +180,7 @@ static void test_values_are_literal(void **state)
         "[database]\n"
         "  conninfo   =   host=x password='a #b\\\\'   \n"
         "[identity]\n"
-        "ignore = X-Scan-*; X-A,X-B  X-C ;\n"
+        "ignore_headers = X-Scan-*; X-A,X-B  X-C ;\n"
         "[imap]\n"
         "create=no\n"
         "tls = starttls\n"
@@ -193,11 +193,11 @@ static void test_values_are_literal(void **state)
     assert_string_equal(c->route.account_query, "SELECT a # b");
     assert_string_equal(c->route.account, "\xc3\xa4");
     assert_string_equal(c->database.conninfo, "host=x password='a #b\\\\'");
-    assert_string_equal(c->identity.ignore[0], "X-Scan-*");
-    assert_string_equal(c->identity.ignore[1], "X-A");
-    assert_string_equal(c->identity.ignore[2], "X-B");
-    assert_string_equal(c->identity.ignore[3], "X-C");
-    assert_null(c->identity.ignore[4]);
+    assert_string_equal(c->identity.ignore_headers[0], "X-Scan-*");
+    assert_string_equal(c->identity.ignore_headers[1], "X-A");
+    assert_string_equal(c->identity.ignore_headers[2], "X-B");
+    assert_string_equal(c->identity.ignore_headers[3], "X-C");
+    assert_null(c->identity.ignore_headers[4]);
     assert_false(c->imap.create);
     assert_true(c->imap.subscribe);
     assert_int_equal(c->imap.tls, IMAP_TLS_STARTTLS);
@@ -218,9 +218,9 @@ static void test_overrides(void **state)
     assert_string_equal(c->route.sent, "\\Sent");
     config_free(&c);
 
-    struct fault fault;
+    struct error error;
     write_text(file, "[imap]\ncommand = doveadm exec imap\npassword_file = /nonexistent\n", 0640);
-    c = config_load(file, NULL, &fault);
+    c = config_load(file, NULL, &error);
     assert_non_null(c);
     assert_string_equal(c->imap.command, "doveadm exec imap");
 }
@@ -291,8 +291,8 @@ static const struct refusal values[] = {
     {"", "delivery.deadline=99ms", "-o: [delivery] deadline = 99ms: out of range; allowed is 100ms to 15m"},
     {"", "delivery.deadline=901s", "-o: [delivery] deadline = 901s: out of range; allowed is 100ms to 15m"},
     {"", "delivery.hold_off=25h", "out of range; allowed is 100ms to 1d"},
-    {"", "delivery.sent_retry=5d", "out of range; allowed is 0s to 4d"},
-    {"", "delivery.reject_after=5d", "out of range; allowed is 0s to 4d"},
+    {"", "delivery.sent_expire_after=5d", "out of range; allowed is 0s to 4d"},
+    {"", "delivery.refuse_after=5d", "out of range; allowed is 0s to 4d"},
     {"", "delivery.size_limit=100", "[delivery] size_limit = 100: out of range; allowed is 0, or 1K to 4095M"},
     {"", "delivery.size_limit=4G", "out of range"},
     {"", "delivery.size_limit=10s", "not a size (examples: 64K, 100M, 1G)"},
@@ -308,7 +308,7 @@ static const struct refusal values[] = {
     {"", "imap.tls=IMAPS", "must be imaps, starttls or none"},
     {"", "log.to=", "[log] to = : must be syslog or stderr"},
     {"", "lock.method=table", "[lock] method = table: must be advisory, row, lease or session;"},
-    {"", "delivery.rejected=defer", "[delivery] rejected = defer: must be bounce or quarantine"},
+    {"", "delivery.refused=defer", "[delivery] refused = defer: must be bounce or quarantine"},
     {"", "database.conninfo=", "[database] conninfo: must not be empty"},
     {"", "database.conninfo=password=tell\nx", "[database] conninfo: contains a control character"},
     {"", "imap.host=a\x7f", "contains a control character"},
@@ -319,10 +319,10 @@ static const struct refusal values[] = {
     {"", "route.inbox=", "[route] inbox = : must not be empty"},
     {"", "route.sent=", "[route] sent = : must not be empty"},
     {"", "database.schema=", "[database] schema = : must not be empty"},
-    {"", "identity.ignore=X-A *", "* is not a header field name"},
-    {"", "identity.ignore=X-*-B", "X-*-B is not a header field name"},
-    {"", "identity.ignore=Subject:", "Subject: is not a header field name"},
-    {"", "identity.ignore=X-\xc3\xa4", "is not a header field name"},
+    {"", "identity.ignore_headers=X-A *", "* is not a header field name"},
+    {"", "identity.ignore_headers=X-*-B", "X-*-B is not a header field name"},
+    {"", "identity.ignore_headers=Subject:", "Subject: is not a header field name"},
+    {"", "identity.ignore_headers=X-\xc3\xa4", "is not a header field name"},
 };
 
 #define POSTGRES "[database]\nconninfo = dbname=x\n"
@@ -394,17 +394,17 @@ static void check_refusals(const struct refusal *refusals, size_t count)
         const struct refusal *r = &refusals[i];
         bool from_file = strncmp(r->want, "FILE", 4) == 0;
         char *want OD_CLEANUP(base_free) = base_printf("%s%s", from_file ? file : "", r->want + (from_file ? 4 : 0));
-        struct fault fault;
-        struct config *config OD_CLEANUP(config_free) = load(r->text, r->override, NULL, &fault);
+        struct error error;
+        struct config *config OD_CLEANUP(config_free) = load(r->text, r->override, NULL, &error);
 
         if (config != NULL)
             fail_msg("case %zu was taken; wanted: %s", i, want);
-        const char *found = strstr(fault.text, want);
-        if (found == NULL || (from_file && found != fault.text))
-            fail_msg("case %zu: %s\nwanted: %s", i, fault.text, want);
-        if (strstr(fault.text, "hunter2") != NULL || strstr(fault.text, "secret") != NULL ||
-            strstr(fault.text, "tell") != NULL)
-            fail_msg("case %zu tells: %s", i, fault.text);
+        const char *found = strstr(error.text, want);
+        if (found == NULL || (from_file && found != error.text))
+            fail_msg("case %zu: %s\nwanted: %s", i, error.text, want);
+        if (strstr(error.text, "hunter2") != NULL || strstr(error.text, "secret") != NULL ||
+            strstr(error.text, "tell") != NULL)
+            fail_msg("case %zu tells: %s", i, error.text);
     }
 }
 
@@ -452,22 +452,22 @@ static void test_accepted(void **state)
         {"[imap]\nauth = xoauth2\n", NULL},
         {"", "delivery.size_limit=0"},
         {"", "delivery.size_limit=4095M"},
-        {"", "delivery.sent_retry=0"},
+        {"", "delivery.sent_expire_after=0"},
         {"", "delivery.deadline=15m"},
         {"", "lock.wait=119s"},
         {POSTGRES, "database.schema=_a1"},
         {POSTGRES, "record.notify=mail.new"},
-        {"", "identity.ignore=,; "},
-        {"", "identity.ignore=X-#1"},
+        {"", "identity.ignore_headers=,; "},
+        {"", "identity.ignore_headers=X-#1"},
         {"[route]\naccount_query = # odd, but SQL\n", NULL},
         {"[route]\ninbox = a#b\n", NULL},
         {"[route]\ninbox = a\tb\n", NULL},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct fault fault;
-        struct config *config OD_CLEANUP(config_free) = load(cases[i].text, cases[i].override, NULL, &fault);
+        struct error error;
+        struct config *config OD_CLEANUP(config_free) = load(cases[i].text, cases[i].override, NULL, &error);
         if (config == NULL)
-            fail_msg("case %zu: %s", i, fault.text);
+            fail_msg("case %zu: %s", i, error.text);
     }
 }
 
@@ -483,24 +483,24 @@ static void test_file_access(void **state)
         {0644, false}, {0602, false}, {0601, false}, {0666, false},
     };
     char *override OD_CLEANUP(base_free) = base_printf("imap.password_file=%s", other);
-    char *remedy OD_CLEANUP(base_free) = base_printf("accessible to others (mode 0644); remedy: chmod o-rwx %s", other);
+    char *hint OD_CLEANUP(base_free) = base_printf("accessible to others (mode 0644); remedy: chmod o-rwx %s", other);
     const char *overrides[] = {override, NULL};
-    struct fault fault;
+    struct error error;
 
     for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
         write_text(other, "[imap]\ncommand = x\n", modes[i].mode);
-        struct config *config OD_CLEANUP(config_free) = config_load(other, NULL, &fault);
+        struct config *config OD_CLEANUP(config_free) = config_load(other, NULL, &error);
         assert_int_equal(config != NULL, modes[i].good);
         if (modes[i].mode == 0644)
-            assert_non_null(strstr(fault.text, remedy));
+            assert_non_null(strstr(error.text, hint));
 
         write_text(file, "", 0600);
         write_text(other, "password\n", modes[i].mode);
-        struct config *with_password OD_CLEANUP(config_free) = config_load(file, overrides, &fault);
+        struct config *with_password OD_CLEANUP(config_free) = config_load(file, overrides, &error);
         assert_int_equal(with_password != NULL, modes[i].good);
         if (modes[i].mode == 0644) {
-            assert_non_null(strstr(fault.text, "-o: [imap] password_file: "));
-            assert_non_null(strstr(fault.text, remedy));
+            assert_non_null(strstr(error.text, "-o: [imap] password_file: "));
+            assert_non_null(strstr(error.text, hint));
         }
     }
 }
@@ -508,30 +508,30 @@ static void test_file_access(void **state)
 static void test_file_kinds(void **state)
 {
     (void)state;
-    struct fault fault;
+    struct error error;
 
     unlink(other);
-    assert_null(config_load(other, NULL, &fault));
-    assert_non_null(strstr(fault.text, "No such file or directory"));
-    assert_int_equal(strncmp(fault.text, other, strlen(other)), 0);
-    assert_null(config_load(directory, NULL, &fault));
-    assert_non_null(strstr(fault.text, "not a regular file"));
+    assert_null(config_load(other, NULL, &error));
+    assert_non_null(strstr(error.text, "No such file or directory"));
+    assert_int_equal(strncmp(error.text, other, strlen(other)), 0);
+    assert_null(config_load(directory, NULL, &error));
+    assert_non_null(strstr(error.text, "not a regular file"));
     assert_int_equal(mkfifo(other, 0600), 0);
     alarm(20); /* it must not wait for a writer */
-    assert_null(config_load(other, NULL, &fault));
-    assert_non_null(strstr(fault.text, "not a regular file"));
+    assert_null(config_load(other, NULL, &error));
+    assert_non_null(strstr(error.text, "not a regular file"));
     alarm(0);
     write_bytes(other, "[imap]\nhost = a\0b\n", 18, 0600);
-    assert_null(config_load(other, NULL, &fault));
-    assert_non_null(strstr(fault.text, "contains a NUL byte"));
+    assert_null(config_load(other, NULL, &error));
+    assert_non_null(strstr(error.text, "contains a NUL byte"));
     write_text(other, "#", 0600);
     assert_int_equal(truncate(other, 1048577), 0);
-    assert_null(config_load(other, NULL, &fault));
-    assert_non_null(strstr(fault.text, "longer than 1048576 bytes"));
+    assert_null(config_load(other, NULL, &error));
+    assert_non_null(strstr(error.text, "longer than 1048576 bytes"));
     if (geteuid() != 0) {
         write_text(other, "", 0000);
-        assert_null(config_load(other, NULL, &fault));
-        assert_non_null(strstr(fault.text, "Permission denied"));
+        assert_null(config_load(other, NULL, &error));
+        assert_non_null(strstr(error.text, "Permission denied"));
     }
 }
 
@@ -555,23 +555,23 @@ static void test_password(void **state)
         {"a\0b\n", 4, NULL, "the first line contains a NUL byte"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct fault fault;
+        struct error error;
         char *override OD_CLEANUP(base_free) = base_printf("imap.password_file=%s", other);
         write_bytes(other, cases[i].bytes, cases[i].size, 0600);
-        struct config *config OD_CLEANUP(config_free) = load("", override, NULL, &fault);
+        struct config *config OD_CLEANUP(config_free) = load("", override, NULL, &error);
         if ((config != NULL) != (cases[i].password != NULL))
-            fail_msg("case %zu: %s", i, fault.text);
+            fail_msg("case %zu: %s", i, error.text);
         if (config != NULL)
             assert_string_equal(config->imap.password->text, cases[i].password);
-        else if (strstr(fault.text, cases[i].want) == NULL)
-            fail_msg("case %zu: %s", i, fault.text);
+        else if (strstr(error.text, cases[i].want) == NULL)
+            fail_msg("case %zu: %s", i, error.text);
     }
-    struct fault fault;
+    struct error error;
     char *override OD_CLEANUP(base_free) = base_printf("imap.password_file=%s", other);
     unlink(other);
-    assert_null(load("", override, NULL, &fault));
-    assert_non_null(strstr(fault.text, "-o: [imap] password_file: "));
-    assert_non_null(strstr(fault.text, "No such file or directory"));
+    assert_null(load("", override, NULL, &error));
+    assert_non_null(strstr(error.text, "-o: [imap] password_file: "));
+    assert_non_null(strstr(error.text, "No such file or directory"));
 }
 
 static char *printed(const struct config *config, enum config_print which)
@@ -590,21 +590,21 @@ static void test_print(void **state)
 {
     (void)state;
     struct config *c OD_CLEANUP(config_free) = must_load(
-        "[delivery]\ndeadline = 60000ms\nhold_off = 90s\nsize_limit = 2048K\nsent_retry = 60m\nreject_after = 0\n"
+        "[delivery]\ndeadline = 60000ms\nhold_off = 90s\nsize_limit = 2048K\nsent_expire_after = 60m\nrefuse_after = 0\n"
         "[lock]\nwait = 1500ms\n[imap]\nport = 143\ntls = starttls\ncreate = no\nsubscribe = yes\n"
-        "[identity]\nignore = X-A; X-B*\n[route]\nsent = \\Sent\n[imap]\nca_file =\n",
+        "[identity]\nignore_headers = X-A; X-B*\n[route]\nsent = \\Sent\n[imap]\nca_file =\n",
         NULL, NULL);
     char *text OD_CLEANUP(base_free) = printed(c, CONFIG_PRINT_NON_DEFAULT);
     char *want OD_CLEANUP(base_free) = base_printf(
         "lock.wait = 1500ms\nimap.port = 143\nimap.tls = starttls\nimap.password_file = %s\nimap.create = no\n"
         "route.sent = \\Sent\ndelivery.deadline = 1m\ndelivery.hold_off = 90s\ndelivery.size_limit = 2M\n"
-        "delivery.reject_after = 0s\nidentity.ignore = X-A X-B*\n",
+        "delivery.refuse_after = 0s\nidentity.ignore_headers = X-A X-B*\n",
         secret);
     assert_string_equal(text, want);
 
     char *all OD_CLEANUP(base_free) = printed(c, CONFIG_PRINT_ALL);
     assert_non_null(strstr(all, "\nimap.ca_file =\n"));
-    assert_non_null(strstr(all, "\ndelivery.sent_retry = 1h\n"));
+    assert_non_null(strstr(all, "\ndelivery.sent_expire_after = 1h\n"));
     assert_null(strstr(all, "sesame"));
 
     char *defaults OD_CLEANUP(base_free) = printed(c, CONFIG_PRINT_DEFAULTS);
@@ -645,7 +645,7 @@ static void test_print_round_trip(void **state)
     (void)state;
     struct config *c OD_CLEANUP(config_free) = must_load(
         "[delivery]\ndeadline = 70s\nhold_off = 5m\nsize_limit = 1025\n[lock]\nwait = 7ms\n"
-        "[identity]\nignore = A;B\n[route]\ninbox = a \\ \"b\n[log]\nlevel = debug\n[imap]\nsubscribe = no\n",
+        "[identity]\nignore_headers = A;B\n[route]\ninbox = a \\ \"b\n[log]\nlevel = debug\n[imap]\nsubscribe = no\n",
         NULL, NULL);
     char *text OD_CLEANUP(base_free) = printed(c, CONFIG_PRINT_ALL);
     char *lines OD_CLEANUP(base_free) = base_strdup(text);
@@ -657,10 +657,10 @@ static void test_print_round_trip(void **state)
     overrides[count] = NULL;
     assert_in_range(count, 30, 98);
     write_text(file, "", 0600);
-    struct fault fault;
-    struct config *again OD_CLEANUP(config_free) = config_load(file, overrides, &fault);
+    struct error error;
+    struct config *again OD_CLEANUP(config_free) = config_load(file, overrides, &error);
     if (again == NULL)
-        fail_msg("%s", fault.text);
+        fail_msg("%s", error.text);
     char *text_again OD_CLEANUP(base_free) = printed(again, CONFIG_PRINT_ALL);
     assert_string_equal(text, text_again);
 }

@@ -64,12 +64,12 @@ static void check_parts(const struct decoded *decoded)
 static void check(const char *bytes, size_t size)
 {
     struct message *message = NULL;
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
     struct decoded *decoded;
     size_t count, pieces_size;
     struct iovec *pieces;
 
-    if (message_from_bytes(bytes, size, 0, &message, &fault) != MESSAGE_OK)
+    if (message_from_bytes(bytes, size, 0, &message, &error) != MESSAGE_OK)
         return;
     decoded = decode_message(message, RECORD_TEXT, NULL, NULL);
     check_header(decoded);

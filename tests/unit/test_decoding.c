@@ -59,15 +59,15 @@ static struct shared *shared;
 /* Like decoding_start, with another decoder and limits of its own. */
 static struct decoding *start(decoder_work work, struct limits limits)
 {
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
     struct message *message = message_of(letter, sizeof(letter) - 1);
     struct decoder_request request = {message->size, message->header_size, RECORD_TEXT, limits.processor_s};
     struct decoding *decoding = base_alloc(sizeof(*decoding));
 
-    decoding->decoder = decoder_new(work, message, request, limits.memory, false, &fault);
+    decoding->decoder = decoder_new(work, message, request, limits.memory, false, &error);
     decoding->until_ms = base_now_ms() + limits.clock_ms;
     if (decoding->decoder == NULL)
-        fail_msg("%s", fault.text);
+        fail_msg("%s", error.text);
     message_free(&message);
     return decoding;
 }
@@ -86,12 +86,12 @@ static void check_result(const struct decoded *decoded)
 }
 
 /* The result must be incomplete, and the reason for the log must contain these words. */
-static void check_fault(struct decoding *decoding, const char *words)
+static void check_error(struct decoding *decoding, const char *words)
 {
     check_result(decoding_result(decoding));
-    assert_non_null(decoding_fault(decoding));
-    if (strstr(decoding_fault(decoding), words) == NULL)
-        fail_msg("%s: %s", words, decoding_fault(decoding));
+    assert_non_null(decoding_error(decoding));
+    if (strstr(decoding_error(decoding), words) == NULL)
+        fail_msg("%s: %s", words, decoding_error(decoding));
 }
 
 static void assert_same(const char *one, const char *other)
@@ -103,16 +103,16 @@ static void assert_same(const char *one, const char *other)
 
 static void test_same(void **state)
 {
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
     struct message *message = message_of(letter, sizeof(letter) - 1);
 
     (void)state;
     for (int level = RECORD_ENVELOPE; level <= RECORD_RAW; level++) {
         struct decoded *here = decode_message(message, (enum record_level)level, NULL, NULL);
-        struct decoding *decoding = decoding_start(message, (enum record_level)level, &fault);
+        struct decoding *decoding = decoding_start(message, (enum record_level)level, &error);
         const struct decoded *there = decoding_result(decoding);
 
-        assert_null(decoding_fault(decoding));
+        assert_null(decoding_error(decoding));
         assert_ptr_equal(there, decoding_result(decoding));
         assert_same(here->subject, there->subject);
         assert_same(here->from, there->from);
@@ -154,7 +154,7 @@ static void test_same(void **state)
 static void test_kept(void **state)
 {
     static const char other[] = "Subject: =?utf-8?q?other?=\n\n";
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
     size_t size;
     char *large OD_CLEANUP(base_free) = repeated("Subject: =?utf-8?q?large?=\n\n", "x\n", DECODER_KEPT_SIZE, "", &size);
     struct message *messages[] = {message_of(letter, sizeof(letter) - 1), message_of(other, sizeof(other) - 1),
@@ -163,7 +163,7 @@ static void test_kept(void **state)
     (void)state;
     for (size_t i = 0; i < 350; i++) {
         const struct message *message = messages[i % 7 == 0 ? 2 : i % 2];
-        struct decoding *decoding = decoding_start(message, RECORD_TEXT, &fault);
+        struct decoding *decoding = decoding_start(message, RECORD_TEXT, &error);
         const struct decoded *result;
 
         if (i % 50 == 49) { /* not waited for */
@@ -171,7 +171,7 @@ static void test_kept(void **state)
             continue;
         }
         result = decoding_result(decoding);
-        assert_null(decoding_fault(decoding));
+        assert_null(decoding_error(decoding));
         assert_string_equal(result->subject, i % 7 == 0 ? "large" : i % 2 ? "other" : "f\u00fcr");
         assert_int_equal(result->part_count, message == messages[0] ? 2 : 1);
         assert_int_equal(result->address_count, message == messages[0] ? 4 : 0);
@@ -197,9 +197,9 @@ static pid_t only_child(void)
 static void test_kept_dies(void **state)
 {
     static const char other[] = "X: \xff\n\n";
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
     struct message *first = message_of(letter, sizeof(letter) - 1), *second = message_of(other, sizeof(other) - 1);
-    struct decoding *decoding = decoding_start(first, RECORD_TEXT, &fault);
+    struct decoding *decoding = decoding_start(first, RECORD_TEXT, &error);
     pid_t child;
 
     (void)state;
@@ -207,9 +207,9 @@ static void test_kept_dies(void **state)
     decoding_free(&decoding);
     child = only_child();
     kill(child, SIGSTOP);
-    decoding = decoding_start(second, RECORD_TEXT, &fault);
+    decoding = decoding_start(second, RECORD_TEXT, &error);
     kill(child, SIGKILL);
-    check_fault(decoding, "signal 9");
+    check_error(decoding, "signal 9");
     assert_true(decoding_cut_off(decoding));
     assert_null(decoding_result(decoding)->from);
     assert_null(decoding_result(decoding)->subject);
@@ -322,7 +322,7 @@ static void test_ends(void **state)
         decoding = start(cases[i].work, cases[i].limits);
         while (cases[i].work == work_hang && __atomic_load_n(&shared->child, __ATOMIC_SEQ_CST) == 0)
             sched_yield(); /* its time is short, and what it begins well is to be there */
-        check_fault(decoding, cases[i].words);
+        check_error(decoding, cases[i].words);
         assert_false(decoding_cut_off(decoding));
         assert_string_equal(decoding_result(decoding)->from, "juergen@example.net");
         assert_string_equal(decoding_result(decoding)->references[0], "a@b");
@@ -376,7 +376,7 @@ static void test_not_waited_for(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0); /* EINVAL, for its one descriptor is more than that */
     assert_non_null(decoding_result(decoding));
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
-    check_fault(decoding, "could not be waited for");
+    check_error(decoding, "could not be waited for");
     assert_true(decoding_cut_off(decoding));
     decoding_free(&decoding);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
@@ -411,8 +411,8 @@ static void test_memory(void **state)
     struct decoding *decoding = start(work_eat, (struct limits){60, 60000, (size_t)64 << 20});
 
     (void)state;
-    check_fault(decoding, "the decoder ");
-    assert_null(strstr(decoding_fault(decoding), "signal 10"));
+    check_error(decoding, "the decoder ");
+    assert_null(strstr(decoding_error(decoding), "signal 10"));
     assert_string_equal(decoding_result(decoding)->from, "juergen@example.net");
     decoding_free(&decoding);
 }
@@ -483,7 +483,7 @@ static void test_surroundings(void **state)
 #else
     assert_string_equal(decoding_result(decoding)->subject, "1 0 0 0 1 0");
 #endif
-    assert_null(decoding_fault(decoding));
+    assert_null(decoding_error(decoding));
     decoding_free(&decoding);
 }
 
@@ -501,15 +501,15 @@ pid_t fork(void)
 
 static void test_no_process(void **state)
 {
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
     struct message *message = message_of(letter, sizeof(letter) - 1);
     int before = dup(0), after;
 
     (void)state;
     no_process = true;
-    assert_null(decoding_start(message, RECORD_TEXT, &fault));
+    assert_null(decoding_start(message, RECORD_TEXT, &error));
     no_process = false;
-    assert_non_null(strstr(fault.text, strerror(EAGAIN)));
+    assert_non_null(strstr(error.text, strerror(EAGAIN)));
     close(before);
     after = dup(0);
     assert_int_equal(before, after); /* no descriptor is left */
@@ -562,7 +562,7 @@ static void work_forbidden(struct decode_writer *writer, const struct message *m
     struct decoded *decoded;
 
     memset(shared->forbidden, 0xff, sizeof(shared->forbidden));
-    shared->confined = decode_confine(message);
+    shared->confined = decode_sandbox(message);
     try_forbidden(shared->forbidden);
     decoded = decode_module.decode(message, level, decode_wire_write, writer);
     decoded_free(&decoded);
@@ -584,7 +584,7 @@ static void test_confined(void **state)
             fail_msg("call %zu: %d", i, shared->forbidden[i]);
     assert_int_equal(shared->forbidden[FORBIDDEN], -1);
     assert_string_equal(result->parts[0].text, "Gr\u00fc\u00dfe");
-    assert_null(decoding_fault(decoding));
+    assert_null(decoding_error(decoding));
     decoding_free(&decoding);
 }
 
@@ -592,13 +592,13 @@ static void work_confined_abort(struct decode_writer *writer, const struct messa
 {
     (void)level;
     begin_well(writer);
-    if (decode_confine(message) == 0)
+    if (decode_sandbox(message) == 0)
         abort();
 }
 
 static void work_confined_spin(struct decode_writer *writer, const struct message *message, enum record_level level)
 {
-    if (decode_confine(message) == 0)
+    if (decode_sandbox(message) == 0)
         work_spin(writer, message, level);
 }
 
@@ -611,10 +611,10 @@ static void test_confined_ends(void **state)
     struct decoding *decoding = start(work_confined_abort, generous);
 
     (void)state;
-    check_fault(decoding, "signal 6");
+    check_error(decoding, "signal 6");
     decoding_free(&decoding);
     decoding = start(work_confined_spin, (struct limits){1, 60000, 1 << 28});
-    check_fault(decoding, "processor");
+    check_error(decoding, "processor");
     decoding_free(&decoding);
 }
 
@@ -624,15 +624,15 @@ static void test_filtered(void **state)
 #ifdef __SANITIZE_ADDRESS__
     skip();
 #endif
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
     struct message *message = message_of(letter, sizeof(letter) - 1);
-    struct decoding *decoding = decoding_start(message, RECORD_TEXT, &fault);
+    struct decoding *decoding = decoding_start(message, RECORD_TEXT, &error);
     char text[4096] = "";
 
     (void)state;
-    assert_null(decoding_fault(decoding));
+    assert_null(decoding_error(decoding));
     assert_non_null(decoding_result(decoding)->from);
-    assert_int_equal(decoding_unconfined(decoding), 0);
+    assert_int_equal(decoding_without_sandbox(decoding), 0);
     decoding_free(&decoding);
 
     char *path OD_CLEANUP(base_free) = base_printf("/proc/%d/status", (int)only_child());
@@ -655,16 +655,16 @@ static void test_charsets(void **state)
         "Content-Type: text/plain; charset=iso-8859-5\n\n\xe2",
         "Subject: =?koi8-r?q?=D4?=\nContent-Type: text/plain; charset=koi8-r\n\n\xd4",
     };
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
 
     (void)state;
     decoding_end();
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct message *message = message_of(texts[i], strlen(texts[i]));
-        struct decoding *decoding = decoding_start(message, RECORD_TEXT, &fault);
+        struct decoding *decoding = decoding_start(message, RECORD_TEXT, &error);
         const struct decoded *result = decoding_result(decoding);
 
-        assert_null(decoding_fault(decoding));
+        assert_null(decoding_error(decoding));
         assert_string_equal(result->parts[0].text, i == 0 ? "\u00d4" : "\u0442");
         decoding_free(&decoding);
         message_free(&message);
@@ -679,15 +679,15 @@ static void test_charset_without_process(void **state)
     skip();
 #endif
     static const char text[] = "From: a@b\nContent-Type: text/plain; charset*0=koi; charset*1=8-r\n\n\xd4";
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
     struct message *message = message_of(text, sizeof(text) - 1);
-    struct decoding *decoding = decoding_start(message, RECORD_TEXT, &fault);
+    struct decoding *decoding = decoding_start(message, RECORD_TEXT, &error);
 
     (void)state;
     no_process = true;
     check_result(decoding_result(decoding));
     no_process = false;
-    check_fault(decoding, "could not be started again");
+    check_error(decoding, "could not be started again");
     assert_string_equal(decoding_result(decoding)->from, "a@b");
     assert_false(decoding_cut_off(decoding));
     decoding_free(&decoding);

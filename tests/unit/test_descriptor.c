@@ -21,40 +21,40 @@ static int next_number(void)
     return fd;
 }
 
-static void set_limit(rlim_t most)
+static void set_limit(rlim_t max)
 {
     struct rlimit limit;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    limit.rlim_cur = most;
+    limit.rlim_cur = max;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
 static void test_as_many_as_the_limit_allows(void **state)
 {
     (void)state;
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
     struct rlimit before;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     int next = next_number();
     set_limit((rlim_t)next + 4);
-    bool four = descriptors_available((struct descriptors){4, INT_MAX}, &fault);
-    assert_string_equal(fault.text, "");
-    bool five = descriptors_available((struct descriptors){5, INT_MAX}, &fault);
+    bool four = descriptors_available((struct descriptors){4, INT_MAX}, &error);
+    assert_string_equal(error.text, "");
+    bool five = descriptors_available((struct descriptors){5, INT_MAX}, &error);
     assert_int_equal(next_number(), next); /* none is left open */
     set_limit(before.rlim_cur);
     assert_true(four && !five);
-    assert_non_null(strstr(fault.text, "too many open files"));
+    assert_non_null(strstr(error.text, "too many open files"));
 }
 
 static void test_numbers_below(void **state)
 {
     (void)state;
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
     int next = next_number();
-    assert_true(descriptors_available((struct descriptors){4, next + 4}, &fault));
-    assert_string_equal(fault.text, "");
-    assert_false(descriptors_available((struct descriptors){4, next + 3}, &fault));
-    assert_non_null(strstr(fault.text, "too many open files"));
+    assert_true(descriptors_available((struct descriptors){4, next + 4}, &error));
+    assert_string_equal(error.text, "");
+    assert_false(descriptors_available((struct descriptors){4, next + 3}, &error));
+    assert_non_null(strstr(error.text, "too many open files"));
     assert_int_equal(next_number(), next);
 }
 

@@ -5,35 +5,34 @@
  * is not required. */
 #include "message_fixture.h"
 
-#include "decode/explanation.h"
+#include "decode/notice.h"
 
 static const char damaged[] = "Message-ID: <a@example.org>\nReceived: from a\nno field\nSubject: s\n\nbody\rof\0it\n";
 static const char anew[] = "Received: from b\nMessage-ID: <a@example.org>\nno field\nSubject: s\n\nbody\rof\0it\n";
 static const char other[] = "Message-ID: <a@example.org>\nno field\nSubject: t\n\nbody\rof\0it\n";
 
-static struct message *explain(const struct message *message, struct explanation texts)
+static struct message *explain(const struct message *message, struct notice texts)
 {
-    struct fault fault;
+    struct error error;
     struct decoded decoded = {.subject = NULL};
     texts.message = message;
     texts.decoded = texts.decoded != NULL ? texts.decoded : &decoded;
     texts.id = texts.id != NULL ? texts.id : "id@example.org";
     texts.sender = texts.sender != NULL ? texts.sender : "";
-    texts.answer = texts.answer != NULL ? texts.answer : "NO";
-    struct message *explanation = explanation_make(&texts, &fault);
-    assert_non_null(explanation);
-    return explanation;
+    texts.reply = texts.reply != NULL ? texts.reply : "NO";
+    struct message *notice = notice_make(&texts, &error);
+    assert_non_null(notice);
+    return notice;
 }
 
 static bool recognised(const struct message *expected, const void *bytes, size_t size, size_t step)
 {
-    struct explanation_comparison *comparison OD_CLEANUP(explanation_comparison_free) =
-        explanation_comparison_new(expected, NULL);
+    struct notice_comparison *comparison OD_CLEANUP(notice_comparison_free) = notice_comparison_new(expected, NULL);
     bool result = false;
     for (int twice = 0; twice < 2; twice++) { /* it starts over */
         for (size_t at = 0; at < size; at += step)
-            explanation_comparison_feed(comparison, (const char *)bytes + at, size - at < step ? size - at : step);
-        result = explanation_comparison_end(comparison);
+            notice_comparison_feed(comparison, (const char *)bytes + at, size - at < step ? size - at : step);
+        result = notice_comparison_end(comparison);
     }
     return result;
 }
@@ -44,7 +43,7 @@ static void test_recognised(void **state)
     struct message *message OD_CLEANUP(message_free) = message_of(BYTES(damaged));
     struct message *again OD_CLEANUP(message_free) = message_of(BYTES(anew));
     struct message *variant OD_CLEANUP(message_free) = message_of(BYTES(other));
-    struct message *it OD_CLEANUP(message_free) = explain(message, (struct explanation){.answer = "NO for a reason"});
+    struct message *it OD_CLEANUP(message_free) = explain(message, (struct notice){.reply = "NO for a reason"});
     for (size_t step = 1; step < 200; step += step < 10 ? 1 : 37) {
         assert_true(recognised(message, it->data, it->size, step));
         assert_true(recognised(again, it->data, it->size, step));
@@ -64,7 +63,7 @@ static void test_large(void **state)
         bytes[i] = (char)(i % 71 == 70 ? '\n' : 'a' + i % 26);
     memcpy(bytes, "a:b\n\n", 5);
     struct message *message OD_CLEANUP(message_free) = message_of(bytes, size);
-    struct message *it OD_CLEANUP(message_free) = explain(message, (struct explanation){.date = 0});
+    struct message *it OD_CLEANUP(message_free) = explain(message, (struct notice){.date = 0});
     assert_true(recognised(message, it->data, it->size, 65536));
 }
 
@@ -74,10 +73,10 @@ static void test_id(void **state)
     struct message *message OD_CLEANUP(message_free) = message_of(BYTES(damaged));
     struct message *again OD_CLEANUP(message_free) = message_of(BYTES(anew));
     struct message *variant OD_CLEANUP(message_free) = message_of(BYTES(other));
-    char *id OD_CLEANUP(base_free) = explanation_id("a", message);
-    char *same OD_CLEANUP(base_free) = explanation_id("a", again);
-    char *others OD_CLEANUP(base_free) = explanation_id("a", variant);
-    char *elsewhere OD_CLEANUP(base_free) = explanation_id("b", message);
+    char *id OD_CLEANUP(base_free) = notice_id("a", message);
+    char *same OD_CLEANUP(base_free) = notice_id("a", again);
+    char *others OD_CLEANUP(base_free) = notice_id("a", variant);
+    char *elsewhere OD_CLEANUP(base_free) = notice_id("b", message);
     assert_string_equal(id, same);
     assert_string_not_equal(id, others);
     assert_string_not_equal(id, elsewhere);
@@ -86,10 +85,10 @@ static void test_id(void **state)
 /* Text of strangers, and a line that must, or must not, be in the explanation. */
 static const struct {
     const char *name;
-    struct explanation texts;
+    struct notice texts;
     const char *line, *no_line;
 } texts[] = {
-    {"a header from the answer", {.answer = "NO a\r\nBcc: a@b"}, "    NO a  Bcc: a@b", "Bcc: a@b"},
+    {"a header from the answer", {.reply = "NO a\r\nBcc: a@b"}, "    NO a  Bcc: a@b", "Bcc: a@b"},
     {"a header from an address", {.to = "a@b>\r\nBcc: <a@c"}, NULL, "Bcc: <a@c>"},
     {"no address", {.to = "a b@c"}, NULL, "To: <a b@c>"},
     {"an address", {.to = "a+b@c"}, "To: <a+b@c>", NULL},
@@ -102,7 +101,7 @@ static const struct {
     {"a damaged domain", {.domain = "a>b"}, "From: oncedrop <postmaster@localhost>", NULL},
     {"a bounce", {.sender = ""}, "    Envelope sender: <>", NULL},
     {"a date", {.date = 1700000000}, "Date: Tue, 14 Nov 2023 22:13:20 +0000", NULL},
-    {"8 bit", {.answer = "NO \xc3\xbc"}, "Content-Transfer-Encoding: base64", "    NO \xc3\xbc"},
+    {"8 bit", {.reply = "NO \xc3\xbc"}, "Content-Transfer-Encoding: base64", "    NO \xc3\xbc"},
 };
 
 static void test_texts(void **state)

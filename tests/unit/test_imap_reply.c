@@ -310,7 +310,7 @@ static void any_bytes_are_survived(void **state)
     }
 }
 
-static void note_namespace(void *context, const struct reply_namespace *namespace)
+static void record_namespace(void *context, const struct reply_namespace *namespace)
 {
     char *told = context;
     size_t used = strlen(told);
@@ -341,7 +341,7 @@ static void namespaces_are_read(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char told[200] = "";
         struct line line OD_CLEANUP(free_line) = parse(cases[i].line);
-        assert_int_equal(imap_reply_namespaces(&line.reply, note_namespace, told), cases[i].whole);
+        assert_int_equal(imap_reply_namespaces(&line.reply, record_namespace, told), cases[i].whole);
         assert_string_equal(told, cases[i].told);
     }
 }

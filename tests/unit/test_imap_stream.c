@@ -28,18 +28,18 @@ static void test_nothing_follows_a_cut_literal(void **state)
 {
     int pair[2];
     char byte, *literal = calloc(1, MUCH);
-    char where[] = "server";
-    struct imap imap = {.where = where, .step = "APPEND", .timeout = 20};
-    struct fault fault;
+    char peer_name[] = "server";
+    struct imap imap = {.peer_name = peer_name, .step = "APPEND", .timeout = 20};
+    struct error error;
     const struct iovec piece = {.iov_base = literal, .iov_len = MUCH};
     (void)state;
     assert_non_null(literal);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
     imap_stream_open(&imap, pair[0]);
-    assert_true(imap_stream_line(&imap, "A1 NOOP", &fault));
+    assert_true(imap_stream_line(&imap, "A1 NOOP", &error));
     assert_false(imap_stream_write(&imap, &piece, 1));
     drain(pair[1]); /* there is room again */
-    assert_false(imap_stream_line(&imap, "A2 LOGOUT", &fault));
+    assert_false(imap_stream_line(&imap, "A2 LOGOUT", &error));
     assert_true(recv(pair[1], &byte, 1, MSG_DONTWAIT) <= 0);
     imap_stream_drop(&imap);
     close(pair[1]);

@@ -23,12 +23,12 @@ static struct config config = {.database.conninfo = conninfo};
 
 static int make_file(void **state)
 {
-    struct fault fault;
+    struct error error;
     (void)state;
     if (mkdtemp(directory) == NULL)
         return -1;
     snprintf(conninfo, sizeof(conninfo), CONFIG_SQLITE "%s/ledger.db", directory);
-    return lite_create(&config, &fault) ? 0 : -1;
+    return lite_create(&config, &error) ? 0 : -1;
 }
 
 static int remove_file(void **state)
@@ -44,8 +44,8 @@ static int remove_file(void **state)
 
 static struct sql_session *open_session(void)
 {
-    struct fault fault;
-    struct sql_session *lite = lite_open(&config, "", &fault);
+    struct error error;
+    struct sql_session *lite = lite_open(&config, "", &error);
     assert_non_null(lite);
     return lite;
 }
@@ -53,20 +53,20 @@ static struct sql_session *open_session(void)
 /* A batch of one statement. */
 static bool execute(struct sql_session *lite, const char *sql)
 {
-    struct fault fault;
+    struct error error;
     lite_add(lite, sql, "", 0, NULL);
-    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = lite_take(lite, 0, &fault);
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = lite_take(lite, 0, &error);
     (void)lite_finish(lite);
     return rows != NULL;
 }
 
 static bool truth(struct sql_session *lite, const char *sql)
 {
-    struct fault fault;
+    struct error error;
     lite_add(lite, sql, "t", 0, NULL);
-    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = lite_take(lite, 0, &fault);
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = lite_take(lite, 0, &error);
     assert_non_null(rows);
-    bool is = sql_truth(rows, 0, 0);
+    bool is = sql_bool(rows, 0, 0);
     (void)lite_finish(lite);
     return is;
 }
@@ -141,9 +141,9 @@ struct other {
 /* Answers each statement, and first the opening, with whether it succeeded. */
 static _Noreturn void be_other(int socket)
 {
-    struct fault fault;
+    struct error error;
     char sql[256];
-    struct sql_session *lite = lite_open(&config, "", &fault);
+    struct sql_session *lite = lite_open(&config, "", &error);
     bool done = lite != NULL;
     while (send(socket, &done, sizeof(done), 0) == (ssize_t)sizeof(done)) {
         ssize_t size = recv(socket, sql, sizeof(sql) - 1, 0);
@@ -171,7 +171,7 @@ static struct other start_other(void)
     return other;
 }
 
-static bool answer_of(struct other other)
+static bool reply_of(struct other other)
 {
     bool done = false;
     assert_int_equal(recv(other.socket, &done, sizeof(done), 0), sizeof(done));
@@ -181,7 +181,7 @@ static bool answer_of(struct other other)
 static bool ask_other(struct other other, const char *sql)
 {
     assert_int_equal(send(other.socket, sql, strlen(sql), 0), strlen(sql));
-    return answer_of(other);
+    return reply_of(other);
 }
 
 static void end_other(struct other other)
@@ -192,16 +192,16 @@ static void end_other(struct other other)
 }
 
 /* Whether it has answered; false: it waits for a lock. */
-static bool has_answered(struct other other)
+static bool has_replied(struct other other)
 {
     char *waiting OD_CLEANUP(base_free) = base_printf("-> POSIX  ADVISORY  WRITE %d ", (int)other.pid);
-    struct pollfd answer = {.fd = other.socket, .events = POLLIN};
+    struct pollfd reply = {.fd = other.socket, .events = POLLIN};
     for (;;) {
         g_autofree char *locks = NULL;
         assert_true(g_file_get_contents("/proc/locks", &locks, NULL, NULL));
         if (strstr(locks, waiting) != NULL)
             return false;
-        if (poll(&answer, 1, 10) == 1)
+        if (poll(&reply, 1, 10) == 1)
             return true;
     }
 }
@@ -247,13 +247,13 @@ static void test_files_that_were_replaced(void **state)
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         char *path OD_CLEANUP(base_free) = path_of(cases[i].end);
         struct sql_session *lite = open_session();
-        struct fault fault;
+        struct error error;
         assert_true(writes_something(lite));
         run_command(cases[i].command);
         lite_add(lite, "BEGIN IMMEDIATE", "", 0, NULL);
-        assert_null(lite_take(lite, 0, &fault));
-        assert_non_null(strstr(fault.text, path));
-        assert_non_null(strstr(fault.text, "while it was in use"));
+        assert_null(lite_take(lite, 0, &error));
+        assert_non_null(strstr(error.text, path));
+        assert_non_null(strstr(error.text, "while it was in use"));
         assert_false(lite_finish(lite));
         lite_close(lite);
         run_command(cases[i].undo);
@@ -268,13 +268,13 @@ static void test_files_that_were_replaced(void **state)
 /* Of two sessions of one process, too, which have one index. */
 static void test_no_other_files_beside(void **state)
 {
-    struct fault fault;
+    struct error error;
     struct sql_session *lite = open_session();
     (void)state;
     assert_true(writes_something(lite));
     run_command("rm ledger.db-shm");
-    assert_null(lite_open(&config, "", &fault));
-    assert_non_null(strstr(fault.text, "while they were in use"));
+    assert_null(lite_open(&config, "", &error));
+    assert_non_null(strstr(error.text, "while they were in use"));
     lite_close(lite);
     lite_close(open_session());
 }
@@ -284,7 +284,7 @@ static void test_index_that_was_removed(void **state)
 {
     struct other first = start_other();
     (void)state;
-    assert_true(answer_of(first));
+    assert_true(reply_of(first));
     assert_true(ask_other(first, "CREATE TABLE e (id INTEGER PRIMARY KEY)"));
     assert_true(ask_other(first, "INSERT INTO e VALUES (1)"));
     run_command("rm ledger.db-shm");
@@ -304,15 +304,15 @@ static void test_index_that_is_made_meanwhile(void **state)
 {
     struct other first = start_other(), second;
     (void)state;
-    assert_true(answer_of(first));
+    assert_true(reply_of(first));
     assert_true(ask_other(first, "CREATE TABLE f (id INTEGER PRIMARY KEY)"));
     assert_true(ask_other(first, "BEGIN IMMEDIATE"));
     assert_true(ask_other(first, "INSERT INTO f VALUES (1)"));
     run_command("rm ledger.db-shm");
     second = start_other();
-    bool waits = !has_answered(second);
+    bool waits = !has_replied(second);
     assert_true(ask_other(first, "COMMIT"));
-    bool opened = answer_of(second), written = ask_other(second, "INSERT INTO f VALUES (2)");
+    bool opened = reply_of(second), written = ask_other(second, "INSERT INTO f VALUES (2)");
     end_other(first);
     end_other(second);
     assert_true(waits && opened && written);
@@ -326,7 +326,7 @@ static void test_log_that_was_removed(void **state)
 {
     struct other first = start_other();
     (void)state;
-    assert_true(answer_of(first));
+    assert_true(reply_of(first));
     assert_true(ask_other(first, "CREATE TABLE IF NOT EXISTS g (id INTEGER PRIMARY KEY)"));
     run_command("rm ledger.db-wal");
     struct sql_session *lite = open_session();
@@ -343,20 +343,20 @@ static void test_log_that_was_removed(void **state)
 /* A backup copied over it does not fit the log, and nobody may use both. */
 static void test_file_that_was_overwritten(void **state)
 {
-    struct fault fault;
+    struct error error;
     struct sql_session *lite = open_session();
     (void)state;
     assert_true(writes_something(lite));
     run_command("cp ledger.db away && cp away ledger.db");
     lite_add(lite, "BEGIN IMMEDIATE", "", 0, NULL);
-    assert_null(lite_take(lite, 0, &fault));
-    assert_non_null(strstr(fault.text, LITE_REPLACED));
+    assert_null(lite_take(lite, 0, &error));
+    assert_non_null(strstr(error.text, LITE_REPLACED));
     lite_close(lite);
-    assert_null(lite_open(&config, "", &fault));
-    assert_non_null(strstr(fault.text, LITE_REPLACED));
-    assert_false(lite_create(&config, &fault));
+    assert_null(lite_open(&config, "", &error));
+    assert_non_null(strstr(error.text, LITE_REPLACED));
+    assert_false(lite_create(&config, &error));
     run_command("rm ledger.db-shm");
-    assert_null(lite_open(&config, "", &fault));
+    assert_null(lite_open(&config, "", &error));
     run_command("rm ledger.db-wal away");
     lite = open_session();
     assert_true(writes_something(lite));
@@ -384,7 +384,7 @@ static void test_written_back(void **state)
     char *path OD_CLEANUP(base_free) = path_of("");
     struct stat before, after;
     (void)state;
-    assert_true(answer_of(other));
+    assert_true(reply_of(other));
     assert_int_equal(stat(path, &before), 0);
     assert_true(execute(lite, "CREATE TABLE h (text)"));
     assert_true(execute(lite, "INSERT INTO h VALUES (zeroblob(2000000))"));
@@ -403,14 +403,14 @@ static void test_written_back(void **state)
 /* Whoever created the file may have died before it had a log: no COMMIT of such a one would be durable. */
 static void test_always_has_a_log(void **state)
 {
-    struct fault fault;
+    struct error error;
     struct sql_session *lite = open_session();
     (void)state;
     assert_true(execute(lite, "PRAGMA journal_mode = DELETE"));
     lite_close(lite);
-    assert_null(lite_open(&config, "", &fault));
-    assert_non_null(strstr(fault.text, LITE_NO_LOG));
-    assert_true(lite_create(&config, &fault));
+    assert_null(lite_open(&config, "", &error));
+    assert_non_null(strstr(error.text, LITE_NO_LOG));
+    assert_true(lite_create(&config, &error));
     lite_close(open_session());
 }
 

@@ -276,9 +276,9 @@ static void check_session(struct lmtp_times times, const char *said, const char 
     int64_t begun = base_now_ms();
     struct lmtp_terms terms = LMTP_ALONE;
     terms.times = times;
-    struct lmtp_kept kept = lmtp_kept_new(config);
+    struct lmtp_cache kept = lmtp_cache_new(config);
     lmtp_serve(config, sockets[0], sockets[0], &terms, &kept);
-    lmtp_kept_clear(&kept);
+    lmtp_cache_clear(&kept);
     assert_true(base_now_ms() - begun < 30000); /* the short one of the time limits ended it */
     close(sockets[0]);
     for (ssize_t n; (n = read(sockets[1], replies + size, sizeof(replies) - 1 - size)) > 0;)

@@ -154,9 +154,9 @@ static void converse_on(const struct piece *pieces, const struct lmtp_terms *ter
     base_free(&config->database.conninfo);
     config->database.conninfo = base_strdup("host=/nonexistent");
     begin(pieces, tick);
-    struct lmtp_kept kept = lmtp_kept_new(config);
+    struct lmtp_cache kept = lmtp_cache_new(config);
     lmtp_serve(config, simulated.server, simulated.server, terms, &kept);
-    lmtp_kept_clear(&kept);
+    lmtp_cache_clear(&kept);
     simulated.on = false;
     close(simulated.server);
     for (ssize_t n; (n = read(simulated.client, replies + length, size - 1 - length)) > 0;)
@@ -328,9 +328,9 @@ static void test_a_client_that_never_reads(void **state)
     assert_int_equal(fcntl(simulated.server, F_SETFL, O_NONBLOCK), 0);
     assert_int_equal(setsockopt(simulated.server, SOL_SOCKET, SO_SNDBUF, &(int){4096}, sizeof(int)), 0);
     terms.times = (struct lmtp_times){.session = 60000, .last_data = 0, .idle = 20000};
-    struct lmtp_kept kept = lmtp_kept_new(config);
+    struct lmtp_cache kept = lmtp_cache_new(config);
     lmtp_serve(config, simulated.server, simulated.server, &terms, &kept);
-    lmtp_kept_clear(&kept);
+    lmtp_cache_clear(&kept);
     assert_int_equal(simulated.now, 1060000);
     end();
 }

@@ -36,11 +36,11 @@ static void names_are_encoded(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct fault fault = {.text = "untouched"};
-        char *encoded = mailbox_name_encode(cases[i].name, &fault);
+        struct error error = {.text = "untouched"};
+        char *encoded = mailbox_name_encode(cases[i].name, &error);
         assert_non_null(encoded);
         assert_string_equal(encoded, cases[i].encoded);
-        assert_string_equal(fault.text, "untouched");
+        assert_string_equal(error.text, "untouched");
         free(encoded);
     }
 }
@@ -64,27 +64,27 @@ static void bad_names_are_refused(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct fault fault = {.text = ""};
-        assert_null(mailbox_name_encode(cases[i], &fault));
-        assert_true(fault.text[0] != '\0');
+        struct error error = {.text = ""};
+        assert_null(mailbox_name_encode(cases[i], &error));
+        assert_true(error.text[0] != '\0');
     }
 }
 
 static void names_have_a_limit(void **state)
 {
     char name[1002];
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
     (void)state;
     for (size_t i = 0; i < 1000; i += 2)
         memcpy(name + i, i % 4 == 0 ? "\xc3\xa9" : "&&", 2);
     name[1000] = '\0';
-    char *encoded = mailbox_name_encode(name, &fault);
+    char *encoded = mailbox_name_encode(name, &error);
     assert_non_null(encoded);
     assert_int_equal(strlen(encoded), 250 * strlen("&AOk-&-&-"));
     free(encoded);
     memcpy(name + 1000, "a", 2);
-    assert_null(mailbox_name_encode(name, &fault));
-    assert_non_null(strstr(fault.text, "1000"));
+    assert_null(mailbox_name_encode(name, &error));
+    assert_non_null(strstr(error.text, "1000"));
 }
 
 static void ids_to_search_for(void **state)

@@ -39,7 +39,7 @@ static void names_are_mapped(void **state)
         struct imap_reply reply;
         char *bytes = base_strdup(cases[i].told);
         imap_reply_parse(bytes, strlen(bytes), "A1", &reply);
-        mailbox_namespace_note(&namespaces, &reply);
+        mailbox_namespace_record(&namespaces, &reply);
         free(bytes); /* nothing of it is kept */
         char *mapped = mailbox_namespace_apply(&namespaces, cases[i].name);
         assert_string_equal(mapped, cases[i].mapped);

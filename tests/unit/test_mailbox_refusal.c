@@ -13,20 +13,20 @@
 
 #include "mailbox/mailbox_refusal.h"
 
-static enum append_result refusal(const char *answer, bool literal_sent)
+static enum append_result refusal(const char *reply, bool literal_sent)
 {
     char line[200];
-    struct imap_reply reply;
-    int length = snprintf(line, sizeof(line), "A1 %s", answer);
-    imap_reply_parse(line, (size_t)length, "A1", &reply);
-    assert_int_equal(reply.kind, REPLY_TAGGED);
-    return mailbox_refusal(&reply, literal_sent);
+    struct imap_reply reply_line;
+    int length = snprintf(line, sizeof(line), "A1 %s", reply);
+    imap_reply_parse(line, (size_t)length, "A1", &reply_line);
+    assert_int_equal(reply_line.kind, REPLY_TAGGED);
+    return mailbox_refusal(&reply_line, literal_sent);
 }
 
 static void what_speaks_of_the_message_or_the_mailbox(void **state)
 {
     static const struct {
-        const char *answer;
+        const char *reply;
         enum append_result before, after;
     } cases[] = {
         {"NO [TRYCREATE] no such mailbox", APPEND_NO_MAILBOX, APPEND_NO_MAILBOX},
@@ -49,8 +49,8 @@ static void what_speaks_of_the_message_or_the_mailbox(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        if (refusal(cases[i].answer, false) != cases[i].before || refusal(cases[i].answer, true) != cases[i].after)
-            fail_msg("%s: %d, %d", cases[i].answer, refusal(cases[i].answer, false), refusal(cases[i].answer, true));
+        if (refusal(cases[i].reply, false) != cases[i].before || refusal(cases[i].reply, true) != cases[i].after)
+            fail_msg("%s: %d, %d", cases[i].reply, refusal(cases[i].reply, false), refusal(cases[i].reply, true));
     }
 }
 
@@ -89,13 +89,13 @@ static void everything_else_is_trouble(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
-        char answer[100];
-        snprintf(answer, sizeof(answer), "NO [%s] Message contains something too big", codes[i]);
-        assert_int_equal(refusal(answer, false), APPEND_UNAVAILABLE);
-        assert_int_equal(refusal(answer, true), APPEND_TROUBLE);
+        char reply[100];
+        snprintf(reply, sizeof(reply), "NO [%s] Message contains something too big", codes[i]);
+        assert_int_equal(refusal(reply, false), APPEND_UNAVAILABLE);
+        assert_int_equal(refusal(reply, true), APPEND_ERROR);
     }
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-        if (refusal(texts[i], false) != APPEND_UNAVAILABLE || refusal(texts[i], true) != APPEND_TROUBLE)
+        if (refusal(texts[i], false) != APPEND_UNAVAILABLE || refusal(texts[i], true) != APPEND_ERROR)
             fail_msg("%s: %d, %d", texts[i], refusal(texts[i], false), refusal(texts[i], true));
     }
 }
@@ -103,7 +103,7 @@ static void everything_else_is_trouble(void **state)
 static void what_may_mean_a_missing_mailbox(void **state)
 {
     static const struct {
-        const char *answer;
+        const char *reply;
         bool perhaps_missing, never;
     } rows[] = {
         {"NO no such mailbox", true, false},
@@ -128,27 +128,27 @@ static void what_may_mean_a_missing_mailbox(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         char line[200];
-        struct imap_reply reply;
-        snprintf(line, sizeof(line), "A1 %s", rows[i].answer);
-        imap_reply_parse(line, strlen(line), "A1", &reply);
-        if (mailbox_refusal_perhaps_missing(&reply) != rows[i].perhaps_missing ||
-            mailbox_refusal_is_never(&reply) != rows[i].never)
-            fail_msg("%s", rows[i].answer);
+        struct imap_reply reply_line;
+        snprintf(line, sizeof(line), "A1 %s", rows[i].reply);
+        imap_reply_parse(line, strlen(line), "A1", &reply_line);
+        if (mailbox_refusal_perhaps_missing(&reply_line) != rows[i].perhaps_missing ||
+            mailbox_refusal_is_permanent(&reply_line) != rows[i].never)
+            fail_msg("%s", rows[i].reply);
     }
 }
 
 /* The connection was lost, or the server is silent. */
-static void no_answer_is_no_refusal(void **state)
+static void no_reply_is_no_refusal(void **state)
 {
-    const struct imap_reply reply = imap_reply_none();
+    const struct imap_reply reply_line = imap_reply_none();
     (void)state;
-    assert_string_equal(reply.code, "");
-    assert_string_equal(reply.text, "");
-    assert_string_equal(reply.data, "");
-    assert_false(mailbox_refusal_is_never(&reply));
-    assert_false(mailbox_refusal_perhaps_missing(&reply));
-    assert_int_equal(mailbox_refusal(&reply, false), APPEND_UNAVAILABLE);
-    assert_int_equal(mailbox_refusal(&reply, true), APPEND_TROUBLE);
+    assert_string_equal(reply_line.code, "");
+    assert_string_equal(reply_line.text, "");
+    assert_string_equal(reply_line.data, "");
+    assert_false(mailbox_refusal_is_permanent(&reply_line));
+    assert_false(mailbox_refusal_perhaps_missing(&reply_line));
+    assert_int_equal(mailbox_refusal(&reply_line, false), APPEND_UNAVAILABLE);
+    assert_int_equal(mailbox_refusal(&reply_line, true), APPEND_ERROR);
 }
 
 int main(void)
@@ -157,7 +157,7 @@ int main(void)
         cmocka_unit_test(what_speaks_of_the_message_or_the_mailbox),
         cmocka_unit_test(everything_else_is_trouble),
         cmocka_unit_test(what_may_mean_a_missing_mailbox),
-        cmocka_unit_test(no_answer_is_no_refusal),
+        cmocka_unit_test(no_reply_is_no_refusal),
     };
     return cmocka_run_group_tests_name("mailbox_refusal", tests, NULL, NULL);
 }

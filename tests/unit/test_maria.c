@@ -29,11 +29,11 @@ static void test_values(void **state)
         struct sql_value value;
         const char *expected;
     } cases[] = {
-        {SQL_NONE, "f(NULL)"},
+        {SQL_NULL, "f(NULL)"},
         {SQL_TEXT(NULL), "f(NULL)"},
         {SQL_NUMBER(INT64_MIN), "f(-9223372036854775808)"},
-        {SQL_TRUTH(true), "f(TRUE)"},
-        {SQL_TRUTH(false), "f(FALSE)"},
+        {SQL_BOOL(true), "f(TRUE)"},
+        {SQL_BOOL(false), "f(FALSE)"},
         {SQL_BYTES("\0'", 2), "f(X'0027')"},
         {SQL_BYTES("", 0), "f(X'')"},
         {SQL_TEXT(""), "f('')"},
@@ -44,7 +44,7 @@ static void test_values(void **state)
         {SQL_TEXT("a\nb"), "f(_utf8mb4 X'610a62')"},
         {SQL_TEXT("\xc3\xa4"), "f(_utf8mb4 X'c3a4')"},
         {SQL_TEXT("\xe4"), "f(_utf8mb4 X'efbfbd')"}, /* U+FFFD */
-        {SQL_TEXT_MOST("a\xc3\xa4", 2), "f('a')"},
+        {SQL_TEXT_CUT("a\xc3\xa4", 2), "f('a')"},
         {SQL_TEXTS(texts, 3), "f(_utf8mb4 X'5b22612062222c6e756c6c2c22632764225d')"}, /* ["a b",null,"c'd"] */
         {SQL_NUMBERS(numbers, 2), "f('[1,-2]')"},
     };
@@ -85,7 +85,7 @@ static void test_lists(void **state)
 
 static void test_conditions(void **state)
 {
-    const struct sql_value values[] = {SQL_NONE, SQL_NUMBER(1)};
+    const struct sql_value values[] = {SQL_NULL, SQL_NUMBER(1)};
     (void)state;
     check_text("a\n\00200b = \00100\n\00201c = \00101", values, "a\n\nc = 1");
     check_text("a;\n\00200b = \00100\n\00200c", values, "a");
@@ -129,8 +129,8 @@ static void test_prepared(void **state)
 {
     const struct config config = {.lock.method = LOCK_METHOD_SESSION};
     const char *texts[] = {"a", NULL};
-    const struct sql_value one[] = {SQL_TEXT("it's"), SQL_NONE, SQL_TEXTS(texts, 2)};
-    const struct sql_value other[] = {SQL_NUMBER(2), SQL_TRUTH(true), SQL_TEXTS(texts, 1)};
+    const struct sql_value one[] = {SQL_TEXT("it's"), SQL_NULL, SQL_TEXTS(texts, 2)};
+    const struct sql_value other[] = {SQL_NUMBER(2), SQL_BOOL(true), SQL_TEXTS(texts, 1)};
     const char text[] = "START;\nUPDATE \00100 IN (\00102)\n\00201more;\n\00201SET \00101";
     struct sql_session *maria = maria_session_new(&config);
     (void)state;
@@ -162,11 +162,11 @@ static void test_order_of_a_batch(void **state)
     assert_string_equal(maria->text->str,
                         "BEGIN NOT ATOMIC\nSTART;\nCOUNTED;\nEND;\n"
                         "BEGIN NOT ATOMIC\nWRITE;\nCOMMIT;\nRELEASE;\nEND");
-    const enum maria_answer_kind kinds[] = {MARIA_ANSWER_STEP, MARIA_ANSWER_NOTHING, MARIA_ANSWER_COMMIT,
-                                            MARIA_ANSWER_NOTHING, MARIA_ANSWER_NOTHING};
-    assert_int_equal(maria->answers->len, G_N_ELEMENTS(kinds));
+    const enum maria_result_kind kinds[] = {MARIA_RESULT_STEP, MARIA_RESULT_NOTHING, MARIA_RESULT_COMMIT,
+                                            MARIA_RESULT_NOTHING, MARIA_RESULT_NOTHING};
+    assert_int_equal(maria->replies->len, G_N_ELEMENTS(kinds));
     for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
-        assert_int_equal(g_array_index(maria->answers, struct maria_answer, i).kind, kinds[i]);
+        assert_int_equal(g_array_index(maria->replies, struct maria_result, i).kind, kinds[i]);
     maria_session_free(maria);
 }
 
@@ -190,21 +190,20 @@ static char *next_batch(struct sql_session *maria, const enum sql_step *steps, s
  * recorded are not. The last test, since from here on nothing is prepared. */
 static void test_numbers_of_rows(void **state)
 {
-    static const enum sql_step record[] = {SQL_STEP_record_message, SQL_STEP_answer},
-                               settle[] = {SQL_STEP_settle_answer};
+    static const enum sql_step record[] = {SQL_STEP_record_message, SQL_STEP_reply}, settle[] = {SQL_STEP_settle_reply};
     const struct config config = {.lock.method = LOCK_METHOD_SESSION};
     struct sql_session *maria = maria_session_new(&config);
     (void)state;
     maria->set_up = true;
     maria->lost = true;                /* it was never connected */
-    strcpy(maria->fault.code, "1461"); /* so that all texts are plain */
+    strcpy(maria->error.code, "1461"); /* so that all texts are plain */
     maria_forget_prepared(maria);
     for (int i = 0; i < 2; i++) {
         char *looks OD_CLEANUP(base_free) = next_batch(maria, settle, 1);
         assert_non_null(strstr(looks, "@message = (SELECT id FROM message"));
         assert_non_null(strstr(looks, "@delivery = (SELECT id FROM delivery"));
     }
-    const enum sql_step half[] = {SQL_STEP_record_message, SQL_STEP_settle_answer};
+    const enum sql_step half[] = {SQL_STEP_record_message, SQL_STEP_settle_reply};
     for (int i = 0; i < 2; i++) {
         char *looks OD_CLEANUP(base_free) = next_batch(maria, i == 0 ? half : settle, i == 0 ? 2 : 1);
         assert_null(strstr(looks, "@message = (SELECT"));
@@ -222,10 +221,10 @@ static void test_numbers_of_rows(void **state)
 
 static void check_conninfo(const char *conninfo, const char *expected)
 {
-    struct fault fault = {.text = ""};
-    struct maria_conninfo *it OD_CLEANUP(maria_conninfo_free) = maria_conninfo_new(conninfo, &fault);
+    struct error error = {.text = ""};
+    struct maria_conninfo *it OD_CLEANUP(maria_conninfo_free) = maria_conninfo_new(conninfo, &error);
     if (it == NULL) {
-        assert_non_null(strstr(fault.text, expected));
+        assert_non_null(strstr(error.text, expected));
         return;
     }
     g_autoptr(GString) text = g_string_new(NULL);
@@ -286,15 +285,15 @@ static void test_hosts(void **state)
 
 static void test_failures(void **state)
 {
-    struct fault fault = {.code = "1205"};
+    struct error error = {.code = "1205"};
     (void)state;
-    assert_int_equal(maria_failure(&fault), SQL_FAILURE_LOCK_TIMEOUT);
-    strcpy(fault.code, "1213");
-    assert_int_equal(maria_failure(&fault), SQL_FAILURE_CONFLICT);
-    strcpy(fault.code, "1142");
-    assert_int_equal(maria_failure(&fault), SQL_FAILURE_REFUSED);
-    strcpy(fault.code, "");
-    assert_int_equal(maria_failure(&fault), SQL_FAILURE_OTHER);
+    assert_int_equal(maria_failure(&error), SQL_FAILURE_LOCK_TIMEOUT);
+    strcpy(error.code, "1213");
+    assert_int_equal(maria_failure(&error), SQL_FAILURE_CONFLICT);
+    strcpy(error.code, "1142");
+    assert_int_equal(maria_failure(&error), SQL_FAILURE_REFUSED);
+    strcpy(error.code, "");
+    assert_int_equal(maria_failure(&error), SQL_FAILURE_OTHER);
 }
 
 int main(void)

@@ -93,12 +93,12 @@ static void test_scan(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         GArray *found = NULL;
         enum mbox_quoting quoting;
-        struct fault fault;
+        struct error error;
         size_t expected = 0;
         int fd = file_of(cases[i].text, strlen(cases[i].text));
         while (expected < COUNT(cases[i].messages) && cases[i].messages[expected] != NULL)
             expected++;
-        assert_true(mbox_scan(fd, &found, &quoting, &fault));
+        assert_true(mbox_scan(fd, &found, &quoting, &error));
         close(fd);
         if ((found != NULL ? found->len : 0) != expected)
             fail_msg("%s: %u messages", cases[i].name, found != NULL ? found->len : 0);
@@ -122,7 +122,7 @@ static void test_scan_across_pieces(void **state)
     for (size_t fill = 65536 - 160; fill < 65536; fill++) {
         GArray *found = NULL;
         enum mbox_quoting quoting;
-        struct fault fault;
+        struct error error;
         GString *text = g_string_new(F "A: a\n\n");
         for (size_t i = 0; i < fill; i++)
             g_string_append_c(text, i % 70 == 69 ? '\n' : 'x');
@@ -130,7 +130,7 @@ static void test_scan_across_pieces(void **state)
         gint64 second = (gint64)text->len + (gint64)strlen(F);
         g_string_append(text, F "A: b\n\nc\n\n");
         int fd = file_of(text->str, text->len);
-        assert_true(mbox_scan(fd, &found, &quoting, &fault));
+        assert_true(mbox_scan(fd, &found, &quoting, &error));
         close(fd);
         assert_int_equal(found->len, 2);
         assert_int_equal(g_array_index(found, struct mbox_message, 1).offset, second);
@@ -166,10 +166,10 @@ static void test_from_times(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         GArray *found = NULL;
         enum mbox_quoting quoting;
-        struct fault fault;
+        struct error error;
         char *text = g_strdup_printf("%s\nA: a\n\nb\n", cases[i].line);
         int fd = file_of(text, strlen(text));
-        assert_true(mbox_scan(fd, &found, &quoting, &fault));
+        assert_true(mbox_scan(fd, &found, &quoting, &error));
         close(fd);
         long long seconds = found != NULL ? (long long)g_array_index(found, struct mbox_message, 0).from_time : -1;
         if (seconds != cases[i].seconds)
@@ -180,12 +180,12 @@ static void test_from_times(void **state)
 }
 
 /* Returns how many messages a file has; -1: refused, with the line in *ret_line. */
-static int count_of(const char *text, size_t size, GArray **ret_found, struct fault *fault)
+static int count_of(const char *text, size_t size, GArray **ret_found, struct error *error)
 {
     enum mbox_quoting quoting;
     GArray *found = NULL;
     int fd = file_of(text, size);
-    bool good = mbox_scan(fd, &found, &quoting, fault);
+    bool good = mbox_scan(fd, &found, &quoting, error);
     int count = !good ? -1 : found != NULL ? (int)found->len : 0;
     close(fd);
     if (ret_found != NULL)
@@ -256,7 +256,7 @@ static void test_writers(void **state)
             GString *file = g_string_new(NULL);
             gint64 offsets[COUNT(bodies)], ends[COUNT(bodies)];
             GArray *found;
-            struct fault fault;
+            struct error error;
             for (size_t n = 0; n < COUNT(bodies); n++) {
                 add(file, writers[i].line, false);
                 add(file, "\n", crlf);
@@ -270,10 +270,10 @@ static void test_writers(void **state)
             }
             while (cut && (file->str[file->len - 1] == '\n' || file->str[file->len - 1] == '\r'))
                 g_string_truncate(file, file->len - 1);
-            int count = count_of(file->str, file->len, &found, &fault);
+            int count = count_of(file->str, file->len, &found, &error);
             bool refused = writers[i].blank && !blank;
             if (count != (refused ? -1 : (int)COUNT(bodies)))
-                fail_msg("%s, form %u: %d messages %s", writers[i].name, form, count, count < 0 ? fault.text : "");
+                fail_msg("%s, form %u: %d messages %s", writers[i].name, form, count, count < 0 ? error.text : "");
             for (size_t n = 0; n < COUNT(bodies) && count > 0; n++) {
                 const struct mbox_message *message = &g_array_index(found, struct mbox_message, n);
                 if (message->offset != offsets[n] ||
@@ -350,11 +350,11 @@ static void test_unclear(void **state)
     };
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct fault fault = {.text = ""};
-        int count = count_of(cases[i].text, strlen(cases[i].text), NULL, &fault);
+        struct error error = {.text = ""};
+        int count = count_of(cases[i].text, strlen(cases[i].text), NULL, &error);
         char *line = base_printf("line %d: ", cases[i].line);
-        if (count != cases[i].count || (count < 0 && !g_str_has_prefix(fault.text, line)))
-            fail_msg("%s: %d messages, %s", cases[i].name, count, fault.text);
+        if (count != cases[i].count || (count < 0 && !g_str_has_prefix(error.text, line)))
+            fail_msg("%s: %d messages, %s", cases[i].name, count, error.text);
         base_free(&line);
     }
 }
@@ -364,8 +364,8 @@ static void test_nul(void **state)
 {
     static const char text[] = F "A: a\n\n\0\n" F "c\n";
     (void)state;
-    struct fault fault = {.text = ""};
-    assert_int_equal(count_of(text, sizeof(text) - 1, NULL, &fault), 1);
+    struct error error = {.text = ""};
+    assert_int_equal(count_of(text, sizeof(text) - 1, NULL, &error), 1);
 }
 
 static void test_unquote(void **state)

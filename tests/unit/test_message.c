@@ -19,7 +19,7 @@
 
 /* Replaces the C library's write, to fail on request. */
 static int write_error;
-static size_t write_most;
+static size_t write_max;
 
 ssize_t write(int fd, const void *bytes, size_t size)
 {
@@ -27,7 +27,7 @@ ssize_t write(int fd, const void *bytes, size_t size)
         errno = write_error;
         return -1;
     }
-    return syscall(SYS_write, fd, bytes, write_most > 0 && size > write_most ? write_most : size);
+    return syscall(SYS_write, fd, bytes, write_max > 0 && size > write_max ? write_max : size);
 }
 
 /* Also replaces read: when disturbed, two of three calls return nothing, and the third one byte. */
@@ -114,11 +114,11 @@ static int exit_of(pid_t child)
 }
 
 static enum message_result read_pipe(const char *bytes, size_t size, size_t limit, struct message **ret,
-                                     struct fault *fault)
+                                     struct error *error)
 {
     pid_t child;
     int fd OD_CLEANUP(base_close) = pipe_of(bytes, size, 65536, &child);
-    enum message_result result = message_read(fd, limit, NULL, ret, fault);
+    enum message_result result = message_read(fd, limit, NULL, ret, error);
 
     /* a child that is still writing fails now */
     base_close(&fd);
@@ -151,15 +151,15 @@ static void test_results(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct message *message = NULL, *same = NULL;
-        struct fault fault = {.text = ""};
+        struct error error = {.text = ""};
         size_t size = strlen(cases[i].bytes);
-        enum message_result result = read_pipe(cases[i].bytes, size, cases[i].limit, &message, &fault);
+        enum message_result result = read_pipe(cases[i].bytes, size, cases[i].limit, &message, &error);
 
         if (result != cases[i].result || (message != NULL) != (cases[i].data != NULL))
-            fail_msg("%s: %d %s", cases[i].label, result, fault.text);
-        assert_int_equal(message_from_bytes(cases[i].bytes, size, cases[i].limit, &same, &fault), result);
+            fail_msg("%s: %d %s", cases[i].label, result, error.text);
+        assert_int_equal(message_from_bytes(cases[i].bytes, size, cases[i].limit, &same, &error), result);
         if (message == NULL) {
-            assert_string_not_equal(fault.text, "");
+            assert_string_not_equal(error.text, "");
             continue;
         }
         assert_int_equal(message->size, strlen(cases[i].data));
@@ -196,14 +196,14 @@ static void check_large(size_t size)
     char *bytes OD_CLEANUP(base_free) = base_alloc(size);
     char *expected OD_CLEANUP(base_free) = base_alloc(2 * size);
     struct message *message = NULL;
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
     uint64_t seed = size;
     size_t n = 0;
 
     for (size_t i = 0; i < size; i++)
         bytes[i] = "\nabcdefghijklmnopqrstuvwxyz 1234"[next_random(&seed) % 32];
-    if (read_pipe(bytes, size, 0, &message, &fault) != MESSAGE_OK)
-        fail_msg("%zu: %s", size, fault.text);
+    if (read_pipe(bytes, size, 0, &message, &error) != MESSAGE_OK)
+        fail_msg("%zu: %s", size, error.text);
     for (size_t i = 0; i < size; i++) {
         if (bytes[i] == '\n')
             expected[n++] = '\r';
@@ -226,9 +226,9 @@ static void test_sizes(void **state)
     check_large(MIB);
     check_large(MIB + 1);
     check_large(3 * MIB + 17);
-    write_most = 1000;
+    write_max = 1000;
     check_large(2 * MIB);
-    write_most = 0;
+    write_max = 0;
     no_tmpfile = true;
     check_large(2 * MIB);
     no_tmpfile = false;
@@ -242,13 +242,13 @@ static void test_memory(void **state)
     pid_t child;
     int fd OD_CLEANUP(base_close) = pipe_of(bytes, size, 65536, &child);
     struct message *message = NULL;
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
     struct mallinfo2 before, after;
 
     (void)state;
     base_free(&bytes);
     before = mallinfo2();
-    assert_int_equal(message_read(fd, 0, NULL, &message, &fault), MESSAGE_OK);
+    assert_int_equal(message_read(fd, 0, NULL, &message, &error), MESSAGE_OK);
     after = mallinfo2();
     assert_true(message->size > 36 * MIB);
     /* the chunks are freed by now, the message is in the file */
@@ -262,12 +262,12 @@ static void test_too_large_is_read_to_its_end(void **state)
     size_t size;
     char *bytes OD_CLEANUP(base_free) = repeated("A: b\n\n", "0123456789\n", MIB, "", &size);
     struct message *message = NULL;
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
 
     (void)state;
-    assert_int_equal(read_pipe(bytes, size, 2 * MIB, &message, &fault), MESSAGE_TOO_LARGE);
+    assert_int_equal(read_pipe(bytes, size, 2 * MIB, &message, &error), MESSAGE_TOO_LARGE);
     assert_null(message);
-    assert_non_null(strstr(fault.text, "2097152"));
+    assert_non_null(strstr(error.text, "2097152"));
 }
 
 static void check_trouble(const char *expected)
@@ -275,12 +275,12 @@ static void check_trouble(const char *expected)
     size_t size;
     char *bytes OD_CLEANUP(base_free) = repeated("", "0123456789\n", MIB / 8, "", &size);
     struct message *message = NULL;
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
 
-    assert_int_equal(message_from_bytes(bytes, size, 0, &message, &fault), MESSAGE_TROUBLE);
+    assert_int_equal(message_from_bytes(bytes, size, 0, &message, &error), MESSAGE_ERROR);
     assert_null(message);
-    if (strstr(fault.text, expected) == NULL || strstr(fault.text, getenv("TMPDIR")) == NULL)
-        fail_msg("%s: %s", expected, fault.text);
+    if (strstr(error.text, expected) == NULL || strstr(error.text, getenv("TMPDIR")) == NULL)
+        fail_msg("%s: %s", expected, error.text);
 }
 
 static void test_disk_trouble(void **state)
@@ -311,13 +311,13 @@ static void test_default_directory(void **state)
     size_t size;
     char *bytes OD_CLEANUP(base_free) = repeated("", "0123456789\n", MIB / 8, "", &size);
     struct message *message = NULL;
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
 
     (void)state;
     write_error = ENOSPC;
     setenv("TMPDIR", "", 1);
-    assert_int_equal(message_from_bytes(bytes, size, 0, &message, &fault), MESSAGE_TROUBLE);
-    assert_non_null(strstr(fault.text, " in /tmp: "));
+    assert_int_equal(message_from_bytes(bytes, size, 0, &message, &error), MESSAGE_ERROR);
+    assert_non_null(strstr(error.text, " in /tmp: "));
     write_error = 0;
     setenv("TMPDIR", directory, 1);
 }
@@ -326,13 +326,13 @@ static void test_read_trouble(void **state)
 {
     int fd OD_CLEANUP(base_close) = open(directory, O_RDONLY | O_DIRECTORY);
     struct message *message = NULL;
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
 
     (void)state;
-    assert_int_equal(message_read(fd, 0, NULL, &message, &fault), MESSAGE_TROUBLE);
-    assert_non_null(strstr(fault.text, strerror(EISDIR)));
-    assert_int_equal(message_read(-1, 0, NULL, &message, &fault), MESSAGE_TROUBLE);
-    assert_non_null(strstr(fault.text, strerror(EBADF)));
+    assert_int_equal(message_read(fd, 0, NULL, &message, &error), MESSAGE_ERROR);
+    assert_non_null(strstr(error.text, strerror(EISDIR)));
+    assert_int_equal(message_read(-1, 0, NULL, &message, &error), MESSAGE_ERROR);
+    assert_non_null(strstr(error.text, strerror(EBADF)));
     assert_null(message);
 }
 
@@ -342,14 +342,14 @@ static void check_disturbed(int flags)
 {
     static const char bytes[] = "From x\nMessage-ID: <a@b>\r\n\nbody\n";
     struct message *message = NULL;
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
     pid_t child;
     int fd OD_CLEANUP(base_close) = pipe_of(bytes, sizeof(bytes) - 1, 1, &child);
 
     assert_int_equal(fcntl(fd, F_SETFL, flags), 0);
     disturbed = true;
     reads = 0;
-    assert_int_equal(message_read(fd, 0, NULL, &message, &fault), MESSAGE_OK);
+    assert_int_equal(message_read(fd, 0, NULL, &message, &error), MESSAGE_OK);
     disturbed = false;
     assert_true(reads > 3 * (sizeof(bytes) - 1));
     assert_int_equal(message->size, strlen("Message-ID: <a@b>\r\n\r\nbody\r\n"));
@@ -369,12 +369,12 @@ static void test_file(void **state)
 {
     int fd OD_CLEANUP(base_close) = open(directory, O_TMPFILE | O_RDWR, 0600);
     struct message *message = NULL;
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
 
     (void)state;
     assert_int_equal(write(fd, BYTES("A: b\n\nc\n")), 8);
     assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-    assert_int_equal(message_read(fd, 0, NULL, &message, &fault), MESSAGE_OK);
+    assert_int_equal(message_read(fd, 0, NULL, &message, &error), MESSAGE_OK);
     assert_int_equal(message->size, 11);
     message_free(&message);
 }
@@ -501,14 +501,14 @@ static void test_builder(void **state)
     for (size_t chunk = 1; chunk < sizeof(bytes); chunk++) {
         struct message_builder *builder = message_builder_new(0, NULL);
         struct message *message = NULL;
-        struct fault fault = {.text = ""};
+        struct error error = {.text = ""};
 
         for (size_t at = 0; at < sizeof(bytes) - 1; at += chunk) {
             size_t part = sizeof(bytes) - 1 - at < chunk ? sizeof(bytes) - 1 - at : chunk;
 
-            assert_true(message_builder_feed(builder, bytes + at, part, &fault));
+            assert_true(message_builder_feed(builder, bytes + at, part, &error));
         }
-        assert_int_equal(message_builder_end(builder, &message, &fault), MESSAGE_OK);
+        assert_int_equal(message_builder_end(builder, &message, &error), MESSAGE_OK);
         message_builder_free(&builder);
         assert_null(builder);
         assert_int_equal(message->size, whole->size);

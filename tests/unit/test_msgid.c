@@ -136,7 +136,7 @@ static void test_same_id(void **state)
     static const struct {
         const char *header;
         bool same;
-    } answers[] = {
+    } replies[] = {
         {"Message-ID: <a@b>\r\n\r\n", true},
         {"message-id: (x) <a@b> (y)\r\n\r\n", true},
         {"Message-ID:\r\n <a@b>\r\n\r\n", true},
@@ -154,10 +154,10 @@ static void test_same_id(void **state)
     struct message *without = message_of(BYTES("Message-ID: <>\n\n"));
 
     (void)state;
-    for (size_t i = 0; i < COUNT(answers); i++)
-        if (is_same(message_comparison_new_id(message), answers[i].header, strlen(answers[i].header)) !=
-            answers[i].same)
-            fail_msg("not %s: %s", answers[i].same ? "the same" : "another", answers[i].header);
+    for (size_t i = 0; i < COUNT(replies); i++)
+        if (is_same(message_comparison_new_id(message), replies[i].header, strlen(replies[i].header)) !=
+            replies[i].same)
+            fail_msg("not %s: %s", replies[i].same ? "the same" : "another", replies[i].header);
     assert_false(is_same(message_comparison_new_id(without), BYTES("Message-ID: <>\r\n\r\n")));
     assert_false(is_same(message_comparison_new_id(without), BYTES("\r\n")));
     message_free(&message);
@@ -213,7 +213,7 @@ static void test_long_id(void **state)
 /* Of a longer id only the beginning is copied, but every byte of it counts. */
 static void test_longest_id(void **state)
 {
-    static const size_t counts[] = {MESSAGE_ID_MOST - 1, MESSAGE_ID_MOST, MESSAGE_ID_MOST + 1, (size_t)4 << 20};
+    static const size_t counts[] = {MESSAGE_ID_MAX - 1, MESSAGE_ID_MAX, MESSAGE_ID_MAX + 1, (size_t)4 << 20};
 
     (void)state;
     for (size_t i = 0; i < COUNT(counts); i++) {
@@ -227,7 +227,7 @@ static void test_longest_id(void **state)
 
             messages[k] = message_of(bytes, size);
             assert_int_equal(messages[k]->message_id_length,
-                             counts[i] < MESSAGE_ID_MOST - 2 - (k == 1) ? counts[i] + 2 + (k == 1) : MESSAGE_ID_MOST);
+                             counts[i] < MESSAGE_ID_MAX - 2 - (k == 1) ? counts[i] + 2 + (k == 1) : MESSAGE_ID_MAX);
             message_own_identity(messages[k], "oncedrop", identities[k]);
         }
         char *id OD_CLEANUP(base_free) = repeated("", "x", counts[i], "@b", &size);

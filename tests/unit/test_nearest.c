@@ -14,16 +14,16 @@
 #include <cmocka.h>
 
 #include "base/terminal.h"
-#include "cmd/nearest.h"
+#include "cmd/suggest.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-#define MOST 8
+#define BYTES_MAX 8
 
 static void test_nearest(void **state)
 {
     static const struct {
         const char *text;
-        const char *candidates[MOST], *expected[NEAREST_MOST];
+        const char *candidates[BYTES_MAX], *expected[SUGGEST_MAX];
     } cases[] = {
         {"abc@x", {NULL}, {NULL}},
         {"abcdefgh@x", {"abcdefgx@x", "zzzzzzzz@y", NULL}, {"abcdefgx@x", NULL}},
@@ -41,13 +41,13 @@ static void test_nearest(void **state)
     };
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        const char *found[NEAREST_MOST];
+        const char *found[SUGGEST_MAX];
         size_t candidates = 0, expected = 0;
         while (cases[i].candidates[candidates] != NULL)
             candidates++;
-        while (expected < NEAREST_MOST && cases[i].expected[expected] != NULL)
+        while (expected < SUGGEST_MAX && cases[i].expected[expected] != NULL)
             expected++;
-        size_t count = nearest_find(cases[i].candidates, candidates, cases[i].text, found);
+        size_t count = suggest_find(cases[i].candidates, candidates, cases[i].text, found);
         if (count != expected)
             fail_msg("\"%s\": %zu found", cases[i].text, count);
         for (size_t n = 0; n < count; n++)
@@ -91,8 +91,8 @@ static void test_how_near(void **state)
     };
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        const char *found[NEAREST_MOST];
-        if (nearest_find(&cases[i].candidate, 1, cases[i].text, found) != cases[i].near)
+        const char *found[SUGGEST_MAX];
+        if (suggest_find(&cases[i].candidate, 1, cases[i].text, found) != cases[i].near)
             fail_msg("\"%s\", \"%s\"", cases[i].text, cases[i].candidate);
     }
 }
@@ -101,17 +101,17 @@ static void test_how_near(void **state)
 static void test_long(void **state)
 {
     char text[5000];
-    const char *candidates[] = {text}, *found[NEAREST_MOST];
+    const char *candidates[] = {text}, *found[SUGGEST_MAX];
     (void)state;
     memset(text, 'a', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
     char other[sizeof(text)];
     memcpy(other, text, sizeof(text));
     other[10] = 'b';
-    assert_int_equal(nearest_find(candidates, 1, other, found), 1);
+    assert_int_equal(suggest_find(candidates, 1, other, found), 1);
     other[300] = '\0';
-    assert_int_equal(nearest_find(candidates, 1, other, found), 1);
-    assert_int_equal(nearest_find(candidates, 1, "b", found), 0);
+    assert_int_equal(suggest_find(candidates, 1, other, found), 1);
+    assert_int_equal(suggest_find(candidates, 1, "b", found), 0);
 }
 
 static void test_columns(void **state)
@@ -135,9 +135,9 @@ static void test_columns(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         if (terminal_columns(cases[i].text) != cases[i].columns ||
-            terminal_fit(cases[i].text, cases[i].room) != cases[i].fits)
+            terminal_truncate(cases[i].text, cases[i].room) != cases[i].fits)
             fail_msg("\"%s\": %d columns, %zu fit", cases[i].text, terminal_columns(cases[i].text),
-                     terminal_fit(cases[i].text, cases[i].room));
+                     terminal_truncate(cases[i].text, cases[i].room));
     }
 }
 

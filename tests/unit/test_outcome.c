@@ -22,7 +22,7 @@ static const struct {
     {OUTCOME_QUARANTINED, 0, "2.1.5", 250, "stored"},
     {OUTCOME_DUPLICATE, 0, "2.1.5", 250, "duplicate"},
     {OUTCOME_BUSY, 75, "4.3.0", 451, "deferred"},
-    {OUTCOME_TROUBLE, 75, "4.3.0", 451, "deferred"},
+    {OUTCOME_TEMPFAIL, 75, "4.3.0", 451, "deferred"},
     {OUTCOME_CONFIG, 75, "4.3.5", 451, "deferred"},
     {OUTCOME_DATABASE, 75, "4.3.0", 451, "deferred"},
     {OUTCOME_MAILBOX, 75, "4.4.1", 451, "deferred"},
@@ -64,8 +64,8 @@ static void test_agreement(void **state)
         assert_int_equal(row->final, class != '4');
         assert_int_equal(strcmp(row->status, "deferred") == 0, class == '4');
     }
-    assert_ptr_equal(outcome_row((enum outcome)OUTCOME_COUNT), outcome_row(OUTCOME_TROUBLE));
-    assert_ptr_equal(outcome_row((enum outcome)9999), outcome_row(OUTCOME_TROUBLE));
+    assert_ptr_equal(outcome_row((enum outcome)OUTCOME_COUNT), outcome_row(OUTCOME_TEMPFAIL));
+    assert_ptr_equal(outcome_row((enum outcome)9999), outcome_row(OUTCOME_TEMPFAIL));
 }
 
 static void test_lines(void **state)
@@ -77,7 +77,7 @@ static void test_lines(void **state)
     report_set(&report, OUTCOME_STORED, "stored uid=%u", 7U);
     assert_string_equal(report_line(&report, line, sizeof(line)), "2.1.5 stored uid=7");
     assert_string_equal(report_line(&report, cut, sizeof(cut)), "2.1.5 store");
-    report_set(&report, OUTCOME_TROUBLE, "a\r\n5.1.1 b\xff");
+    report_set(&report, OUTCOME_TEMPFAIL, "a\r\n5.1.1 b\xff");
     report_line(&report, line, sizeof(line));
     assert_null(strpbrk(line, "\r\n"));
     assert_memory_equal(line, "4.3.0 a", 7);
@@ -92,7 +92,7 @@ static void test_long_text(void **state)
         memcpy(text + i, "\xc3\xbc", 2);
     text[sizeof(text) - 2] = '\0';
     for (size_t shift = 0; shift < 2; shift++) {
-        report_set(&report, OUTCOME_TROUBLE, "%s%s", shift ? "x" : "", text);
+        report_set(&report, OUTCOME_TEMPFAIL, "%s%s", shift ? "x" : "", text);
         size_t length = strlen(report.text);
         assert_in_range(length, sizeof(report.text) - 3, sizeof(report.text) - 1);
         assert_int_equal((length - shift) % 2, 0);

@@ -30,13 +30,13 @@ static void expect_param(struct sql_value value, const char *data)
 static void test_values(void **state)
 {
     (void)state;
-    expect_param(SQL_NONE, NULL);
+    expect_param(SQL_NULL, NULL);
     expect_param(SQL_TEXT(NULL), NULL);
     expect_param(SQL_TEXT("a\xff"), "a" BAD);
-    expect_param(SQL_TEXT_MOST("abc", 2), "ab");
+    expect_param(SQL_TEXT_CUT("abc", 2), "ab");
     expect_param(SQL_NUMBER(INT64_MIN), "-9223372036854775808");
-    expect_param(SQL_TRUTH(true), "t");
-    expect_param(SQL_TRUTH(false), "f");
+    expect_param(SQL_BOOL(true), "t");
+    expect_param(SQL_BOOL(false), "f");
     expect_param(SQL_BYTES("\1\2", 2), "\1\2");
 }
 
@@ -103,11 +103,11 @@ static void test_peer_check_names(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct fault fault = {.text = ""};
-        bool good = pg_peer_check_names(cases[i].hosts, cases[i].hostaddrs, cases[i].sslmode, &fault);
+        struct error error = {.text = ""};
+        bool good = pg_peer_check_names(cases[i].hosts, cases[i].hostaddrs, cases[i].sslmode, &error);
         assert_int_equal(good, cases[i].refused == NULL);
         if (!good)
-            assert_non_null(strstr(fault.text, cases[i].refused));
+            assert_non_null(strstr(error.text, cases[i].refused));
     }
 }
 

@@ -26,7 +26,7 @@ static const struct ledger_target targets[TARGETS] = {
 struct situation {
     size_t recipients[2];
     struct plan_request request;
-    struct ledger_found *found;
+    struct ledger_state *found;
     struct plan *plan;
 };
 
@@ -62,40 +62,40 @@ static void clear(struct situation *it)
 static void test_inbox(void **state)
 {
     static const struct {
-        struct ledger_found_copy found;
-        enum delivery_again again;
+        struct ledger_copy_state found;
+        enum delivery_redeliver redeliver;
         enum plan_action action;
-        enum plan_why why;
+        enum plan_reason why;
         bool doubt;
     } rows[] = {
         /* clang-format off */
-        {{.state = COPY_NONE}, AGAIN_NO, PLAN_APPEND, WHY_NEW_MAILBOX, false},
-        {{.state = COPY_NONE}, AGAIN_VERIFY, PLAN_APPEND, WHY_NEW_MAILBOX, false},
-        {{.state = COPY_NONE}, AGAIN_FORCE, PLAN_APPEND, WHY_NEW_MAILBOX, false},
-        {{.state = COPY_PENDING}, AGAIN_NO, PLAN_APPEND, WHY_PENDING, false},
-        {{.state = COPY_PENDING}, AGAIN_VERIFY, PLAN_APPEND, WHY_PENDING, false},
-        {{.state = COPY_PENDING}, AGAIN_FORCE, PLAN_APPEND, WHY_PENDING, false},
-        {{.state = COPY_PENDING, .doubt = true}, AGAIN_NO, PLAN_SEARCH, WHY_DOUBT, true},
-        {{.state = COPY_PENDING, .doubt = true}, AGAIN_VERIFY, PLAN_SEARCH, WHY_DOUBT, true},
-        {{.state = COPY_PENDING, .doubt = true}, AGAIN_FORCE, PLAN_SEARCH, WHY_DOUBT, true},
-        {{.state = COPY_FAILED}, AGAIN_NO, PLAN_APPEND, WHY_REFUSED, false},
-        {{.state = COPY_FAILED, .doubt = true}, AGAIN_NO, PLAN_SEARCH, WHY_REFUSED, true},
-        {{.state = COPY_FAILED}, AGAIN_VERIFY, PLAN_APPEND, WHY_REFUSED, false},
-        {{.state = COPY_FAILED}, AGAIN_FORCE, PLAN_APPEND, WHY_REFUSED, false},
-        {{.state = COPY_APPENDING}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false},
-        {{.state = COPY_APPENDING}, AGAIN_VERIFY, PLAN_BUSY, WHY_UNDER_WAY, false},
-        {{.state = COPY_APPENDING}, AGAIN_FORCE, PLAN_BUSY, WHY_UNDER_WAY, false},
-        {{.state = COPY_APPENDING, .attempt_age_ms = HOLD_OFF - 1}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false},
-        {{.state = COPY_APPENDING, .attempt_age_ms = HOLD_OFF - 1, .doubt = true}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, true},
-        {{.state = COPY_APPENDING, .attempt_age_ms = HOLD_OFF}, AGAIN_NO, PLAN_SEARCH, WHY_CUT_OFF, true},
-        {{.state = COPY_APPENDING, .attempt_age_ms = HOLD_OFF}, AGAIN_VERIFY, PLAN_SEARCH, WHY_CUT_OFF, true},
-        {{.state = COPY_APPENDING, .attempt_age_ms = HOLD_OFF}, AGAIN_FORCE, PLAN_SEARCH, WHY_CUT_OFF, true},
-        {{.state = COPY_STORED}, AGAIN_NO, PLAN_DUPLICATE, WHY_STORED, false},
-        {{.state = COPY_STORED, .attempt_age_ms = HOLD_OFF}, AGAIN_NO, PLAN_DUPLICATE, WHY_STORED, false},
-        {{.state = COPY_STORED}, AGAIN_VERIFY, PLAN_SEARCH, WHY_VERIFIED, true},
-        {{.state = COPY_STORED}, AGAIN_MISSING, PLAN_SEARCH, WHY_VERIFIED, true},
-        {{.state = COPY_STORED}, AGAIN_LOST, PLAN_SEARCH, WHY_VERIFIED, true},
-        {{.state = COPY_STORED}, AGAIN_FORCE, PLAN_APPEND, WHY_FORCED, false},
+        {{.state = COPY_NONE}, REDELIVER_NO, PLAN_APPEND, WHY_NEW_MAILBOX, false},
+        {{.state = COPY_NONE}, REDELIVER_VERIFY, PLAN_APPEND, WHY_NEW_MAILBOX, false},
+        {{.state = COPY_NONE}, REDELIVER_FORCE, PLAN_APPEND, WHY_NEW_MAILBOX, false},
+        {{.state = COPY_PENDING}, REDELIVER_NO, PLAN_APPEND, WHY_PENDING, false},
+        {{.state = COPY_PENDING}, REDELIVER_VERIFY, PLAN_APPEND, WHY_PENDING, false},
+        {{.state = COPY_PENDING}, REDELIVER_FORCE, PLAN_APPEND, WHY_PENDING, false},
+        {{.state = COPY_PENDING, .doubt = true}, REDELIVER_NO, PLAN_SEARCH, WHY_DOUBT, true},
+        {{.state = COPY_PENDING, .doubt = true}, REDELIVER_VERIFY, PLAN_SEARCH, WHY_DOUBT, true},
+        {{.state = COPY_PENDING, .doubt = true}, REDELIVER_FORCE, PLAN_SEARCH, WHY_DOUBT, true},
+        {{.state = COPY_FAILED}, REDELIVER_NO, PLAN_APPEND, WHY_REFUSED, false},
+        {{.state = COPY_FAILED, .doubt = true}, REDELIVER_NO, PLAN_SEARCH, WHY_REFUSED, true},
+        {{.state = COPY_FAILED}, REDELIVER_VERIFY, PLAN_APPEND, WHY_REFUSED, false},
+        {{.state = COPY_FAILED}, REDELIVER_FORCE, PLAN_APPEND, WHY_REFUSED, false},
+        {{.state = COPY_APPENDING}, REDELIVER_NO, PLAN_BUSY, WHY_UNDER_WAY, false},
+        {{.state = COPY_APPENDING}, REDELIVER_VERIFY, PLAN_BUSY, WHY_UNDER_WAY, false},
+        {{.state = COPY_APPENDING}, REDELIVER_FORCE, PLAN_BUSY, WHY_UNDER_WAY, false},
+        {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF - 1}, REDELIVER_NO, PLAN_BUSY, WHY_UNDER_WAY, false},
+        {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF - 1, .doubt = true}, REDELIVER_NO, PLAN_BUSY, WHY_UNDER_WAY, true},
+        {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF}, REDELIVER_NO, PLAN_SEARCH, WHY_CUT_OFF, true},
+        {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF}, REDELIVER_VERIFY, PLAN_SEARCH, WHY_CUT_OFF, true},
+        {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF}, REDELIVER_FORCE, PLAN_SEARCH, WHY_CUT_OFF, true},
+        {{.state = COPY_STORED}, REDELIVER_NO, PLAN_DUPLICATE, WHY_STORED, false},
+        {{.state = COPY_STORED, .claim_age_ms = HOLD_OFF}, REDELIVER_NO, PLAN_DUPLICATE, WHY_STORED, false},
+        {{.state = COPY_STORED}, REDELIVER_VERIFY, PLAN_SEARCH, WHY_VERIFIED, true},
+        {{.state = COPY_STORED}, REDELIVER_MISSING, PLAN_SEARCH, WHY_VERIFIED, true},
+        {{.state = COPY_STORED}, REDELIVER_LOST, PLAN_SEARCH, WHY_VERIFIED, true},
+        {{.state = COPY_STORED}, REDELIVER_FORCE, PLAN_APPEND, WHY_FORCED, false},
         /* clang-format on */
     };
     (void)state;
@@ -103,7 +103,7 @@ static void test_inbox(void **state)
         struct situation it;
         prepare(&it);
         it.found->copies[SCUBA] = rows[i].found;
-        it.request.again = rows[i].again;
+        it.request.redeliver = rows[i].redeliver;
         const struct plan *plan = make(&it);
         assert_int_equal(plan->targets[SCUBA].action, rows[i].action);
         assert_int_equal(plan->targets[SCUBA].why, rows[i].why);
@@ -126,25 +126,25 @@ static void test_beside(void **state)
     static const char *const fallbacks[] = {NULL, "INBOX", NULL};
     static const struct {
         enum copy_state state;
-        enum delivery_again again;
+        enum delivery_redeliver redeliver;
         bool folders, recorded, requested;
         int64_t age;
         enum plan_action action;
-        bool beside, fenced;
+        bool sibling, sibling_in_flight;
     } rows[] = {
-        {COPY_NONE, AGAIN_NO, true, false, false, 0, PLAN_APPEND, false, false},
-        {COPY_NONE, AGAIN_NO, true, true, false, 0, PLAN_SEARCH, true, false},
-        {COPY_NONE, AGAIN_NO, true, true, false, 1, PLAN_BUSY, true, true},
-        {COPY_NONE, AGAIN_NO, true, true, false, HOLD_OFF - 1, PLAN_BUSY, true, true},
-        {COPY_NONE, AGAIN_NO, true, true, false, HOLD_OFF, PLAN_SEARCH, true, false},
-        {COPY_NONE, AGAIN_NO, true, false, true, 0, PLAN_SEARCH, true, false},
-        {COPY_PENDING, AGAIN_NO, true, true, false, 0, PLAN_SEARCH, true, false},
-        {COPY_PENDING, AGAIN_NO, true, true, false, 1, PLAN_BUSY, true, true},
-        {COPY_STORED, AGAIN_NO, true, true, true, 0, PLAN_DUPLICATE, true, false},
-        {COPY_STORED, AGAIN_NO, true, true, true, 1, PLAN_DUPLICATE, true, true},
-        {COPY_STORED, AGAIN_FORCE, true, true, true, 1, PLAN_APPEND, false, false},
-        {COPY_APPENDING, AGAIN_NO, true, true, true, 0, PLAN_BUSY, true, false},
-        {COPY_NONE, AGAIN_NO, false, true, true, 1, PLAN_APPEND, false, false},
+        {COPY_NONE, REDELIVER_NO, true, false, false, 0, PLAN_APPEND, false, false},
+        {COPY_NONE, REDELIVER_NO, true, true, false, 0, PLAN_SEARCH, true, false},
+        {COPY_NONE, REDELIVER_NO, true, true, false, 1, PLAN_BUSY, true, true},
+        {COPY_NONE, REDELIVER_NO, true, true, false, HOLD_OFF - 1, PLAN_BUSY, true, true},
+        {COPY_NONE, REDELIVER_NO, true, true, false, HOLD_OFF, PLAN_SEARCH, true, false},
+        {COPY_NONE, REDELIVER_NO, true, false, true, 0, PLAN_SEARCH, true, false},
+        {COPY_PENDING, REDELIVER_NO, true, true, false, 0, PLAN_SEARCH, true, false},
+        {COPY_PENDING, REDELIVER_NO, true, true, false, 1, PLAN_BUSY, true, true},
+        {COPY_STORED, REDELIVER_NO, true, true, true, 0, PLAN_DUPLICATE, true, false},
+        {COPY_STORED, REDELIVER_NO, true, true, true, 1, PLAN_DUPLICATE, true, true},
+        {COPY_STORED, REDELIVER_FORCE, true, true, true, 1, PLAN_APPEND, false, false},
+        {COPY_APPENDING, REDELIVER_NO, true, true, true, 0, PLAN_BUSY, true, false},
+        {COPY_NONE, REDELIVER_NO, false, true, true, 1, PLAN_APPEND, false, false},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -152,17 +152,17 @@ static void test_beside(void **state)
         prepare(&it);
         it.request.targets = rows[i].requested ? both : targets;
         it.request.fallbacks = rows[i].folders ? fallbacks : NULL;
-        it.request.again = rows[i].again;
+        it.request.redeliver = rows[i].redeliver;
         it.found->copies[0].state = rows[i].state;
-        it.found->copies[0].beside = it.found->copies[1].beside = rows[i].recorded;
-        it.found->copies[0].beside_age_ms = it.found->copies[1].beside_age_ms = rows[i].age;
+        it.found->copies[0].sibling = it.found->copies[1].sibling = rows[i].recorded;
+        it.found->copies[0].sibling_age_ms = it.found->copies[1].sibling_age_ms = rows[i].age;
         const struct plan *plan = make(&it);
         assert_int_equal(plan->targets[0].action, rows[i].action);
-        assert_int_equal(plan->targets[0].beside, rows[i].beside);
-        assert_int_equal(plan->targets[0].fenced, rows[i].fenced);
+        assert_int_equal(plan->targets[0].sibling, rows[i].sibling);
+        assert_int_equal(plan->targets[0].sibling_in_flight, rows[i].sibling_in_flight);
         if (rows[i].requested) { /* the folder itself is not searched: its copy is not in doubt */
             assert_int_equal(plan->targets[1].action, PLAN_APPEND);
-            assert_int_equal(plan->targets[1].beside, rows[i].folders);
+            assert_int_equal(plan->targets[1].sibling, rows[i].folders);
         }
         clear(&it);
     }
@@ -190,33 +190,33 @@ static void test_alias(void **state)
     static const struct {
         const struct ledger_target *targets;
         enum copy_state state;
-        enum delivery_again again;
+        enum delivery_redeliver redeliver;
         bool folders, recorded;
         int64_t age;
         enum plan_action action, sent;
-        bool alias, fenced, waits;
+        bool same_mailbox, sibling_in_flight, waits;
     } rows[] = {
         /* clang-format off */
-        {unlike, COPY_NONE, AGAIN_NO, false, false, 0, PLAN_APPEND, PLAN_APPEND, false, false, false},
-        {of_others, COPY_NONE, AGAIN_NO, true, false, 0, PLAN_APPEND, PLAN_APPEND, false, false, false},
-        {unlike, COPY_NONE, AGAIN_NO, true, false, 0, PLAN_APPEND, PLAN_APPEND, false, false, false},
+        {unlike, COPY_NONE, REDELIVER_NO, false, false, 0, PLAN_APPEND, PLAN_APPEND, false, false, false},
+        {of_others, COPY_NONE, REDELIVER_NO, true, false, 0, PLAN_APPEND, PLAN_APPEND, false, false, false},
+        {unlike, COPY_NONE, REDELIVER_NO, true, false, 0, PLAN_APPEND, PLAN_APPEND, false, false, false},
         /* by this delivery */
-        {names, COPY_NONE, AGAIN_NO, false, false, 0, PLAN_SEARCH, PLAN_SEARCH, true, false, false},
-        {names, COPY_NONE, AGAIN_NO, true, false, 0, PLAN_SEARCH, PLAN_SEARCH, true, false, false},
-        {names, COPY_PENDING, AGAIN_NO, false, false, 0, PLAN_SEARCH, PLAN_SEARCH, true, false, false},
-        {names, COPY_STORED, AGAIN_NO, false, false, 0, PLAN_DUPLICATE, PLAN_DUPLICATE, true, false, false},
-        {names, COPY_STORED, AGAIN_FORCE, false, false, 0, PLAN_APPEND, PLAN_DUPLICATE, false, false, false},
+        {names, COPY_NONE, REDELIVER_NO, false, false, 0, PLAN_SEARCH, PLAN_SEARCH, true, false, false},
+        {names, COPY_NONE, REDELIVER_NO, true, false, 0, PLAN_SEARCH, PLAN_SEARCH, true, false, false},
+        {names, COPY_PENDING, REDELIVER_NO, false, false, 0, PLAN_SEARCH, PLAN_SEARCH, true, false, false},
+        {names, COPY_STORED, REDELIVER_NO, false, false, 0, PLAN_DUPLICATE, PLAN_DUPLICATE, true, false, false},
+        {names, COPY_STORED, REDELIVER_FORCE, false, false, 0, PLAN_APPEND, PLAN_DUPLICATE, false, false, false},
         /* by another */
-        {unlike, COPY_NONE, AGAIN_NO, false, true, 0, PLAN_SEARCH, PLAN_SEARCH, true, false, false},
-        {unlike, COPY_NONE, AGAIN_NO, true, true, 0, PLAN_SEARCH, PLAN_SEARCH, true, false, false},
-        {unlike, COPY_NONE, AGAIN_NO, false, true, 1, PLAN_BUSY, PLAN_BUSY, true, true, true},
-        {unlike, COPY_NONE, AGAIN_NO, true, true, 1, PLAN_BUSY, PLAN_BUSY, true, true, true},
-        {unlike, COPY_NONE, AGAIN_NO, false, true, HOLD_OFF - 1, PLAN_BUSY, PLAN_BUSY, true, true, true},
-        {unlike, COPY_NONE, AGAIN_NO, false, true, HOLD_OFF, PLAN_SEARCH, PLAN_SEARCH, true, false, false},
-        {unlike, COPY_PENDING, AGAIN_NO, false, true, 1, PLAN_BUSY, PLAN_BUSY, true, true, true},
-        {unlike, COPY_STORED, AGAIN_NO, false, true, 1, PLAN_DUPLICATE, PLAN_DUPLICATE, true, true, false},
-        {unlike, COPY_FAILED, AGAIN_NO, false, true, 1, PLAN_BUSY, PLAN_GIVEN_UP, true, true, false},
-        {unlike, COPY_STORED, AGAIN_FORCE, false, true, 1, PLAN_APPEND, PLAN_DUPLICATE, false, false, false},
+        {unlike, COPY_NONE, REDELIVER_NO, false, true, 0, PLAN_SEARCH, PLAN_SEARCH, true, false, false},
+        {unlike, COPY_NONE, REDELIVER_NO, true, true, 0, PLAN_SEARCH, PLAN_SEARCH, true, false, false},
+        {unlike, COPY_NONE, REDELIVER_NO, false, true, 1, PLAN_BUSY, PLAN_BUSY, true, true, true},
+        {unlike, COPY_NONE, REDELIVER_NO, true, true, 1, PLAN_BUSY, PLAN_BUSY, true, true, true},
+        {unlike, COPY_NONE, REDELIVER_NO, false, true, HOLD_OFF - 1, PLAN_BUSY, PLAN_BUSY, true, true, true},
+        {unlike, COPY_NONE, REDELIVER_NO, false, true, HOLD_OFF, PLAN_SEARCH, PLAN_SEARCH, true, false, false},
+        {unlike, COPY_PENDING, REDELIVER_NO, false, true, 1, PLAN_BUSY, PLAN_BUSY, true, true, true},
+        {unlike, COPY_STORED, REDELIVER_NO, false, true, 1, PLAN_DUPLICATE, PLAN_DUPLICATE, true, true, false},
+        {unlike, COPY_FAILED, REDELIVER_NO, false, true, 1, PLAN_BUSY, PLAN_EXPIRED, true, true, false},
+        {unlike, COPY_STORED, REDELIVER_FORCE, false, true, 1, PLAN_APPEND, PLAN_DUPLICATE, false, false, false},
         /* clang-format on */
     };
     (void)state;
@@ -226,16 +226,16 @@ static void test_alias(void **state)
         it.recipients[1] = 2;
         it.request.targets = rows[i].targets;
         it.request.fallbacks = rows[i].folders ? fallbacks : NULL;
-        it.request.again = rows[i].again;
+        it.request.redeliver = rows[i].redeliver;
         for (size_t target = 0; target < 2; target++) {
             it.found->copies[target].state = rows[i].state;
-            it.found->copies[target].beside = it.found->copies[target].alias = rows[i].recorded;
-            it.found->copies[target].beside_age_ms = rows[i].age;
+            it.found->copies[target].sibling = it.found->copies[target].same_mailbox = rows[i].recorded;
+            it.found->copies[target].sibling_age_ms = rows[i].age;
         }
         const struct plan *plan = make(&it);
         assert_int_equal(plan->targets[0].action, rows[i].action);
-        assert_int_equal(plan->targets[0].alias, rows[i].alias);
-        assert_int_equal(plan->targets[0].fenced, rows[i].fenced);
+        assert_int_equal(plan->targets[0].same_mailbox, rows[i].same_mailbox);
+        assert_int_equal(plan->targets[0].sibling_in_flight, rows[i].sibling_in_flight);
         assert_int_equal(plan->targets[1].action, rows[i].sent);
         assert_int_equal(plan->sent_waits, rows[i].waits);
         clear(&it);
@@ -245,48 +245,48 @@ static void test_alias(void **state)
 static void test_sent(void **state)
 {
     static const struct {
-        struct ledger_found_copy found;
-        enum delivery_again again;
+        struct ledger_copy_state found;
+        enum delivery_redeliver redeliver;
         enum plan_action action;
-        enum plan_why why;
+        enum plan_reason why;
         bool doubt, waits;
         size_t owner;
     } rows[] = {
         /* clang-format off */
-        {{.state = COPY_NONE, .owner = LEDGER_OTHER}, AGAIN_NO, PLAN_APPEND, WHY_NEW_MAILBOX, false, false, SCUBA},
-        {{.state = COPY_NONE, .owner = LEDGER_OTHER, .elsewhere = true}, AGAIN_NO, PLAN_ELSEWHERE, WHY_VARIANT, false, false, SCUBA},
-        {{.state = COPY_NONE, .owner = LEDGER_OTHER, .variant_waits = true}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, SCUBA},
-        {{.state = COPY_PENDING, .owner = DOUG}, AGAIN_NO, PLAN_APPEND, WHY_PENDING, false, false, SCUBA},
-        {{.state = COPY_PENDING, .doubt = true, .owner = DOUG}, AGAIN_NO, PLAN_SEARCH, WHY_DOUBT, true, false, SCUBA},
-        {{.state = COPY_PENDING, .owner = DOUG, .elsewhere = true}, AGAIN_NO, PLAN_ELSEWHERE, WHY_VARIANT, false, false, SCUBA},
-        {{.state = COPY_STORED, .owner = DOUG}, AGAIN_NO, PLAN_DUPLICATE, WHY_STORED, false, false, SCUBA},
-        {{.state = COPY_STORED, .owner = DOUG}, AGAIN_FORCE, PLAN_DUPLICATE, WHY_STORED, false, false, SCUBA},
-        {{.state = COPY_STORED, .owner = DOUG}, AGAIN_VERIFY, PLAN_SEARCH, WHY_VERIFIED, true, false, SCUBA},
+        {{.state = COPY_NONE, .owner = LEDGER_OTHER}, REDELIVER_NO, PLAN_APPEND, WHY_NEW_MAILBOX, false, false, SCUBA},
+        {{.state = COPY_NONE, .owner = LEDGER_OTHER, .variant_has_copy = true}, REDELIVER_NO, PLAN_VARIANT_HAS_COPY, WHY_VARIANT, false, false, SCUBA},
+        {{.state = COPY_NONE, .owner = LEDGER_OTHER, .variant_waits = true}, REDELIVER_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, SCUBA},
+        {{.state = COPY_PENDING, .owner = DOUG}, REDELIVER_NO, PLAN_APPEND, WHY_PENDING, false, false, SCUBA},
+        {{.state = COPY_PENDING, .doubt = true, .owner = DOUG}, REDELIVER_NO, PLAN_SEARCH, WHY_DOUBT, true, false, SCUBA},
+        {{.state = COPY_PENDING, .owner = DOUG, .variant_has_copy = true}, REDELIVER_NO, PLAN_VARIANT_HAS_COPY, WHY_VARIANT, false, false, SCUBA},
+        {{.state = COPY_STORED, .owner = DOUG}, REDELIVER_NO, PLAN_DUPLICATE, WHY_STORED, false, false, SCUBA},
+        {{.state = COPY_STORED, .owner = DOUG}, REDELIVER_FORCE, PLAN_DUPLICATE, WHY_STORED, false, false, SCUBA},
+        {{.state = COPY_STORED, .owner = DOUG}, REDELIVER_VERIFY, PLAN_SEARCH, WHY_VERIFIED, true, false, SCUBA},
         /* one copy for both */
-        {{.state = COPY_STORED, .owner = DOUG, .elsewhere = true}, AGAIN_VERIFY, PLAN_SEARCH, WHY_VERIFIED, true, false, SCUBA},
-        {{.state = COPY_STORED, .owner = DOUG, .elsewhere = true}, AGAIN_LOST, PLAN_SEARCH, WHY_VERIFIED, true, false, SCUBA},
-        {{.state = COPY_STORED, .owner = DOUG, .elsewhere = true, .elsewhere_under_way = true}, AGAIN_VERIFY, PLAN_ELSEWHERE,
+        {{.state = COPY_STORED, .owner = DOUG, .variant_has_copy = true}, REDELIVER_VERIFY, PLAN_SEARCH, WHY_VERIFIED, true, false, SCUBA},
+        {{.state = COPY_STORED, .owner = DOUG, .variant_has_copy = true}, REDELIVER_LOST, PLAN_SEARCH, WHY_VERIFIED, true, false, SCUBA},
+        {{.state = COPY_STORED, .owner = DOUG, .variant_has_copy = true, .variant_in_flight = true}, REDELIVER_VERIFY, PLAN_VARIANT_HAS_COPY,
          WHY_VARIANT, false, false, SCUBA},
         /* given up: never bounces, never blocks */
-        {{.state = COPY_FAILED, .owner = DOUG}, AGAIN_NO, PLAN_GIVEN_UP, WHY_REFUSED, false, false, SCUBA},
-        {{.state = COPY_FAILED, .owner = DOUG}, AGAIN_VERIFY, PLAN_GIVEN_UP, WHY_REFUSED, false, false, SCUBA},
-        {{.state = COPY_FAILED, .owner = DOUG}, AGAIN_FORCE, PLAN_GIVEN_UP, WHY_REFUSED, false, false, SCUBA},
+        {{.state = COPY_FAILED, .owner = DOUG}, REDELIVER_NO, PLAN_EXPIRED, WHY_REFUSED, false, false, SCUBA},
+        {{.state = COPY_FAILED, .owner = DOUG}, REDELIVER_VERIFY, PLAN_EXPIRED, WHY_REFUSED, false, false, SCUBA},
+        {{.state = COPY_FAILED, .owner = DOUG}, REDELIVER_FORCE, PLAN_EXPIRED, WHY_REFUSED, false, false, SCUBA},
         /* left to another delivery ... */
-        {{.state = COPY_APPENDING, .owner = LEDGER_OTHER}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false, false, SCUBA},
+        {{.state = COPY_APPENDING, .owner = LEDGER_OTHER}, REDELIVER_NO, PLAN_BUSY, WHY_UNDER_WAY, false, false, SCUBA},
         /* ... which will not be retried */
-        {{.state = COPY_APPENDING, .owner = LEDGER_OTHER, .owner_finished = true}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true,
+        {{.state = COPY_APPENDING, .owner = LEDGER_OTHER, .owner_finished = true}, REDELIVER_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true,
          SCUBA},
         /* ours: that recipient must be retried */
-        {{.state = COPY_APPENDING, .owner = SCUBA}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, SCUBA},
-        {{.state = COPY_APPENDING, .owner = DOUG}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, DOUG},
-        {{.state = COPY_APPENDING, .owner = DOUG, .owner_finished = true}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, SCUBA},
+        {{.state = COPY_APPENDING, .owner = SCUBA}, REDELIVER_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, SCUBA},
+        {{.state = COPY_APPENDING, .owner = DOUG}, REDELIVER_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, DOUG},
+        {{.state = COPY_APPENDING, .owner = DOUG, .owner_finished = true}, REDELIVER_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, SCUBA},
         /* a variant is under way as well: both wait */
-        {{.state = COPY_APPENDING, .owner = SCUBA, .elsewhere = true}, AGAIN_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, SCUBA},
-        {{.state = COPY_APPENDING, .attempt_age_ms = HOLD_OFF, .owner = SCUBA, .elsewhere = true}, AGAIN_NO, PLAN_ELSEWHERE,
+        {{.state = COPY_APPENDING, .owner = SCUBA, .variant_has_copy = true}, REDELIVER_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, SCUBA},
+        {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF, .owner = SCUBA, .variant_has_copy = true}, REDELIVER_NO, PLAN_VARIANT_HAS_COPY,
          WHY_VARIANT, false, false, SCUBA},
-        {{.state = COPY_APPENDING, .attempt_age_ms = HOLD_OFF, .owner = LEDGER_OTHER}, AGAIN_NO, PLAN_SEARCH, WHY_CUT_OFF, true,
+        {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF, .owner = LEDGER_OTHER}, REDELIVER_NO, PLAN_SEARCH, WHY_CUT_OFF, true,
          false, SCUBA},
-        {{.state = COPY_APPENDING, .attempt_age_ms = HOLD_OFF, .owner = DOUG}, AGAIN_NO, PLAN_SEARCH, WHY_CUT_OFF, true, false, SCUBA},
+        {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF, .owner = DOUG}, REDELIVER_NO, PLAN_SEARCH, WHY_CUT_OFF, true, false, SCUBA},
         /* clang-format on */
     };
     (void)state;
@@ -295,7 +295,7 @@ static void test_sent(void **state)
         prepare(&it);
         it.found->copies[SCUBA].state = it.found->copies[DOUG].state = COPY_STORED;
         it.found->copies[LISA] = rows[i].found;
-        it.request.again = rows[i].again;
+        it.request.redeliver = rows[i].redeliver;
         const struct plan *plan = make(&it);
         assert_int_equal(plan->sent, LISA);
         assert_int_equal(plan->targets[LISA].action, rows[i].action);
@@ -312,13 +312,13 @@ static void test_sent(void **state)
 static void test_left(void **state)
 {
     static const enum copy_state states[] = {COPY_NONE, COPY_PENDING, COPY_APPENDING, COPY_STORED, COPY_FAILED};
-    static const bool left[TARGETS] = {[SCUBA] = true, [DOUG] = true};
+    static const bool skipped[TARGETS] = {[SCUBA] = true, [DOUG] = true};
     (void)state;
     for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
         struct situation it;
         prepare(&it);
-        it.request.again = AGAIN_LOST;
-        it.request.left = left;
+        it.request.redeliver = REDELIVER_LOST;
+        it.request.skipped = skipped;
         it.found->copies[SCUBA].state = it.found->copies[DOUG].state = states[i];
         it.found->copies[LISA].state = COPY_STORED;
         const struct plan *plan = make(&it);
@@ -341,7 +341,7 @@ static void test_sent_owner(void **state)
 
     it.found->copies[DOUG].state = COPY_APPENDING;
     assert_int_equal(make(&it)->sent_owner, LEDGER_OTHER);
-    assert_int_equal(it.plan->targets[LISA].action, PLAN_ELSEWHERE);
+    assert_int_equal(it.plan->targets[LISA].action, PLAN_VARIANT_HAS_COPY);
     assert_int_equal(it.plan->targets[LISA].why, WHY_NOBODY);
 
     it.found->copies[DOUG].state = COPY_NONE;
@@ -381,7 +381,7 @@ static void test_new_message(void **state)
     assert_int_equal(make(&it)->sent, LEDGER_NO_TARGET);
     assert_int_equal(it.plan->targets[SCUBA].why, WHY_NEW_MESSAGE);
     assert_int_equal(it.plan->targets[SCUBA].action, PLAN_APPEND);
-    assert_string_equal(plan_why_text(WHY_NEW_MESSAGE), "a new message");
+    assert_string_equal(plan_reason_text(WHY_NEW_MESSAGE), "a new message");
     clear(&it);
 }
 

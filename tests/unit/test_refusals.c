@@ -12,30 +12,30 @@
 #include <cmocka.h>
 
 #include "base/base.h"
-/* refusals.c by a clock of ours */
+/* login_backoff.c by a clock of ours */
 static int64_t now_ms = 1000000;
 #define base_now_ms() now_ms
-#include "delivery/refusals.c"
+#include "delivery/login_backoff.c"
 
 static struct config config;
 
 /* One more refusal, after so many, of which the last is older than its wait. Returns how long the account is held then. */
 static int64_t held_after(int64_t before, const char *code, bool others_open)
 {
-    struct refusals *refusals OD_CLEANUP(refusals_free) = refusals_new();
+    struct refusals *refusals OD_CLEANUP(login_backoff_free) = login_backoff_new();
     struct ledger_refusal known = {.refusals = before,
-                                   .age_ms = REFUSALS_LONGEST_MS + 1,
-                                   .wait_ms = REFUSALS_LONGEST_MS};
-    struct fault fault = {.text = "no"};
-    strcpy(fault.code, code);
+                                   .age_ms = LOGIN_BACKOFF_MAX_MS + 1,
+                                   .wait_ms = LOGIN_BACKOFF_MAX_MS};
+    struct error error = {.text = "no"};
+    strcpy(error.code, code);
     if (before > 0)
-        refusals_learn(refusals, &config, "lisa", &known);
-    assert_false(refusals_hold(refusals, &config, "lisa", &fault));
-    refusals_failed(refusals, &config, "lisa", others_open, &fault);
-    assert_false(refusals_hold(refusals, &config, "scuba", &fault));
-    if (!refusals_hold(refusals, &config, "lisa", &fault))
+        login_backoff_learn(refusals, &config, "lisa", &known);
+    assert_false(login_backoff_active(refusals, &config, "lisa", &error));
+    login_backoff_failed(refusals, &config, "lisa", others_open, &error);
+    assert_false(login_backoff_active(refusals, &config, "scuba", &error));
+    if (!login_backoff_active(refusals, &config, "lisa", &error))
         return 0;
-    const char *seconds = strstr(fault.text, "again in ");
+    const char *seconds = strstr(error.text, "again in ");
     assert_non_null(seconds);
     return strtoll(seconds + strlen("again in "), NULL, 10);
 }
@@ -48,13 +48,20 @@ static void test_waits(void **state)
         bool others_open;
         int64_t seconds;
     } cases[] = {
-        {0, MAILBOX_REFUSED, false, 60},    {1, MAILBOX_REFUSED, false, 120},
-        {9, MAILBOX_REFUSED, false, 300},   {0, MAILBOX_REFUSED, true, 60},
-        {4, MAILBOX_REFUSED, true, 960},    {5, MAILBOX_REFUSED, true, 1800},
-        {900, MAILBOX_REFUSED, true, 1800}, {0, MAILBOX_CROWDED, true, 0},
-        {1, MAILBOX_CROWDED, true, 60},     {9, MAILBOX_CROWDED, true, 300},
-        {9, MAILBOX_LIMIT, true, 0},        {9, MAILBOX_LATE, true, 0},
-        {9, MAILBOX_UNREACHABLE, true, 0},  {9, "", true, 0},
+        {0, MAILBOX_REFUSED, false, 60},
+        {1, MAILBOX_REFUSED, false, 120},
+        {9, MAILBOX_REFUSED, false, 300},
+        {0, MAILBOX_REFUSED, true, 60},
+        {4, MAILBOX_REFUSED, true, 960},
+        {5, MAILBOX_REFUSED, true, 1800},
+        {900, MAILBOX_REFUSED, true, 1800},
+        {0, MAILBOX_TOO_MANY_SESSIONS, true, 0},
+        {1, MAILBOX_TOO_MANY_SESSIONS, true, 60},
+        {9, MAILBOX_TOO_MANY_SESSIONS, true, 300},
+        {9, MAILBOX_LIMIT, true, 0},
+        {9, MAILBOX_TIMED_OUT, true, 0},
+        {9, MAILBOX_UNREACHABLE, true, 0},
+        {9, "", true, 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
@@ -64,19 +71,19 @@ static void test_waits(void **state)
 /* Mail every two seconds for an account whose refusal is uncertain. */
 static void test_steady_mail(void **state)
 {
-    struct refusals *refusals OD_CLEANUP(refusals_free) = refusals_new();
-    struct fault fault = {.text = "no", .code = MAILBOX_CROWDED};
+    struct refusals *refusals OD_CLEANUP(login_backoff_free) = login_backoff_new();
+    struct error error = {.text = "no", .code = MAILBOX_TOO_MANY_SESSIONS};
     (void)state;
     for (int64_t seconds = 0; seconds < 10; seconds += 2, now_ms += 2000) {
-        refusals_failed(refusals, &config, "lisa", true, &fault);
-        assert_false(refusals_hold(refusals, &config, "lisa", &fault));
+        login_backoff_failed(refusals, &config, "lisa", true, &error);
+        assert_false(login_backoff_active(refusals, &config, "lisa", &error));
     }
-    refusals_failed(refusals, &config, "lisa", true, &fault);
-    assert_true(refusals_hold(refusals, &config, "lisa", &fault));
-    now_ms += REFUSALS_FIRST_MS - 1;
-    assert_true(refusals_hold(refusals, &config, "lisa", &fault));
+    login_backoff_failed(refusals, &config, "lisa", true, &error);
+    assert_true(login_backoff_active(refusals, &config, "lisa", &error));
+    now_ms += LOGIN_BACKOFF_FIRST_MS - 1;
+    assert_true(login_backoff_active(refusals, &config, "lisa", &error));
     now_ms++;
-    assert_false(refusals_hold(refusals, &config, "lisa", &fault));
+    assert_false(login_backoff_active(refusals, &config, "lisa", &error));
 }
 
 /* Which logins are refused for reasons that say little about the account. */
@@ -102,13 +109,13 @@ static void test_commands_and_one_login_for_all(void **state)
 
 static void test_success_forgets(void **state)
 {
-    struct refusals *refusals OD_CLEANUP(refusals_free) = refusals_new();
-    struct fault fault = {.text = "no", .code = MAILBOX_REFUSED};
+    struct refusals *refusals OD_CLEANUP(login_backoff_free) = login_backoff_new();
+    struct error error = {.text = "no", .code = MAILBOX_REFUSED};
     (void)state;
-    refusals_failed(refusals, &config, "lisa", false, &fault);
-    assert_true(refusals_hold(refusals, &config, "lisa", &fault));
-    refusals_opened(refusals, &config, "lisa");
-    assert_false(refusals_hold(refusals, &config, "lisa", &fault));
+    login_backoff_failed(refusals, &config, "lisa", false, &error);
+    assert_true(login_backoff_active(refusals, &config, "lisa", &error));
+    login_backoff_succeeded(refusals, &config, "lisa");
+    assert_false(login_backoff_active(refusals, &config, "lisa", &error));
 }
 
 int main(void)

@@ -44,7 +44,7 @@ static void test_text_fit(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        char *fit OD_CLEANUP(base_free) = sql_value_fit(cases[i].text, cases[i].max);
+        char *fit OD_CLEANUP(base_free) = sql_value_truncate(cases[i].text, cases[i].max);
         assert_int_equal(fit != NULL, cases[i].fit != NULL);
         if (fit != NULL)
             assert_string_equal(fit, cases[i].fit);
@@ -61,7 +61,7 @@ static void test_text_fit_always(void **state)
         for (size_t i = 0; i < 5; i++)
             text[i] = bytes[number >> (3 * i) & 7];
         for (size_t max = 0; max < 17; max++) {
-            char *fit OD_CLEANUP(base_free) = sql_value_fit(text, max);
+            char *fit OD_CLEANUP(base_free) = sql_value_truncate(text, max);
             const char *sent = fit != NULL ? fit : text;
             assert_true(g_utf8_validate(sent, -1, NULL));
             assert_true(strlen(sent) <= max);
@@ -83,7 +83,7 @@ static void expect_text(const char *text, const struct sql_value *values, const 
 static void test_values(void **state)
 {
     (void)state;
-    const struct sql_value values[] = {SQL_NUMBER(1), SQL_NONE, SQL_TEXT("x")};
+    const struct sql_value values[] = {SQL_NUMBER(1), SQL_NULL, SQL_TEXT("x")};
     expect_text("COMMIT", values, "COMMIT", 0, NULL);
     expect_text("a = \00102::text AND b = \00100", values, "a = $1::text AND b = $2", 2, (const size_t[]){2, 0});
     expect_text("\00101, \00102, \00101", values, "$1, $2, $1", 2, (const size_t[]){1, 2});
@@ -96,7 +96,7 @@ static void test_values(void **state)
 static void test_lines(void **state)
 {
     (void)state;
-    const struct sql_value there[] = {SQL_NUMBER(1), SQL_TEXT("x")}, missing[] = {SQL_NONE, SQL_TEXT("x")};
+    const struct sql_value there[] = {SQL_NUMBER(1), SQL_TEXT("x")}, missing[] = {SQL_NULL, SQL_TEXT("x")};
     static const char text[] = "SELECT 1\n\00200AND a = \00100\nAND b = \00101";
     expect_text(text, there, "SELECT 1\nAND a = $1\nAND b = $2", 2, (const size_t[]){0, 1});
     expect_text(text, missing, "SELECT 1\n\nAND b = $1", 1, (const size_t[]){1});
@@ -110,10 +110,10 @@ static void test_rows(void **state)
     rows->cells[0] = (struct sql_cell){"-7", 2};
     rows->cells[1] = (struct sql_cell){"t", 1};
     assert_int_equal(sql_number(rows, 0, 0), -7);
-    assert_true(sql_truth(rows, 0, 1));
-    assert_false(sql_truth(rows, 0, 0));
-    assert_true(sql_is_none(rows, 0, 2));
-    assert_false(sql_is_none(rows, 0, 1));
+    assert_true(sql_bool(rows, 0, 1));
+    assert_false(sql_bool(rows, 0, 0));
+    assert_true(sql_is_null(rows, 0, 2));
+    assert_false(sql_is_null(rows, 0, 1));
     assert_string_equal(sql_text(rows, 0, 2), "");
     assert_int_equal(sql_number(rows, 0, 2), 0);
     assert_null(sql_copy(rows, 0, 2));

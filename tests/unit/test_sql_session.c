@@ -22,9 +22,9 @@ struct sql_session {
 
 static struct sql_session session;
 
-static struct sql_session *engine_open(const struct config *config, const char *application, struct fault *fault)
+static struct sql_session *engine_open(const struct config *config, const char *application, struct error *error)
 {
-    (void)config, (void)application, (void)fault;
+    (void)config, (void)application, (void)error;
     return &session;
 }
 
@@ -50,15 +50,15 @@ static size_t engine_mark(const struct sql_session *it)
     return it->added;
 }
 
-static struct sql_rows *engine_take(struct sql_session *it, size_t mark, struct fault *fault)
+static struct sql_rows *engine_take(struct sql_session *it, size_t mark, struct error *error)
 {
-    (void)mark, (void)fault;
+    (void)mark, (void)error;
     return sql_rows_new(1, it->columns);
 }
 
 static const struct sql_step_text texts[SQL_STEPS] = {
-    [SQL_STEP_try_session] = {.name = "try_session", .gives = "t"},
-    [SQL_STEP_commit] = {.name = "commit", .gives = ""},
+    [SQL_STEP_lock_session] = {.name = "lock_session", .column_kinds = "t"},
+    [SQL_STEP_commit] = {.name = "commit", .column_kinds = ""},
 };
 
 static const struct sql_engine engine = {
@@ -71,36 +71,36 @@ static const struct sql_engine engine = {
     .take = engine_take,
 };
 
-const struct sql_engine *sql_load(const struct config *config, struct fault *fault)
+const struct sql_engine *sql_load(const struct config *config, struct error *error)
 {
-    (void)config, (void)fault;
+    (void)config, (void)error;
     return &engine;
 }
 
-static bool is_taken(struct sql *sql, size_t mark, size_t columns, struct fault *fault)
+static bool is_taken(struct sql *sql, size_t mark, size_t columns, struct error *error)
 {
     session.columns = columns;
-    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = sql_take(sql, mark, fault);
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = sql_get_result(sql, mark, error);
     return rows != NULL;
 }
 
 static void test_columns(void **state)
 {
-    struct fault fault = {.text = ""};
+    struct error error = {.text = ""};
     (void)state;
-    struct sql *sql OD_CLEANUP(sql_close) = sql_open(NULL, "test", &fault);
+    struct sql *sql OD_CLEANUP(sql_close) = sql_open(NULL, "test", &error);
     assert_non_null(sql);
-    sql_add(sql, SQL_STEP_try_session, NULL);
+    sql_add(sql, SQL_STEP_lock_session, NULL);
     sql_add(sql, SQL_STEP_commit, NULL);
-    sql_add_text(sql, "SELECT 1", SQL_NONE);
-    assert_true(is_taken(sql, 0, 1, &fault));
-    assert_string_equal(fault.text, "");
-    assert_false(is_taken(sql, 0, 2, &fault));
-    assert_string_equal(fault.text, "database: 2 columns in answer to try_session, instead of 1");
-    assert_false(is_taken(sql, 0, 0, &fault));
-    assert_true(is_taken(sql, 1, 0, &fault)); /* gives nothing: */
-    assert_true(is_taken(sql, 1, 3, &fault)); /* nobody reads it */
-    assert_true(is_taken(sql, 2, 3, &fault)); /* of the site's own */
+    sql_add_text(sql, "SELECT 1", SQL_NULL);
+    assert_true(is_taken(sql, 0, 1, &error));
+    assert_string_equal(error.text, "");
+    assert_false(is_taken(sql, 0, 2, &error));
+    assert_string_equal(error.text, "database: 2 columns in answer to lock_session, instead of 1");
+    assert_false(is_taken(sql, 0, 0, &error));
+    assert_true(is_taken(sql, 1, 0, &error)); /* gives nothing: */
+    assert_true(is_taken(sql, 1, 3, &error)); /* nobody reads it */
+    assert_true(is_taken(sql, 2, 3, &error)); /* of the site's own */
 }
 
 int main(void)

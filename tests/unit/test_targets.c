@@ -27,8 +27,8 @@ static void test_order(void **state)
             .recipients = recipients,
             .recipient_count = 2,
         };
-        struct delivery_answer answers[2] = {{.uid = 0}};
-        struct delivery delivery = {.request = &request, .answers = answers};
+        struct delivery_reply replies[2] = {{.uid = 0}};
+        struct delivery delivery = {.request = &request, .replies = replies};
         struct targets targets;
         config->route.sent_copy = SENT_COPY_OFF;
         assert_true(targets_collect(&delivery, &targets));
@@ -37,7 +37,7 @@ static void test_order(void **state)
         first[targets.order[0]]++;
         targets_clear(&targets);
         for (size_t recipient = 0; recipient < 2; recipient++)
-            route_clear(&answers[recipient].route);
+            route_clear(&replies[recipient].route);
     }
     assert_true(first[0] > 0 && first[1] > 0);
 }
@@ -75,15 +75,15 @@ static void test_a_login_name(void **state)
             .recipients = &recipient,
             .recipient_count = 1,
         };
-        struct delivery_answer answer = {.uid = 0};
-        struct delivery delivery = {.request = &request, .answers = &answer};
+        struct delivery_reply reply = {.uid = 0};
+        struct delivery delivery = {.request = &request, .replies = &reply};
         struct targets targets;
         base_free(&config->route.account);
         config->route.account = base_strdup(cases[i].account);
         assert_int_equal(targets_collect(&delivery, &targets), cases[i].own);
-        assert_int_equal(answer.report.given, !cases[i].own);
+        assert_int_equal(reply.report.given, !cases[i].own);
         targets_clear(&targets);
-        route_clear(&answer.route);
+        route_clear(&reply.route);
     }
 }
 

@@ -72,15 +72,15 @@ CREATE TABLE IF NOT EXISTS delivery (
     original_recipient TEXT COMMENT 'Recipient before Postfix rewrote it',
     account            VARBINARY(512) NOT NULL,
     mailbox            VARBINARY(2000) NOT NULL,
-    queue_id           VARCHAR(200) COMMENT 'Postfix queue id of the last try, when it was told',
+    queue_id           VARCHAR(200) COMMENT 'Postfix queue id of the last attempt, when it was told',
     host               VARCHAR(255) NOT NULL,
-    outcome            VARCHAR(40) NOT NULL COMMENT 'What the last try answered; claimed while it is under way. Done is what has finished_at',
+    outcome            VARCHAR(40) NOT NULL COMMENT 'What the last attempt answered; claimed while it is under way. Done is what has finished_at',
     reason             TEXT,
-    tries              INTEGER NOT NULL DEFAULT 1,
+    attempts              INTEGER NOT NULL DEFAULT 1,
     first_at           DATETIME(6) NOT NULL,
     last_at            DATETIME(6) NOT NULL,
     finished_at        DATETIME(6) COMMENT 'NULL while Postfix is expected to try again',
-    whole              BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'The message is known to have been read to its end',
+    complete              BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'The message is known to have been read to its end',
     duplicate          BOOLEAN AS (CASE WHEN outcome = 'duplicate' THEN TRUE END) STORED INVISIBLE COMMENT 'NULL: it is none',
     UNIQUE KEY delivery_message (message, recipient),
     KEY delivery_finished (finished_at, message),
@@ -90,7 +90,7 @@ CREATE TABLE IF NOT EXISTS delivery (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT 'One row for each message and recipient that Postfix handed over and that got as far as a claim';
 
-CREATE TABLE IF NOT EXISTS try (
+CREATE TABLE IF NOT EXISTS attempt (
     delivery    BIGINT NOT NULL,
     claim       BIGINT NOT NULL,
     started_at  DATETIME(6) NOT NULL,
@@ -108,11 +108,11 @@ CREATE TABLE IF NOT EXISTS try (
     trace_id    BINARY(16),
     span_id     BINARY(8),
     PRIMARY KEY (delivery, claim),
-    KEY try_queue_id (queue_id),
+    KEY attempt_queue_id (queue_id),
     KEY try_started (started_at),
     FOREIGN KEY (delivery) REFERENCES delivery (id) ON DELETE CASCADE
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
-  COMMENT 'One row for each try to deliver a message to a recipient that got as far as a claim';
+  COMMENT 'One row for each attempt to deliver a message to a recipient that got as far as a claim';
 
 CREATE TABLE IF NOT EXISTS copy (
     id          BIGINT AUTO_INCREMENT PRIMARY KEY,
@@ -120,10 +120,10 @@ CREATE TABLE IF NOT EXISTS copy (
     account     VARBINARY(512) NOT NULL COMMENT 'IMAP account',
     mailbox     VARBINARY(2000) NOT NULL COMMENT 'Mailbox as configured or routed, UTF-8',
     role        ENUM('inbox', 'sent') NOT NULL,
-    state       ENUM('pending', 'appending', 'stored', 'failed', 'abandoned') NOT NULL,
+    state       ENUM('pending', 'appending', 'stored', 'failed', 'expired') NOT NULL,
     doubt       BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'An earlier attempt may have stored it: the mailbox is searched before the next APPEND',
-    attempt     INTEGER NOT NULL DEFAULT 1 COMMENT 'Number of the last attempt; only its owner may settle it',
-    attempt_at  DATETIME(6) NOT NULL COMMENT 'When that attempt was claimed, by the clock of the database; delivery.hold_off counts from here',
+    generation     INTEGER NOT NULL DEFAULT 1 COMMENT 'Number of the last attempt; only its owner may settle it',
+    claimed_at  DATETIME(6) NOT NULL COMMENT 'When that attempt was claimed, by the clock of the database; delivery.hold_off counts from here',
     claim       BIGINT NOT NULL COMMENT 'Random number of that claim',
     claimed_by  BIGINT NOT NULL COMMENT 'The delivery that answers for it, of this message, with which both go',
     host        VARCHAR(255) NOT NULL,
@@ -146,7 +146,7 @@ CREATE TABLE IF NOT EXISTS copy (
 
 CREATE TABLE IF NOT EXISTS server (
     server     VARCHAR(700) PRIMARY KEY,
-    honoured   BOOLEAN NOT NULL,
+    verified   BOOLEAN NOT NULL,
     checked_at DATETIME(6) NOT NULL,
     tried_at   DATETIME(6) NOT NULL
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
@@ -166,13 +166,13 @@ CREATE TABLE IF NOT EXISTS refusal (
 CREATE TABLE IF NOT EXISTS event (
     id      BIGINT AUTO_INCREMENT PRIMARY KEY,
     at      DATETIME(6) NOT NULL,
-    name    ENUM('held', 'search') NOT NULL,
+    name    ENUM('busy', 'search') NOT NULL,
     host    VARCHAR(255) NOT NULL,
     "count" INTEGER NOT NULL
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT 'What is counted and leaves no other trace; purge and stats add up in table total what is older than an hour, and remove it';
 
-CREATE TABLE IF NOT EXISTS total (
+CREATE TABLE IF NOT EXISTS counter_bucket (
     name  VARCHAR(40) NOT NULL,
     label VARCHAR(40) NOT NULL,
     le    BIGINT NOT NULL,
@@ -181,7 +181,7 @@ CREATE TABLE IF NOT EXISTS total (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT 'Counts of what is not in the other tables any more, or is older than an hour';
 
-CREATE TABLE IF NOT EXISTS tally (
+CREATE TABLE IF NOT EXISTS counter (
     one          TINYINT PRIMARY KEY DEFAULT 1 CHECK (one = 1),
     last_message BIGINT NOT NULL,
     messages     BIGINT NOT NULL,
@@ -190,13 +190,13 @@ CREATE TABLE IF NOT EXISTS tally (
     copies       BIGINT NOT NULL
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT 'One row: what was counted so far, and up to which message and copy; purge subtracts what it deletes';
-INSERT IGNORE INTO tally VALUES (1, 0, 0, 0, 0, 0);
+INSERT IGNORE INTO counter VALUES (1, 0, 0, 0, 0, 0);
 
 -- Purge subtracts what it deletes, and says so by this variable. What is deleted by other means is not known: all is counted
 -- anew. Where a server allows triggers only to its administrator (error 1419: a binary log, Galera), `stats` would be wrong after
 -- that.
 SET @trigger = 'CREATE TRIGGER IF NOT EXISTS forget_tally AFTER DELETE ON message FOR EACH ROW
-    UPDATE tally SET last_message = 0, messages = 0, bytes = 0, last_copy = 0, copies = 0 WHERE @subtracts IS NULL';
+    UPDATE counter SET last_message = 0, messages = 0, bytes = 0, last_copy = 0, copies = 0 WHERE @subtracts IS NULL';
 EXECUTE IMMEDIATE 'BEGIN NOT ATOMIC
     DECLARE CONTINUE HANDLER FOR 1419 BEGIN END;
     EXECUTE IMMEDIATE @trigger;
@@ -225,13 +225,13 @@ CREATE TABLE IF NOT EXISTS lease (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT 'Who delivers which message with lock.method = lease; a row goes when its delivery ends';
 
-CREATE TABLE IF NOT EXISTS agreed (
+CREATE TABLE IF NOT EXISTS setting (
     one         TINYINT PRIMARY KEY DEFAULT 1 CHECK (one = 1),
     lock_method VARCHAR(8) NOT NULL CHECK (lock_method IN ('session', 'row', 'lease'))
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT 'One row: by what deliveries exclude each other, on which all hosts must agree; changed by: oncedrop ledger method';
 -- The nodes of a Galera cluster exclude each other by nothing but a lease.
-INSERT IGNORE INTO agreed SELECT 1, CASE WHEN (SELECT count(*) FROM information_schema.SESSION_VARIABLES
+INSERT IGNORE INTO setting SELECT 1, CASE WHEN (SELECT count(*) FROM information_schema.SESSION_VARIABLES
     WHERE VARIABLE_NAME = 'WSREP_ON' AND VARIABLE_VALUE = 'ON' OR VARIABLE_NAME = 'WSREP_PROVIDER' AND VARIABLE_VALUE <> 'none')
     = 2 THEN 'lease' ELSE 'session' END;
 
@@ -276,16 +276,16 @@ EXECUTE IMMEDIATE 'BEGIN NOT ATOMIC
     CREATE ROLE IF NOT EXISTS oncedrop_delivery;
     CREATE ROLE IF NOT EXISTS oncedrop_operator;
     GRANT SELECT ON schema_version TO oncedrop_delivery;
-    GRANT SELECT ON agreed TO oncedrop_delivery;
+    GRANT SELECT ON setting TO oncedrop_delivery;
     GRANT SELECT (id, identity, digest, lock_key, received_at), INSERT, UPDATE ON message TO
         oncedrop_delivery;
     GRANT SELECT (message, role, "position", "group"), INSERT, UPDATE ON address TO oncedrop_delivery;
     GRANT SELECT (message, path, charset), INSERT, UPDATE ON part TO oncedrop_delivery;
     GRANT SELECT (message, chunk), INSERT, UPDATE ON raw TO oncedrop_delivery;
     GRANT SELECT (id, message, recipient, original_recipient, account, mailbox, queue_id, host, outcome, reason,
-        tries, first_at, last_at, finished_at, whole), INSERT, UPDATE ON delivery TO oncedrop_delivery;
-    GRANT SELECT (delivery, claim, outcome), INSERT, UPDATE ON try TO oncedrop_delivery;
-    GRANT SELECT (id, message, account, mailbox, role, state, doubt, attempt, attempt_at, claim, claimed_by, host,
+        attempts, first_at, last_at, finished_at, complete), INSERT, UPDATE ON delivery TO oncedrop_delivery;
+    GRANT SELECT (delivery, claim, outcome), INSERT, UPDATE ON attempt TO oncedrop_delivery;
+    GRANT SELECT (id, message, account, mailbox, role, state, doubt, generation, claimed_at, claim, claimed_by, host,
         pid, first_at, uidvalidity, uid, repeated, boot, boot_us, host_us), INSERT, UPDATE ON copy TO oncedrop_delivery;
     GRANT SELECT, INSERT, UPDATE ON server TO oncedrop_delivery;
     GRANT SELECT, INSERT, UPDATE ON refusal TO oncedrop_delivery;
@@ -293,17 +293,17 @@ EXECUTE IMMEDIATE 'BEGIN NOT ATOMIC
     GRANT SELECT, UPDATE (unused) ON slot TO oncedrop_delivery;
     GRANT SELECT, INSERT, UPDATE, DELETE ON lease TO oncedrop_delivery;
     GRANT SELECT ON schema_version TO oncedrop_operator;
-    GRANT SELECT ON agreed TO oncedrop_operator;
+    GRANT SELECT ON setting TO oncedrop_operator;
     GRANT SELECT ON message TO oncedrop_operator;
     GRANT SELECT ON address TO oncedrop_operator;
     GRANT SELECT ON part TO oncedrop_operator;
     GRANT SELECT ON raw TO oncedrop_operator;
     GRANT SELECT ON delivery TO oncedrop_operator;
-    GRANT SELECT ON try TO oncedrop_operator;
+    GRANT SELECT ON attempt TO oncedrop_operator;
     GRANT SELECT ON copy TO oncedrop_operator;
     GRANT SELECT ON event TO oncedrop_operator;
-    GRANT SELECT ON total TO oncedrop_operator;
-    GRANT SELECT ON tally TO oncedrop_operator;
+    GRANT SELECT ON counter_bucket TO oncedrop_operator;
+    GRANT SELECT ON counter TO oncedrop_operator;
     GRANT SELECT ON inbox TO oncedrop_operator;
     GRANT SELECT ON outbox TO oncedrop_operator;
     GRANT INSERT, UPDATE ON message TO oncedrop_operator;
@@ -311,14 +311,14 @@ EXECUTE IMMEDIATE 'BEGIN NOT ATOMIC
     GRANT INSERT, UPDATE ON part TO oncedrop_operator;
     GRANT INSERT, UPDATE ON raw TO oncedrop_operator;
     GRANT INSERT, UPDATE ON delivery TO oncedrop_operator;
-    GRANT INSERT, UPDATE ON try TO
+    GRANT INSERT, UPDATE ON attempt TO
         oncedrop_operator;
     GRANT INSERT, UPDATE ON copy TO oncedrop_operator;
     GRANT INSERT ON event TO oncedrop_operator;
     GRANT DELETE ON message TO oncedrop_operator;
     GRANT DELETE ON event TO oncedrop_operator;
-    GRANT INSERT, UPDATE ON total TO oncedrop_operator;
-    GRANT UPDATE ON tally TO oncedrop_operator;
+    GRANT INSERT, UPDATE ON counter_bucket TO oncedrop_operator;
+    GRANT UPDATE ON counter TO oncedrop_operator;
     GRANT SELECT, INSERT, UPDATE ON server TO oncedrop_operator;
     GRANT SELECT, INSERT, UPDATE, DELETE ON refusal TO oncedrop_operator;
     GRANT SELECT, UPDATE (unused) ON slot TO oncedrop_operator;

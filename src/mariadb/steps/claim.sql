@@ -1,19 +1,19 @@
 -- The assignments of ON DUPLICATE KEY UPDATE take the server as long as the rest of the statement, even if there is no
 -- such row.
 
--- answer: records the recipient's delivery and this attempt. The first statement counts the attempts, so that the last
+-- reply: records the recipient's delivery and this attempt. The first statement counts the attempts, so that the last
 -- updates only a delivery that existed before, as it may if the message was known
--- takes: identity digest recipient original account mailbox queue_id host outcome reason is_finished is_whole claim pid
--- takes: queued_at trace known read_ms lock_ms database_ms imap_ms
+-- params: identity digest recipient original account mailbox queue_id host outcome reason is_finished is_complete claim pid
+-- params: queued_at trace known read_ms lock_ms database_ms imap_ms
 INSERT INTO delivery (message, recipient, original_recipient, account, mailbox,
-queue_id, host, outcome, reason, first_at, last_at, finished_at, whole)
+queue_id, host, outcome, reason, first_at, last_at, finished_at, complete)
 VALUES (@message, :recipient, :original, :account, :mailbox, :queue_id, :host,
-:outcome, :reason, @now@, @now@, CASE WHEN :is_finished THEN @now@ END, :is_whole)
-ON DUPLICATE KEY UPDATE id = LAST_INSERT_ID(delivery.id), tries = delivery.tries + 1
+:outcome, :reason, @now@, @now@, CASE WHEN :is_finished THEN @now@ END, :is_complete)
+ON DUPLICATE KEY UPDATE id = LAST_INSERT_ID(delivery.id), attempts = delivery.attempts + 1
 -- then
 SET @delivery = LAST_INSERT_ID()
 -- then
-INSERT INTO try (delivery, claim, started_at, ended_at, queue_id, queued_at, host, pid, outcome, reason,
+INSERT INTO attempt (delivery, claim, started_at, ended_at, queue_id, queued_at, host, pid, outcome, reason,
 read_ms, lock_ms, database_ms, imap_ms
 , trace_id, span_id -- if trace
 ) VALUES (@delivery, :claim, @ago(:read_ms + :lock_ms + :database_ms + :imap_ms)@,
@@ -21,30 +21,30 @@ CASE WHEN :outcome <> 'claimed' THEN @now@ END, :queue_id, @of_seconds(:queued_a
 :read_ms, :lock_ms, :database_ms, :imap_ms
 , substr(unhex(sha2(concat(:identity, :digest), 256)), 1, 16), -- if trace
 substr(unhex(sha2(concat(:claim, :recipient), 256)), 1, 8) -- if trace
-) ON DUPLICATE KEY UPDATE outcome = try.outcome
+) ON DUPLICATE KEY UPDATE outcome = attempt.outcome
 -- then
 UPDATE delivery SET -- if known
-finished_at = coalesce(CASE WHEN outcome <> 'abandoned' THEN finished_at END, CASE WHEN :is_finished THEN @now@ END), -- if known
+finished_at = coalesce(CASE WHEN outcome <> 'expired' THEN finished_at END, CASE WHEN :is_finished THEN @now@ END), -- if known
 original_recipient = coalesce(:original, original_recipient), account = :account, mailbox = :mailbox, -- if known
 queue_id = coalesce(:queue_id, queue_id), host = :host, outcome = :outcome, reason = :reason, -- if known
-last_at = @now@, whole = whole OR :is_whole WHERE id = @delivery AND tries > 1 -- if known
+last_at = @now@, complete = complete OR :is_complete WHERE id = @delivery AND attempts > 1 -- if known
 
 -- claim_copy: claims a copy, unless another delivery has claimed it since its state was read
--- takes: identity digest account mailbox role doubt claim host pid recipient attempt_before again boot running_us wall_us
-INSERT INTO copy (message, account, mailbox, role, state, doubt, claim, claimed_by, host, pid, first_at, attempt_at,
+-- params: identity digest account mailbox role doubt claim host pid recipient attempt_before again boot running_us wall_us
+INSERT INTO copy (message, account, mailbox, role, state, doubt, claim, claimed_by, host, pid, first_at, claimed_at,
 boot, boot_us, host_us)
 SELECT @message, :account, :mailbox, :role, 'appending', :doubt, :claim, @delivery, :host, :pid, @now@, @now@,
 :boot, @us(@now@)@ - :running_us, @us(@now@)@ - :wall_us
 FROM DUAL WHERE @delivery IS NOT NULL ON DUPLICATE KEY UPDATE message = copy.message
 -- then
-UPDATE copy SET repeated = repeated + :again, state = 'appending', doubt = :doubt, attempt = attempt + 1, -- if attempt_before
-attempt_at = @now@, boot = :boot, boot_us = @us(@now@)@ - :running_us, host_us = @us(@now@)@ - :wall_us, -- if attempt_before
+UPDATE copy SET repeated = repeated + :again, state = 'appending', doubt = :doubt, generation = generation + 1, -- if attempt_before
+claimed_at = @now@, boot = :boot, boot_us = @us(@now@)@ - :running_us, host_us = @us(@now@)@ - :wall_us, -- if attempt_before
 claim = :claim, claimed_by = @delivery, host = :host, pid = :pid, error = NULL -- if attempt_before
-WHERE message = @message AND account = :account AND mailbox = :mailbox AND attempt = :attempt_before -- if attempt_before
+WHERE message = @message AND account = :account AND mailbox = :mailbox AND generation = :attempt_before -- if attempt_before
 AND (state = 'stored') = :again AND @delivery IS NOT NULL -- if attempt_before
 
 -- hold_copies: reads the states of the claim's copies in these mailboxes of these accounts
--- takes: identity digest accounts mailboxes claim
--- gives: state transaction
+-- params: identity digest accounts mailboxes claim
+-- columns: state transaction
 SELECT state, 0 FROM copy
 WHERE message = @message AND claim = :claim AND account IN (:accounts) AND mailbox IN (:mailboxes)

@@ -1,20 +1,20 @@
--- word first_try: when the delivery of a copy c received the message (Postfix's receipt) or, if that is unknown, the
+-- macro first_try: when the delivery of a copy c received the message (Postfix's receipt) or, if that is unknown, the
 -- first attempt began
-least(c.first_at, coalesce((SELECT min(q.queued_at) FROM try q
+least(c.first_at, coalesce((SELECT min(q.queued_at) FROM attempt q
 WHERE q.delivery = c.claimed_by AND q.queued_at < c.first_at - INTERVAL 1 SECOND), c.first_at))
 
--- word end: when it was stored or expired, or now
-CASE WHEN c.state IN ('pending', 'appending') THEN @now@ ELSE coalesce(c.stored_at, c.attempt_at) END
+-- macro end: when it was stored or expired, or now
+CASE WHEN c.state IN ('pending', 'appending') THEN @now@ ELSE coalesce(c.stored_at, c.claimed_at) END
 
--- word delay: in microseconds. Includes Postfix's retries before an attempt got the lock and a database
+-- macro delay: in microseconds. Includes Postfix's retries before an attempt got the lock and a database
 TIMESTAMPDIFF(MICROSECOND, @first_try@, @end@)
 
--- word late: whether the delay was at least this long; reads Postfix's receipt only if needed
-(TIMESTAMPDIFF(MICROSECOND, c.first_at, @end@) >= {} OR EXISTS (SELECT 1 FROM try q
+-- macro late: whether the delay was at least this long; reads Postfix's receipt only if needed
+(TIMESTAMPDIFF(MICROSECOND, c.first_at, @end@) >= {} OR EXISTS (SELECT 1 FROM attempt q
 WHERE q.delivery = c.claimed_by AND q.queued_at < c.first_at - INTERVAL 1 SECOND
 AND TIMESTAMPDIFF(MICROSECOND, q.queued_at, @end@) >= {}))
 
--- word find_before: sets @before_X to a copy that began before the moment in @X, as did all earlier copies; 0: there is
+-- macro find_before: sets @before_X to a copy that began before the moment in @X, as did all earlier copies; 0: there is
 -- none. No index has these times, but ids are assigned in their order: a binary search finds it. Allows for a clock
 -- that was wrong by up to a day
 BEGIN NOT ATOMIC
@@ -30,13 +30,13 @@ END WHILE;
 SET @before_{} = low;
 END
 
--- word seconds_at: a time in the format of struct ledger_filter
+-- macro seconds_at: a time in the format of struct ledger_filter
 @moment(CAST(CAST(substr({}, 2) AS DOUBLE) * 1000000 AS INTEGER))@
 
 -- list: copies, newest first. Each value is a filter, whose condition is present only if it is set, so that an index
 -- can be used. Reads columns only of copies that are shown. Postfix's time has whole seconds
--- takes: state unfinished since_ms since until_ms until recipient sender mailbox subject:content message_id queue_id delay_ms limit
--- gives: at state queue_id account delay:number mailbox subject from sender message_id uid role recipients attempt error
+-- params: state unfinished since_ms since until_ms until recipient sender mailbox subject:content message_id queue_id delay_ms limit
+-- columns: at state queue_id account delay:number mailbox subject from sender message_id uid role recipients generation error
 SET @since = coalesce(@ago(:since_ms)@, @seconds_at(:since)@), @until = coalesce(@ago(:until_ms)@, @seconds_at(:until)@)
 -- then
 SET @until_later = @until + INTERVAL 2 DAY
@@ -48,13 +48,13 @@ SET @until_later = @until + INTERVAL 2 DAY
 SELECT @utc(@first_try@)@ AS at, c.state, coalesce(t.queue_id, o.queue_id) AS queue_id, c.account,
 round(@delay@ / 1000000, 3) AS delay, c.mailbox, m.subject, m."from", m.sender, m.message_id, c.uid,
 c.role, (SELECT group_concat(d.recipient ORDER BY d.id SEPARATOR ', ') FROM delivery d
-WHERE d.message = c.message AND d.account = c.account AND d.mailbox = c.mailbox) AS recipients, c.attempt, c.error
+WHERE d.message = c.message AND d.account = c.account AND d.mailbox = c.mailbox) AS recipients, c.generation, c.error
 FROM (SELECT c.id FROM copy c
 JOIN message m ON m.id = c.message -- if sender
 JOIN (SELECT id FROM copy WHERE account = :recipient UNION SELECT k.id FROM delivery d -- if recipient
 JOIN copy k ON k.message = d.message AND k.account = d.account AND k.mailbox = d.mailbox -- if recipient
 WHERE d.recipient = :recipient) r ON r.id = c.id -- if recipient
-JOIN (SELECT DISTINCT d.message FROM try t JOIN delivery d ON d.id = t.delivery -- if queue_id
+JOIN (SELECT DISTINCT d.message FROM attempt t JOIN delivery d ON d.id = t.delivery -- if queue_id
 WHERE t.queue_id = :queue_id) q ON q.message = c.message -- if queue_id
 WHERE TRUE
 AND c.state = :state -- if state
@@ -70,37 +70,37 @@ AND (SELECT message_id FROM message WHERE id = c.message) REGEXP :message_id -- 
 AND @late(:delay_ms * 1000)@ -- if delay_ms
 ORDER BY c.id DESC LIMIT :limit) f
 JOIN copy c ON c.id = f.id JOIN message m ON m.id = c.message JOIN delivery o ON o.id = c.claimed_by
-LEFT JOIN try t ON t.delivery = c.claimed_by AND t.claim = c.claim ORDER BY c.id DESC
+LEFT JOIN attempt t ON t.delivery = c.claimed_by AND t.claim = c.claim ORDER BY c.id DESC
 
 -- totals: counts, in one row. The server reads a row by its complete key first, and then only the rows after it
--- gives: messages bytes stored pending appending failed abandoned unfinished oldest_unfinished duplicates
+-- columns: messages bytes stored pending appending failed expired unfinished oldest_unfinished duplicates
 SELECT t.messages + (SELECT count(*) FROM message WHERE id > t.last_message) AS messages,
 t.bytes + (SELECT coalesce(sum(size), 0) FROM message WHERE id > t.last_message) AS bytes,
 t.copies + (SELECT count(*) FROM copy WHERE id > t.last_copy) - c."every" AS stored,
-c.pending, c.appending, c.failed, c.abandoned,
+c.pending, c.appending, c.failed, c.expired,
 (SELECT count(*) FROM delivery WHERE finished_at IS NULL) AS unfinished,
 (SELECT greatest(coalesce(round(@age_us(min(first_at))@ / 1000000), 0), 0) FROM delivery
 WHERE finished_at IS NULL) AS oldest_unfinished,
 (SELECT count(*) FROM delivery WHERE duplicate = TRUE) AS duplicates
-FROM tally t CROSS JOIN (SELECT coalesce(sum(state = 'pending'), 0) AS pending,
+FROM counter t CROSS JOIN (SELECT coalesce(sum(state = 'pending'), 0) AS pending,
 coalesce(sum(state = 'appending'), 0) AS appending, coalesce(sum(state = 'failed'), 0) AS failed,
-coalesce(sum(state = 'abandoned'), 0) AS abandoned, count(*) AS "every"
-FROM copy WHERE state IN ('pending', 'appending', 'failed', 'abandoned')) c WHERE t.one = 1
+coalesce(sum(state = 'expired'), 0) AS expired, count(*) AS "every"
+FROM copy WHERE state IN ('pending', 'appending', 'failed', 'expired')) c WHERE t.one = 1
 
--- word utc_of_hour: the beginning of an hour, which is a number
+-- macro utc_of_hour: the beginning of an hour, which is a number
 @utc(TIMESTAMPADD(HOUR, hour, '1970-01-01'))@
 
--- word percentile: of the seconds in an hour
+-- macro percentile: of the seconds in an hour
 round(max({}), 3)
 
 -- hours: a row for each recent hour in which a copy was stored in a recipient's mailbox
--- takes: hours
--- gives: hour stored bytes retried p50:number p95:number p99:number
+-- params: hours
+-- columns: hour stored bytes retried p50:number p95:number p99:number
 SET @since = @ago(:hours * 3600000)@
 -- then
 @find_before(since)@
 -- then
-WITH copies AS (SELECT @us(c.stored_at)@ DIV 3600000000 AS hour, m.size, c.attempt > 1 AS retried,
+WITH copies AS (SELECT @us(c.stored_at)@ DIV 3600000000 AS hour, m.size, c.generation > 1 AS retried,
 TIMESTAMPDIFF(MICROSECOND, c.first_at, c.stored_at) / 1000000.0 AS seconds
 FROM copy c JOIN message m ON m.id = c.message
 WHERE c.state = 'stored' AND c.role = 'inbox' AND c.id > @before_since AND c.first_at >= CAST(@since AS DATETIME(6))),

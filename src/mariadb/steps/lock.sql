@@ -1,64 +1,64 @@
 -- The steps of a lock have the same parameters for every method. A statement that tries a lock does nothing else: what
 -- follows it reads the state under the lock.
 
--- word name: the name of a key's lock
+-- macro name: the name of a key's lock
 concat('oncedrop.', lower(hex(:key)))
 
--- word expiry: when a lease expires
+-- macro expiry: when a lease expires
 @now@ + INTERVAL :lasts_ms * 1000 MICROSECOND
 
--- word while_held: while it has a lock, the server ends a session that is idle for longer than a delivery may take, and
+-- macro while_held: while it has a lock, the server ends a session that is idle for longer than a delivery may take, and
 -- so releases the lock of a stopped process. Without a lock the server's own limit applies
 SESSION wait_timeout
 
--- try_session: waits for the lock, which ends with the session; acquiring it twice would require releasing it twice.
+-- lock_session: waits for the lock, which ends with the session; acquiring it twice would require releasing it twice.
 -- Meanwhile the server checks each second whether the client is still there
--- takes: key owner lasts_ms host pid session wait_ms
--- gives: granted:truth
+-- params: key owner lasts_ms host pid session wait_ms
+-- columns: granted:bool
 SET @while_held@ = CAST(coalesce(ceil(:lasts_ms / 1000.0) + 1, @@SESSION.wait_timeout) AS INTEGER)
 -- then
 SET STATEMENT max_statement_time = 60 + :wait_ms / 1000.0 FOR
 SELECT CASE WHEN IS_USED_LOCK(@name@) = CONNECTION_ID() THEN TRUE ELSE coalesce(GET_LOCK(@name@, :wait_ms / 1000.0), FALSE) END
 
--- again_session: a row, if this session still has the lock
--- takes: key owner lasts_ms host pid session wait_ms
--- gives: granted:truth
+-- relock_session: a row, if this session still has the lock
+-- params: key owner lasts_ms host pid session wait_ms
+-- columns: granted:bool
 SELECT TRUE FROM DUAL WHERE IS_USED_LOCK(@name@) = CONNECTION_ID()
 
 -- holder_session: the lock holder. Every user sees at least the user's own sessions in the list
--- takes: key owner lasts_ms host pid session wait_ms
--- gives: session user process ours:truth
+-- params: key owner lasts_ms host pid session wait_ms
+-- columns: session user process ours:bool
 SELECT '', p.USER, p.ID, FALSE FROM information_schema.PROCESSLIST p WHERE p.ID = IS_USED_LOCK(@name@)
 
 -- release_session: releases the lock
--- takes: key owner lasts_ms host pid session wait_ms
+-- params: key owner lasts_ms host pid session wait_ms
 SET @while_held@ = @@GLOBAL.wait_timeout + 0 * coalesce(RELEASE_LOCK(@name@), 0)
 
 -- release_sessions: releases all locks of this session
--- takes: owner
+-- params: owner
 SET @while_held@ = @@GLOBAL.wait_timeout + 0 * RELEASE_ALL_LOCKS()
 
--- try_row: tries to lock the row whose number is the key; SKIP LOCKED returns no row instead of waiting
--- takes: key owner lasts_ms host pid session wait_ms
--- gives: granted:truth
+-- lock_row: tries to lock the row whose number is the key; SKIP LOCKED returns no row instead of waiting
+-- params: key owner lasts_ms host pid session wait_ms
+-- columns: granted:bool
 SELECT TRUE FROM slot WHERE slot = :key FOR UPDATE SKIP LOCKED
 
--- again_row: waits for the lock
--- takes: key owner lasts_ms host pid session wait_ms
--- gives: granted:truth
+-- relock_row: waits for the lock
+-- params: key owner lasts_ms host pid session wait_ms
+-- columns: granted:bool
 SET STATEMENT innodb_lock_wait_timeout = ceil(:wait_ms / 1000.0) FOR
 SELECT TRUE FROM slot WHERE slot = :key FOR UPDATE
 
 -- holder_row: unknown: only users with the PROCESS privilege could see the lock holder
--- takes: key owner lasts_ms host pid session wait_ms
--- gives: session user process ours:truth
+-- params: key owner lasts_ms host pid session wait_ms
+-- columns: session user process ours:bool
 SELECT '', '', 0, FALSE FROM DUAL WHERE FALSE
 
--- try_lease: acquires the lease if it is free, has expired, is this owner's, or was acquired in the future, while the
+-- lock_lease: acquires the lease if it is free, has expired, is this owner's, or was acquired in the future, while the
 -- clock was ahead. Columns are assigned from left to right: the first decides, and the others follow it. A session that
 -- acquires or ends the lease now commits at once
--- takes: key owner lasts_ms host pid session wait_ms
--- gives: granted:truth
+-- params: key owner lasts_ms host pid session wait_ms
+-- columns: granted:bool
 SET STATEMENT innodb_lock_wait_timeout = 1 FOR
 INSERT INTO lease ("key", owner, taken_at, expires_at, host, pid, session, "user")
 VALUES (:key, :owner, @now@, @expiry@, :host, :pid, :session, substring_index(SESSION_USER(), '@', 1))
@@ -73,30 +73,30 @@ expires_at = CASE WHEN owner = VALUES(owner) THEN VALUES(expires_at) ELSE lease.
 -- then
 SELECT owner = :owner FROM lease WHERE "key" = :key
 
--- again_lease: renews the lease, unless another owner has had it since
--- takes: key owner lasts_ms host pid session wait_ms
--- gives: granted:truth
+-- relock_lease: renews the lease, unless another owner has had it since
+-- params: key owner lasts_ms host pid session wait_ms
+-- columns: granted:bool
 SET STATEMENT innodb_lock_wait_timeout = 1 FOR
 UPDATE lease SET taken_at = @now@, expires_at = @expiry@ WHERE "key" = :key AND owner = :owner
 -- then
 SELECT TRUE FROM lease WHERE "key" = :key AND owner = :owner
 
 -- holder_lease: the lease's owner
--- takes: key owner lasts_ms host pid session wait_ms
--- gives: session user process ours:truth
+-- params: key owner lasts_ms host pid session wait_ms
+-- columns: session user process ours:bool
 SELECT session, "user", concat(pid, ' on ', host), session LIKE 'oncedrop %' FROM lease
 WHERE "key" = :key AND expires_at > @now@
 
 -- release_lease: releases the lease, unless another owner has it
--- takes: key owner lasts_ms host pid session wait_ms
+-- params: key owner lasts_ms host pid session wait_ms
 DELETE FROM lease WHERE "key" = :key AND owner = :owner
 
 -- release_leases: releases all leases of this owner
--- takes: owner
+-- params: owner
 DELETE FROM lease WHERE owner = :owner
 
 -- slots_missing: reports that there are too few rows to lock, and what to do; no row: there are enough
--- takes: count
--- gives: reason
+-- params: count
+-- columns: reason
 SELECT concat('table slot has ', count(*), ' rows instead of ', :count, '; run: oncedrop ledger print, and execute what it'
 ' says of table slot again') FROM slot HAVING count(*) <> :count

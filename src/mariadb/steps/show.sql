@@ -1,97 +1,97 @@
--- word seconds: milliseconds as seconds, with three decimals
+-- macro seconds: milliseconds as seconds, with three decimals
 round(({}) / 1000, 3)
 
 -- find_messages: messages by identity, digest, or a queue id of any attempt; each may be NULL
--- takes: identity digest queue_id
--- gives: id message_id digest lock_key sender from subject date size in_reply_to references:json received_at
+-- params: identity digest queue_id
+-- columns: id message_id digest lock_key sender from subject date size in_reply_to references:json received_at
 SELECT m.id, m.message_id, lower(hex(m.digest)) AS digest, m.lock_key, m.sender, m."from", m.subject,
 @utc(m.date)@ AS date, m.size, m.in_reply_to, m."references", @utc(m.received_at)@ AS received_at
 FROM (SELECT id FROM message WHERE identity = :identity UNION
 SELECT id FROM message WHERE digest = :digest UNION
-SELECT d.message FROM try t JOIN delivery d ON d.id = t.delivery
+SELECT d.message FROM attempt t JOIN delivery d ON d.id = t.delivery
 WHERE t.queue_id = :queue_id) f JOIN message m ON m.id = f.id ORDER BY m.id
 
 -- find_digest: a row if a message with this digest is recorded
--- takes: digest
--- gives: id
+-- params: digest
+-- columns: id
 SELECT id FROM message WHERE digest = :digest LIMIT 1
 
 -- near: the newest messages, few enough to compare one by one. No index has their ids: they are found by their hash
--- takes: message_id
--- gives: message_id
+-- params: message_id
+-- columns: message_id
 SELECT DISTINCT message_id FROM (SELECT message_id FROM message ORDER BY id DESC LIMIT 2000) newest
 WHERE message_id IS NOT NULL AND :message_id IS NOT NULL
 
 -- oldest: when the oldest message was received
--- gives: received_at
+-- columns: received_at
 SELECT @utc(min(received_at))@ AS received_at FROM message HAVING count(*) > 0
 
 -- show_addresses: a message's addresses
--- takes: message
--- gives: role position group name address
+-- params: message
+-- columns: role position group name address
 SELECT role, "position", "group", name, address FROM address WHERE message = :message
 ORDER BY field(role, 'from', 'sender', 'reply-to', 'to', 'cc', 'bcc'), "position"
 
 -- show_deliveries: a message's deliveries
--- takes: message
--- gives: recipient original_recipient account mailbox outcome reason tries queue_id host first_at last_at finished_at whole:truth
-SELECT recipient, original_recipient, account, mailbox, outcome, reason, tries, queue_id, host,
-@utc(first_at)@ AS first_at, @utc(last_at)@ AS last_at, @utc(finished_at)@ AS finished_at, whole
+-- params: message
+-- columns: recipient original_recipient account mailbox outcome reason attempts queue_id host first_at last_at finished_at complete:bool
+SELECT recipient, original_recipient, account, mailbox, outcome, reason, attempts, queue_id, host,
+@utc(first_at)@ AS first_at, @utc(last_at)@ AS last_at, @utc(finished_at)@ AS finished_at, complete
 FROM delivery WHERE message = :message ORDER BY id
 
--- show_tries: a message's attempts
--- takes: message
--- gives: at outcome recipient queue_id reason queued read:number lock:number database:number imap:number host pid ended_at
+-- show_attempts: a message's attempts
+-- params: message
+-- columns: at outcome recipient queue_id reason queued read:number lock:number database:number imap:number host pid ended_at
 SELECT @utc(t.started_at)@ AS at, t.outcome, d.recipient, t.queue_id, t.reason,
 round(TIMESTAMPDIFF(MICROSECOND, t.queued_at, t.started_at) / 1000000) AS queued,
 @seconds(t.read_ms)@ AS "read", @seconds(t.lock_ms)@ AS "lock", @seconds(t.database_ms)@ AS "database",
 @seconds(t.imap_ms)@ AS imap, t.host, t.pid, @utc(t.ended_at)@ AS ended_at
-FROM delivery d CROSS JOIN try t ON t.delivery = d.id
+FROM delivery d CROSS JOIN attempt t ON t.delivery = d.id
 WHERE d.message = :message ORDER BY t.started_at, d.id, t.claim
 
 -- show_spans: a message's attempts with record.trace
--- takes: message
--- gives: trace_id span_id start_time_unix_nano end_time_unix_nano message_id queue_id host pid recipient outcome reason
--- gives: account mailbox uidvalidity uid read_ms lock_ms database_ms imap_ms
+-- params: message
+-- columns: trace_id span_id start_time_unix_nano end_time_unix_nano message_id queue_id host pid recipient outcome reason
+-- columns: account mailbox uidvalidity uid read_ms lock_ms database_ms imap_ms
 SELECT lower(hex(t.trace_id)) AS trace_id, lower(hex(t.span_id)) AS span_id,
 @us(t.started_at)@ * 1000 AS start_time_unix_nano, @us(t.ended_at)@ * 1000 AS end_time_unix_nano,
 m.message_id, t.queue_id, t.host, t.pid, d.recipient, t.outcome, t.reason, d.account, d.mailbox,
 c.uidvalidity, c.uid, t.read_ms, t.lock_ms, t.database_ms, t.imap_ms
-FROM message m CROSS JOIN delivery d ON d.message = m.id CROSS JOIN try t ON t.delivery = d.id
+FROM message m CROSS JOIN delivery d ON d.message = m.id CROSS JOIN attempt t ON t.delivery = d.id
 LEFT JOIN copy c ON c.message = d.message
 AND c.account = d.account AND c.mailbox = d.mailbox AND t.outcome IN (@good_outcomes@)
 WHERE m.id = :message AND t.span_id IS NOT NULL ORDER BY t.started_at, d.id, t.claim
 
 -- show_copies: a message's copies
--- takes: message
--- gives: account mailbox role state doubt:truth uid uidvalidity attempt repeated first_at attempt_at stored_at host pid
--- gives: claimed_by error
-SELECT c.account, c.mailbox, c.role, c.state, c.doubt, c.uid, c.uidvalidity, c.attempt, c.repeated,
-@utc(c.first_at)@ AS first_at, @utc(c.attempt_at)@ AS attempt_at,
+-- params: message
+-- columns: account mailbox role state doubt:bool uid uidvalidity generation repeated first_at claimed_at stored_at host pid
+-- columns: claimed_by error
+SELECT c.account, c.mailbox, c.role, c.state, c.doubt, c.uid, c.uidvalidity, c.generation, c.repeated,
+@utc(c.first_at)@ AS first_at, @utc(c.claimed_at)@ AS claimed_at,
 @utc(c.stored_at)@ AS stored_at, c.host, c.pid, d.recipient AS claimed_by, c.error
 FROM copy c CROSS JOIN delivery d ON d.id = c.claimed_by
 WHERE c.message = :message ORDER BY c.id
 
 -- show_parts: a message's parts
--- takes: message
--- gives: path type charset disposition filename size sha256
+-- params: message
+-- columns: path type charset disposition filename size sha256
 SELECT path, type, charset, disposition, filename, size, lower(hex(sha256)) AS sha256
 FROM part WHERE message = :message ORDER BY NATURAL_SORT_KEY(path)
 
 -- export_message: what is known of the message itself
--- takes: message
--- gives: id message_id identity digest sender from subject date size in_reply_to references:json received_at
+-- params: message
+-- columns: id message_id identity digest sender from subject date size in_reply_to references:json received_at
 SELECT id, message_id, lower(hex(identity)) AS identity, lower(hex(digest)) AS digest, sender, "from", subject,
 @utc(date)@ AS date, size, in_reply_to, "references",
 @utc(received_at)@ AS received_at FROM message WHERE id = :message
 
 -- export_parts: like show_parts, with their text
--- takes: message
--- gives: path type charset disposition filename size sha256 text
+-- params: message
+-- columns: path type charset disposition filename size sha256 text
 SELECT path, type, charset, disposition, filename, size, lower(hex(sha256)) AS sha256, text
 FROM part WHERE message = :message ORDER BY NATURAL_SORT_KEY(path)
 
 -- export_raw: whether its bytes are recorded
--- takes: message
--- gives: there:truth
+-- params: message
+-- columns: there:bool
 SELECT EXISTS (SELECT 1 FROM raw WHERE message = :message)

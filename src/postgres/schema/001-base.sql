@@ -113,11 +113,11 @@ CREATE TABLE @schema@.delivery (
     host               text NOT NULL,
     outcome            text NOT NULL,
     reason             text,
-    tries              integer NOT NULL DEFAULT 1,
+    attempts              integer NOT NULL DEFAULT 1,
     first_at           timestamptz NOT NULL DEFAULT clock_timestamp(),
     last_at            timestamptz NOT NULL DEFAULT clock_timestamp(),
     finished_at        timestamptz,
-    whole              boolean NOT NULL DEFAULT false,
+    complete              boolean NOT NULL DEFAULT false,
     UNIQUE (message, recipient)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
 CREATE INDEX delivery_recipient ON @schema@.delivery (recipient, message);
@@ -131,15 +131,15 @@ COMMENT ON COLUMN @schema@.delivery.recipient IS 'Envelope recipient, lower case
 COMMENT ON COLUMN @schema@.delivery.original_recipient IS 'Recipient before Postfix rewrote it';
 COMMENT ON COLUMN @schema@.delivery.account IS 'IMAP account to which the recipient leads';
 COMMENT ON COLUMN @schema@.delivery.mailbox IS 'Mailbox to which the recipient leads';
-COMMENT ON COLUMN @schema@.delivery.queue_id IS 'Postfix queue id of the last try, when it was told';
-COMMENT ON COLUMN @schema@.delivery.host IS 'Host of the last try';
-COMMENT ON COLUMN @schema@.delivery.outcome IS 'What the last try answered (stored, duplicate, held, ...); claimed while it is under way; abandoned when there was no other for record.abandon_after. Done is what has finished_at';
+COMMENT ON COLUMN @schema@.delivery.queue_id IS 'Postfix queue id of the last attempt, when it was told';
+COMMENT ON COLUMN @schema@.delivery.host IS 'Host of the last attempt';
+COMMENT ON COLUMN @schema@.delivery.outcome IS 'What the last attempt answered (stored, duplicate, busy, ...); claimed while it is under way; expired when there was no other for record.expire_after. Done is what has finished_at';
 COMMENT ON COLUMN @schema@.delivery.reason IS 'The text of that answer';
-COMMENT ON COLUMN @schema@.delivery.tries IS 'How often it was tried; a try that met a held lock does not count';
-COMMENT ON COLUMN @schema@.delivery.first_at IS 'First try';
-COMMENT ON COLUMN @schema@.delivery.last_at IS 'Last try, or its end';
-COMMENT ON COLUMN @schema@.delivery.finished_at IS 'When it was stored, found stored, refused for good, or abandoned; NULL while Postfix is expected to try again';
-COMMENT ON COLUMN @schema@.delivery.whole IS 'The message is known to have been read to its end: a pipe from Postfix may be cut without a mark. Only such a message is resumed';
+COMMENT ON COLUMN @schema@.delivery.attempts IS 'How often it was tried; a attempt that met a held lock does not count';
+COMMENT ON COLUMN @schema@.delivery.first_at IS 'First attempt';
+COMMENT ON COLUMN @schema@.delivery.last_at IS 'Last attempt, or its end';
+COMMENT ON COLUMN @schema@.delivery.finished_at IS 'When it was stored, found stored, refused for good, or expired; NULL while Postfix is expected to try again';
+COMMENT ON COLUMN @schema@.delivery.complete IS 'The message is known to have been read to its end: a pipe from Postfix may be cut without a mark. Only such a message is resumed';
 
 CREATE TABLE @schema@.copy (
     id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -147,10 +147,10 @@ CREATE TABLE @schema@.copy (
     account     text NOT NULL,
     mailbox     text NOT NULL,
     role        text NOT NULL CHECK (role IN ('inbox', 'sent')),
-    state       text NOT NULL CHECK (state IN ('pending', 'appending', 'stored', 'failed', 'abandoned')),
+    state       text NOT NULL CHECK (state IN ('pending', 'appending', 'stored', 'failed', 'expired')),
     doubt       boolean NOT NULL DEFAULT false,
-    attempt     integer NOT NULL DEFAULT 1,
-    attempt_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
+    generation     integer NOT NULL DEFAULT 1,
+    claimed_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
     claim       bigint NOT NULL,
     claimed_by  bigint NOT NULL REFERENCES @schema@.delivery ON DELETE CASCADE,
     host        text NOT NULL,
@@ -177,15 +177,15 @@ COMMENT ON COLUMN @schema@.copy.message IS 'The message';
 COMMENT ON COLUMN @schema@.copy.account IS 'IMAP account';
 COMMENT ON COLUMN @schema@.copy.mailbox IS 'Mailbox name as configured or routed, UTF-8 (\Sent: the mailbox with that SPECIAL-USE)';
 COMMENT ON COLUMN @schema@.copy.role IS 'inbox: the delivery itself; sent: the sender''s own copy';
-COMMENT ON COLUMN @schema@.copy.state IS 'pending: not stored, to be tried again; appending: an APPEND may be under way; stored; failed: given up; abandoned: not tried since record.abandon_after, or abandoned by an administrator; should the message be delivered again, as pending';
+COMMENT ON COLUMN @schema@.copy.state IS 'pending: not stored, to be tried again; appending: an APPEND may be under way; stored; failed: given up; expired: not tried since record.expire_after, or expired by an administrator; should the message be delivered again, as pending';
 COMMENT ON COLUMN @schema@.copy.doubt IS 'An earlier attempt may have stored it: the mailbox is searched before the next APPEND';
-COMMENT ON COLUMN @schema@.copy.attempt IS 'Number of the last attempt; only its owner may settle it';
-COMMENT ON COLUMN @schema@.copy.attempt_at IS 'When that attempt was claimed, by the database''s clock; delivery.hold_off counts from here';
+COMMENT ON COLUMN @schema@.copy.generation IS 'Number of the last attempt; only its owner may settle it';
+COMMENT ON COLUMN @schema@.copy.claimed_at IS 'When that attempt was claimed, by the database''s clock; delivery.hold_off counts from here';
 COMMENT ON COLUMN @schema@.copy.claim IS 'Random number of that claim: tells two claims of one attempt number apart when a COMMIT was lost';
 COMMENT ON COLUMN @schema@.copy.claimed_by IS 'The delivery that answers for it: not successful before this copy is settled';
 COMMENT ON COLUMN @schema@.copy.host IS 'Host of that attempt';
 COMMENT ON COLUMN @schema@.copy.pid IS 'Process of that attempt';
-COMMENT ON COLUMN @schema@.copy.first_at IS 'First attempt; delivery.sent_retry and delivery.reject_after count from here';
+COMMENT ON COLUMN @schema@.copy.first_at IS 'First attempt; delivery.sent_expire_after and delivery.refuse_after count from here';
 COMMENT ON COLUMN @schema@.copy.stored_at IS 'When it was known to be stored';
 COMMENT ON COLUMN @schema@.copy.uidvalidity IS 'UIDVALIDITY of the mailbox, when the server told (RFC 4315)';
 COMMENT ON COLUMN @schema@.copy.uid IS 'UID in the mailbox, when the server told';
@@ -198,7 +198,7 @@ COMMENT ON COLUMN @schema@.copy.host_us IS 'By how many microseconds the databas
 -- The history of a message. A try is updated once, at its end, and no index knows of that: with room on its page the update writes
 -- no index (of 50 recipients' tries, 86 of 100 instead of 28). The state of a copy and the end of a delivery are what indexes are
 -- for.
-CREATE TABLE @schema@.try (
+CREATE TABLE @schema@.attempt (
     delivery    bigint NOT NULL REFERENCES @schema@.delivery ON DELETE CASCADE,
     claim       bigint NOT NULL,
     started_at  timestamptz NOT NULL,
@@ -217,35 +217,35 @@ CREATE TABLE @schema@.try (
     span_id     bytea CHECK (octet_length(span_id) = 8),
     PRIMARY KEY (delivery, claim)
 ) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05);
-CREATE INDEX try_queue_id ON @schema@.try (queue_id);
-CREATE INDEX try_started_at ON @schema@.try USING brin (started_at) WITH (pages_per_range = 16);
-COMMENT ON TABLE @schema@.try IS 'One row for each try to deliver a message to a recipient that got as far as a claim; goes with its message. Tries that found the lock held, or no database, are in the log only';
-COMMENT ON COLUMN @schema@.try.delivery IS 'The message and its recipient';
-COMMENT ON COLUMN @schema@.try.claim IS 'Random number of its claim; copies that this try made have the same (copy.claim)';
-COMMENT ON COLUMN @schema@.try.started_at IS 'When the program began to read the message, by the database''s clock';
-COMMENT ON COLUMN @schema@.try.ended_at IS 'When its outcome was recorded; NULL: it is under way, or its process died';
-COMMENT ON COLUMN @schema@.try.queue_id IS 'Postfix queue id, when it was known';
-COMMENT ON COLUMN @schema@.try.queued_at IS 'When Postfix received the message under that queue id, by its Received field; NULL when there is none of that form';
-COMMENT ON COLUMN @schema@.try.host IS 'Host of the process';
-COMMENT ON COLUMN @schema@.try.pid IS 'Number of the process';
-COMMENT ON COLUMN @schema@.try.outcome IS 'What it answered (stored, duplicate, held, ...); claimed: nothing yet';
-COMMENT ON COLUMN @schema@.try.reason IS 'The text of that answer';
-COMMENT ON COLUMN @schema@.try.read_ms IS 'Milliseconds it took to read and decode the message';
-COMMENT ON COLUMN @schema@.try.lock_ms IS 'Milliseconds until the lock was granted (lock.wait)';
-COMMENT ON COLUMN @schema@.try.database_ms IS 'Milliseconds of everything else in the database, but for the COMMIT that recorded this';
-COMMENT ON COLUMN @schema@.try.imap_ms IS 'Milliseconds of IMAP: connecting, login, searching, appending';
-COMMENT ON COLUMN @schema@.try.trace_id IS 'Trace of the message, as W3C Trace Context has it; NULL unless record.trace was on';
-COMMENT ON COLUMN @schema@.try.span_id IS 'Span of this try in it';
+CREATE INDEX attempt_queue_id ON @schema@.attempt (queue_id);
+CREATE INDEX try_started_at ON @schema@.attempt USING brin (started_at) WITH (pages_per_range = 16);
+COMMENT ON TABLE @schema@.attempt IS 'One row for each attempt to deliver a message to a recipient that got as far as a claim; goes with its message. Tries that found the lock held, or no database, are in the log only';
+COMMENT ON COLUMN @schema@.attempt.delivery IS 'The message and its recipient';
+COMMENT ON COLUMN @schema@.attempt.claim IS 'Random number of its claim; copies that this attempt made have the same (copy.claim)';
+COMMENT ON COLUMN @schema@.attempt.started_at IS 'When the program began to read the message, by the database''s clock';
+COMMENT ON COLUMN @schema@.attempt.ended_at IS 'When its outcome was recorded; NULL: it is under way, or its process died';
+COMMENT ON COLUMN @schema@.attempt.queue_id IS 'Postfix queue id, when it was known';
+COMMENT ON COLUMN @schema@.attempt.queued_at IS 'When Postfix received the message under that queue id, by its Received field; NULL when there is none of that form';
+COMMENT ON COLUMN @schema@.attempt.host IS 'Host of the process';
+COMMENT ON COLUMN @schema@.attempt.pid IS 'Number of the process';
+COMMENT ON COLUMN @schema@.attempt.outcome IS 'What it answered (stored, duplicate, busy, ...); claimed: nothing yet';
+COMMENT ON COLUMN @schema@.attempt.reason IS 'The text of that answer';
+COMMENT ON COLUMN @schema@.attempt.read_ms IS 'Milliseconds it took to read and decode the message';
+COMMENT ON COLUMN @schema@.attempt.lock_ms IS 'Milliseconds until the lock was granted (lock.wait)';
+COMMENT ON COLUMN @schema@.attempt.database_ms IS 'Milliseconds of everything else in the database, but for the COMMIT that recorded this';
+COMMENT ON COLUMN @schema@.attempt.imap_ms IS 'Milliseconds of IMAP: connecting, login, searching, appending';
+COMMENT ON COLUMN @schema@.attempt.trace_id IS 'Trace of the message, as W3C Trace Context has it; NULL unless record.trace was on';
+COMMENT ON COLUMN @schema@.attempt.span_id IS 'Span of this attempt in it';
 
 CREATE TABLE @schema@.server (
     server     text PRIMARY KEY,
-    honoured   boolean NOT NULL,
+    verified   boolean NOT NULL,
     checked_at timestamptz NOT NULL,
     tried_at   timestamptz NOT NULL
 );
 COMMENT ON TABLE @schema@.server IS 'One row for each IMAP server and user whose password (imap.master_user) or token opens every account';
 COMMENT ON COLUMN @schema@.server.server IS 'Host and port, or path, and that user; with the host of the delivery when the server is on that';
-COMMENT ON COLUMN @schema@.server.honoured IS 'The account that a login names counts. If not, nothing is delivered: all mail would go into one mailbox';
+COMMENT ON COLUMN @schema@.server.verified IS 'The account that a login names counts. If not, nothing is delivered: all mail would go into one mailbox';
 COMMENT ON COLUMN @schema@.server.checked_at IS 'When that was found out';
 COMMENT ON COLUMN @schema@.server.tried_at IS 'When a delivery last set out to find it out';
 
@@ -271,7 +271,7 @@ COMMENT ON COLUMN @schema@.refusal.reason IS 'What the server said';
 CREATE TABLE @schema@.event (
     id    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     at    timestamptz NOT NULL DEFAULT clock_timestamp(),
-    name  text NOT NULL CHECK (name IN ('held', 'search')),
+    name  text NOT NULL CHECK (name IN ('busy', 'search')),
     host  text NOT NULL,
     count integer NOT NULL
 );
@@ -282,21 +282,21 @@ COMMENT ON COLUMN @schema@.event.name IS 'held: recipients were deferred because
 COMMENT ON COLUMN @schema@.event.host IS 'Host of the process';
 COMMENT ON COLUMN @schema@.event.count IS 'How many';
 
-CREATE TABLE @schema@.total (
+CREATE TABLE @schema@.counter_bucket (
     name  text NOT NULL,
     label text NOT NULL,
     le    bigint NOT NULL,
     value bigint NOT NULL,
     PRIMARY KEY (name, label, le)
 );
-COMMENT ON TABLE @schema@.total IS 'Counts of what is not in the other tables any more, or is older than an hour: purge and stats add it up here. See oncedrop stats --prometheus for the sums';
-COMMENT ON COLUMN @schema@.total.name IS 'deliveries, deferrals, searches; phase, phase_ms, delay, delay_ms: times; counted_until: tries begun before are counted here';
-COMMENT ON COLUMN @schema@.total.label IS 'Outcome, reason or phase';
-COMMENT ON COLUMN @schema@.total.le IS 'Of phase and delay: how many milliseconds these took at most, and more than the le before; 0: more than any';
-COMMENT ON COLUMN @schema@.total.value IS 'How many; milliseconds; of counted_until: microseconds since 1970';
+COMMENT ON TABLE @schema@.counter_bucket IS 'Counts of what is not in the other tables any more, or is older than an hour: purge and stats add it up here. See oncedrop stats --prometheus for the sums';
+COMMENT ON COLUMN @schema@.counter_bucket.name IS 'deliveries, deferrals, searches; phase, phase_ms, delay, delay_ms: times; counted_until: attempts begun before are counted here';
+COMMENT ON COLUMN @schema@.counter_bucket.label IS 'Outcome, reason or phase';
+COMMENT ON COLUMN @schema@.counter_bucket.le IS 'Of phase and delay: how many milliseconds these took at most, and more than the le before; 0: more than any';
+COMMENT ON COLUMN @schema@.counter_bucket.value IS 'How many; milliseconds; of counted_until: microseconds since 1970';
 
 -- One row. Purge and stats add up here what is over an hour old; the rest is counted when somebody asks.
-CREATE TABLE @schema@.tally (
+CREATE TABLE @schema@.counter (
     last_message bigint NOT NULL,
     messages     bigint NOT NULL,
     bytes        bigint NOT NULL,
@@ -304,21 +304,21 @@ CREATE TABLE @schema@.tally (
     copies       bigint NOT NULL
 );
 -- Logical replication of all tables: what is updated or deleted needs an identity.
-ALTER TABLE @schema@.tally REPLICA IDENTITY FULL;
-INSERT INTO @schema@.tally VALUES (0, 0, 0, 0, 0);
-COMMENT ON TABLE @schema@.tally IS 'How many rows there are of those that were counted before; one row';
-COMMENT ON COLUMN @schema@.tally.last_message IS 'Messages up to this number are counted';
-COMMENT ON COLUMN @schema@.tally.messages IS 'How many of these there are';
-COMMENT ON COLUMN @schema@.tally.bytes IS 'Sum of their sizes';
-COMMENT ON COLUMN @schema@.tally.last_copy IS 'Copies up to this number are counted';
-COMMENT ON COLUMN @schema@.tally.copies IS 'How many of these there are';
+ALTER TABLE @schema@.counter REPLICA IDENTITY FULL;
+INSERT INTO @schema@.counter VALUES (0, 0, 0, 0, 0);
+COMMENT ON TABLE @schema@.counter IS 'How many rows there are of those that were counted before; one row';
+COMMENT ON COLUMN @schema@.counter.last_message IS 'Messages up to this number are counted';
+COMMENT ON COLUMN @schema@.counter.messages IS 'How many of these there are';
+COMMENT ON COLUMN @schema@.counter.bytes IS 'Sum of their sizes';
+COMMENT ON COLUMN @schema@.counter.last_copy IS 'Copies up to this number are counted';
+COMMENT ON COLUMN @schema@.counter.copies IS 'How many of these there are';
 
 -- Purge subtracts what it deletes, and says so by this setting. What is deleted by other means is not known: all is
 -- counted anew.
 CREATE FUNCTION @schema@.forget_tally() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF pg_catalog.current_setting('oncedrop.subtracts', true) IS DISTINCT FROM 'yes' THEN
-        UPDATE @schema@.tally SET last_message = 0, messages = 0, bytes = 0, last_copy = 0, copies = 0;
+        UPDATE @schema@.counter SET last_message = 0, messages = 0, bytes = 0, last_copy = 0, copies = 0;
     END IF;
     RETURN NULL;
 END $$;
@@ -363,13 +363,13 @@ COMMENT ON COLUMN @schema@.lease.session IS 'As in pg_stat_activity.application_
 COMMENT ON COLUMN @schema@.lease."user" IS 'Database user of the session';
 
 -- Hosts with different methods would not exclude each other: a delivery that has another method is refused.
-CREATE TABLE @schema@.agreed (
+CREATE TABLE @schema@.setting (
     lock_method text NOT NULL CHECK (lock_method IN ('advisory', 'row', 'lease'))
 );
-ALTER TABLE @schema@.agreed REPLICA IDENTITY FULL;
-INSERT INTO @schema@.agreed VALUES ('advisory');
-COMMENT ON TABLE @schema@.agreed IS 'What all hosts must agree on; one row';
-COMMENT ON COLUMN @schema@.agreed.lock_method IS 'lock.method of all hosts; changed by: oncedrop schema method';
+ALTER TABLE @schema@.setting REPLICA IDENTITY FULL;
+INSERT INTO @schema@.setting VALUES ('advisory');
+COMMENT ON TABLE @schema@.setting IS 'What all hosts must agree on; one row';
+COMMENT ON COLUMN @schema@.setting.lock_method IS 'lock.method of all hosts; changed by: oncedrop schema method';
 
 -- For applications. Without security_barrier, a role that may read only the view could see what is not in it, by a function that is
 -- called before the view's own conditions.
@@ -462,7 +462,7 @@ DECLARE
 BEGIN
     FOR grantee IN SELECT rolname FROM pg_catalog.pg_roles WHERE rolname IN (@role_text@, @operator_text@) LOOP
         EXECUTE pg_catalog.format('GRANT USAGE ON SCHEMA @schema@ TO %I', grantee);
-        EXECUTE pg_catalog.format('GRANT SELECT ON @schema@.schema_version, @schema@.agreed TO %I', grantee);
+        EXECUTE pg_catalog.format('GRANT SELECT ON @schema@.schema_version, @schema@.setting TO %I', grantee);
         EXECUTE pg_catalog.format('GRANT SELECT (id, identity, digest, received_at),'
             ' INSERT (identity, digest, lock_key, message_id, sender, "from", subject, date, size, in_reply_to,'
             ' "references", received_at) ON @schema@.message TO %I', grantee);
@@ -472,18 +472,18 @@ BEGIN
             ' ON @schema@.part TO %I', grantee);
         EXECUTE pg_catalog.format('GRANT INSERT (message, chunk, data) ON @schema@.raw TO %I', grantee);
         EXECUTE pg_catalog.format('GRANT SELECT (id, message, recipient, original_recipient, account, mailbox, queue_id,'
-            ' host, outcome, reason, tries, finished_at, whole), INSERT (message, recipient, original_recipient, account,'
-            ' mailbox, queue_id, host, outcome, reason, finished_at, whole), UPDATE (original_recipient, account, mailbox,'
-            ' queue_id, host, outcome, reason, tries, last_at, finished_at, whole) ON @schema@.delivery TO %I', grantee);
+            ' host, outcome, reason, attempts, finished_at, complete), INSERT (message, recipient, original_recipient, account,'
+            ' mailbox, queue_id, host, outcome, reason, finished_at, complete), UPDATE (original_recipient, account, mailbox,'
+            ' queue_id, host, outcome, reason, attempts, last_at, finished_at, complete) ON @schema@.delivery TO %I', grantee);
         -- UPDATE of first_at: for step end_ahead, if it is in the future.
-        EXECUTE pg_catalog.format('GRANT SELECT (id, message, account, mailbox, role, state, doubt, attempt, attempt_at,'
+        EXECUTE pg_catalog.format('GRANT SELECT (id, message, account, mailbox, role, state, doubt, generation, claimed_at,'
             ' claim, claimed_by, host, pid, first_at, uidvalidity, uid, repeated, boot, boot_us, host_us), INSERT (message,'
             ' account, mailbox, role, state, doubt, claim, claimed_by, host, pid, boot, boot_us, host_us), UPDATE (state,'
             ' doubt, attempt, attempt_at, claim, claimed_by, host, pid, first_at, stored_at, uidvalidity, uid, error,'
             ' repeated, boot, boot_us, host_us) ON @schema@.copy TO %I', grantee);
         EXECUTE pg_catalog.format('GRANT SELECT (delivery, claim), INSERT (delivery, claim, started_at, ended_at,'
             ' queue_id, queued_at, host, pid, outcome, reason, read_ms, lock_ms, database_ms, imap_ms, trace_id, span_id),'
-            ' UPDATE (ended_at, outcome, reason, read_ms, lock_ms, database_ms, imap_ms) ON @schema@.try TO %I', grantee);
+            ' UPDATE (ended_at, outcome, reason, read_ms, lock_ms, database_ms, imap_ms) ON @schema@.attempt TO %I', grantee);
         EXECUTE pg_catalog.format('GRANT SELECT, INSERT, UPDATE ON @schema@.server, @schema@.refusal TO %I', grantee);
         EXECUTE pg_catalog.format('GRANT INSERT (name, host, count) ON @schema@.event TO %I', grantee);
         EXECUTE pg_catalog.format('GRANT SELECT, UPDATE (unused) ON @schema@.slot TO %I', grantee);
@@ -495,7 +495,7 @@ BEGIN
         -- purge locks the rows that it deletes, which requires the right to update some column.
         GRANT DELETE, UPDATE (lock_key) ON @schema@.message TO @operator@;
         GRANT DELETE ON @schema@.event, @schema@.refusal TO @operator@;
-        GRANT INSERT, UPDATE ON @schema@.total TO @operator@;
-        GRANT UPDATE ON @schema@.tally TO @operator@;
+        GRANT INSERT, UPDATE ON @schema@.counter_bucket TO @operator@;
+        GRANT UPDATE ON @schema@.counter TO @operator@;
     END IF;
 END $$;

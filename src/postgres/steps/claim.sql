@@ -1,20 +1,20 @@
--- answer: records the recipient's delivery and this attempt, in one statement
--- takes: identity digest recipient original account mailbox queue_id host outcome reason is_finished is_whole claim pid
--- takes: queued_at trace known read_ms lock_ms database_ms imap_ms
+-- reply: records the recipient's delivery and this attempt, in one statement
+-- params: identity digest recipient original account mailbox queue_id host outcome reason is_finished is_complete claim pid
+-- params: queued_at trace known read_ms lock_ms database_ms imap_ms
 WITH tried AS (INSERT INTO @schema@.delivery AS d (message, recipient, original_recipient, account, mailbox,
-queue_id, host, outcome, reason, finished_at, whole)
+queue_id, host, outcome, reason, finished_at, complete)
 SELECT id, :recipient::text, :original::text, :account::text, :mailbox::text, :queue_id::text, :host::text,
-:outcome::text, :reason::text, CASE WHEN :is_finished::boolean THEN @now@ END, :is_whole::boolean
+:outcome::text, :reason::text, CASE WHEN :is_finished::boolean THEN @now@ END, :is_complete::boolean
 FROM @schema@.message WHERE identity = :identity AND digest = :digest
 ON CONFLICT (message, recipient) DO UPDATE SET
 original_recipient = coalesce(EXCLUDED.original_recipient, d.original_recipient),
 account = EXCLUDED.account, mailbox = EXCLUDED.mailbox,
 queue_id = coalesce(EXCLUDED.queue_id, d.queue_id), host = EXCLUDED.host,
-outcome = EXCLUDED.outcome, reason = EXCLUDED.reason, tries = d.tries + 1,
+outcome = EXCLUDED.outcome, reason = EXCLUDED.reason, attempts = d.attempts + 1,
 last_at = @now@,
-finished_at = coalesce(CASE WHEN d.outcome <> 'abandoned' THEN d.finished_at END, EXCLUDED.finished_at),
-whole = d.whole OR EXCLUDED.whole RETURNING d.id)
-INSERT INTO @schema@.try (delivery, claim, started_at, ended_at, queue_id, queued_at, host, pid, outcome, reason,
+finished_at = coalesce(CASE WHEN d.outcome <> 'expired' THEN d.finished_at END, EXCLUDED.finished_at),
+complete = d.complete OR EXCLUDED.complete RETURNING d.id)
+INSERT INTO @schema@.attempt (delivery, claim, started_at, ended_at, queue_id, queued_at, host, pid, outcome, reason,
 read_ms, lock_ms, database_ms, imap_ms, trace_id, span_id)
 SELECT id, :claim::bigint, @now@ - interval '1 millisecond' *
 (:read_ms::bigint + :lock_ms::bigint + :database_ms::bigint + :imap_ms::bigint),
@@ -27,7 +27,7 @@ pg_catalog.convert_to(:recipient::text, 'UTF8')) FROM 1 FOR 8) END
 FROM tried ON CONFLICT DO NOTHING
 
 -- claim_copy: claims a copy, unless another delivery has claimed it since its state was read
--- takes: identity digest account mailbox role doubt claim host pid recipient attempt_before again boot running_us wall_us
+-- params: identity digest account mailbox role doubt claim host pid recipient attempt_before again boot running_us wall_us
 INSERT INTO @schema@.copy AS c (message, account, mailbox, role, state, doubt, claim, claimed_by, host, pid,
 boot, boot_us, host_us)
 SELECT m.id, :account::text, :mailbox::text, :role::text, 'appending', :doubt::boolean, :claim::bigint, d.id,
@@ -35,17 +35,17 @@ SELECT m.id, :account::text, :mailbox::text, :role::text, 'appending', :doubt::b
 FROM @schema@.message m JOIN @schema@.delivery d ON d.message = m.id
 AND d.recipient = :recipient WHERE m.identity = :identity AND m.digest = :digest
 ON CONFLICT (message, account, mailbox) DO UPDATE SET state = 'appending',
-doubt = EXCLUDED.doubt, attempt = c.attempt + 1, attempt_at = EXCLUDED.attempt_at,
+doubt = EXCLUDED.doubt, generation = c.generation + 1, claimed_at = EXCLUDED.claimed_at,
 boot = EXCLUDED.boot, boot_us = EXCLUDED.boot_us, host_us = EXCLUDED.host_us,
 claim = EXCLUDED.claim, claimed_by = EXCLUDED.claimed_by, host = EXCLUDED.host,
 pid = EXCLUDED.pid, error = NULL, repeated = c.repeated + :again::boolean::integer
-WHERE c.attempt = :attempt_before::integer AND (c.state = 'stored') = :again::boolean
+WHERE c.generation = :attempt_before::integer AND (c.state = 'stored') = :again::boolean
 
 -- hold_copies: reads the states of the claim's copies in these mailboxes of these accounts. The state is not a
 -- condition: PostgreSQL would use the index of copies that are not stored, which is full of dead rows. Assigns the
 -- transaction id that settling needs anyway: commit_siblings counts only transactions that have one
--- takes: identity digest accounts mailboxes claim
--- gives: state transaction
+-- params: identity digest accounts mailboxes claim
+-- columns: state transaction
 SELECT c.state, pg_catalog.pg_current_xact_id() FROM @schema@.message m JOIN @schema@.copy c
 ON c.message = m.id AND c.account = ANY (:accounts::text[]) AND c.mailbox = ANY (:mailboxes::text[])
 WHERE m.identity = :identity AND m.digest = :digest AND c.claim = :claim::bigint

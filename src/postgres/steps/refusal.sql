@@ -1,18 +1,18 @@
 -- refusal_read: which of these accounts had their login refused, how often in a row, and how long ago
--- (delivery/refusals.h)
--- takes: ids
--- gives: id refusals age_ms wait_ms reason
+-- (delivery/login_backoff.h)
+-- params: ids
+-- columns: id refusals age_ms wait_ms reason
 SELECT id, refusals, @age_ms(refused_at)@, wait_ms, reason FROM @schema@.refusal WHERE id = ANY (:ids::text[]) AND refusals > 0
 
 -- refusal_record: records another refusal
--- takes: id server account refusals wait_ms reason
+-- params: id server account refusals wait_ms reason
 INSERT INTO @schema@.refusal AS r (id, server, account, refusals, refused_at, wait_ms, reason)
 VALUES (:id, :server, :account, :refusals, @now@, :wait_ms, :reason)
 ON CONFLICT (id) DO UPDATE SET refusals = excluded.refusals, refused_at = excluded.refused_at, wait_ms = excluded.wait_ms,
 reason = excluded.reason
 
 -- refusal_forget: records that the login succeeded. Deliveries may not delete rows; purge does
--- takes: id
+-- params: id
 UPDATE @schema@.refusal SET refusals = 0 WHERE id = :id
 
 -- delete_refusals: deletes refusals that do not count

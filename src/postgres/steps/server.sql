@@ -1,17 +1,17 @@
 -- server_read: what is known of an IMAP server, and whether verification is due. A good result is valid for
 -- honoured_ms, a bad one for refused_ms, and one from the future, when a clock was ahead, is not valid
--- takes: server honoured_ms refused_ms
--- gives: honoured:truth look:truth
-SELECT honoured,
-(honoured AND checked_at NOT BETWEEN @ago(:honoured_ms)@ AND @now@ OR NOT honoured AND checked_at NOT BETWEEN @ago(:refused_ms)@ AND @now@)
+-- params: server honoured_ms refused_ms
+-- columns: verified:bool look:bool
+SELECT verified,
+(verified AND checked_at NOT BETWEEN @ago(:honoured_ms)@ AND @now@ OR NOT verified AND checked_at NOT BETWEEN @ago(:refused_ms)@ AND @now@)
 AND tried_at NOT BETWEEN @ago(:refused_ms)@ AND @now@ FROM @schema@.server WHERE server = :server
 
 -- server_set_out: claims the verification; a row, unless another delivery was first
--- takes: server refused_ms
+-- params: server refused_ms
 UPDATE @schema@.server SET tried_at = @now@ WHERE server = :server AND tried_at NOT BETWEEN @ago(:refused_ms)@ AND @now@ RETURNING 1
 
 -- server_record: records the result
--- takes: server honoured
-INSERT INTO @schema@.server AS s (server, honoured, checked_at, tried_at) VALUES (:server, :honoured, @now@, @now@)
-ON CONFLICT (server) DO UPDATE SET honoured = EXCLUDED.honoured, checked_at = EXCLUDED.checked_at,
+-- params: server verified
+INSERT INTO @schema@.server AS s (server, verified, checked_at, tried_at) VALUES (:server, :verified, @now@, @now@)
+ON CONFLICT (server) DO UPDATE SET verified = EXCLUDED.verified, checked_at = EXCLUDED.checked_at,
 tried_at = EXCLUDED.tried_at

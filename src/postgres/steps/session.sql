@@ -1,10 +1,10 @@
 -- begin: begins a transaction
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE
 
--- begin_look: begins a transaction that only tries the lock and reads the state
+-- begin_read: begins a transaction that only tries the lock and reads the state
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE
 
--- word settings: all SET LOCAL in one statement, in which every name is qualified. If a site has lowered
+-- macro settings: all SET LOCAL in one statement, in which every name is qualified. If a site has lowered
 -- synchronous_commit, mail could be lost after a reply that was not yet durable, here or on a synchronous standby. A
 -- WARNING says that the wait for the standby was cancelled (pg_connect.c). idle_in_transaction_session_timeout lets the
 -- server release the lock of a stopped process
@@ -19,11 +19,11 @@ pg_catalog.set_config('lock_timeout', :lock_ms, true), pg_catalog.pg_backend_pid
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY
 
 -- settings: of the transaction; the engine reads the last column
--- takes: idle_ms statement_ms lock_ms
+-- params: idle_ms statement_ms lock_ms
 SELECT @safe_path@, @settings@
 
 -- settings_as_is: of a transaction in which the site's own statement may rely on the search_path of its role
--- takes: idle_ms statement_ms lock_ms
+-- params: idle_ms statement_ms lock_ms
 SELECT @settings@
 
 -- settings_idle: of a transaction that a crash of the database may lose: does not wait for the disk
@@ -39,12 +39,12 @@ COMMIT
 ROLLBACK
 
 -- event: counts what only the statistics count: held, search
--- takes: name host count
+-- params: name host count
 INSERT INTO @schema@.event (name, host, count) VALUES (:name::text, :host::text, :count::integer)
 
 -- for_people: before a query for people: turns off jit, which takes a tenth of a second, longer than the query
 SELECT pg_catalog.set_config('jit', 'off', true)
 
 -- server_version: such as PostgreSQL 15.4
--- gives: version
+-- columns: version
 SELECT 'PostgreSQL ' || pg_catalog.current_setting('server_version')

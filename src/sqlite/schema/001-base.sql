@@ -65,18 +65,18 @@ CREATE TABLE @schema@.delivery (
     host               TEXT NOT NULL,
     outcome            TEXT NOT NULL,
     reason             TEXT,
-    tries              INTEGER NOT NULL DEFAULT 1,
+    attempts              INTEGER NOT NULL DEFAULT 1,
     first_at           INTEGER NOT NULL,
     last_at            INTEGER NOT NULL,
     finished_at        INTEGER,
-    whole              INTEGER NOT NULL DEFAULT 0,
+    complete              INTEGER NOT NULL DEFAULT 0,
     UNIQUE (message, recipient)
 ) STRICT;
 CREATE INDEX @schema@.delivery_unfinished ON delivery (message) WHERE finished_at IS NULL;
 CREATE INDEX @schema@.delivery_duplicate ON delivery (id) WHERE outcome = 'duplicate';
 CREATE INDEX @schema@.delivery_recipient ON delivery (recipient, message);
 
-CREATE TABLE @schema@.try (
+CREATE TABLE @schema@.attempt (
     delivery    INTEGER NOT NULL REFERENCES delivery ON DELETE CASCADE,
     claim       INTEGER NOT NULL,
     started_at  INTEGER NOT NULL,
@@ -95,7 +95,7 @@ CREATE TABLE @schema@.try (
     span_id     BLOB,
     PRIMARY KEY (delivery, claim)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX @schema@.try_queue_id ON try (queue_id);
+CREATE INDEX @schema@.attempt_queue_id ON attempt (queue_id);
 
 CREATE TABLE @schema@.copy (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -103,10 +103,10 @@ CREATE TABLE @schema@.copy (
     account     TEXT NOT NULL,
     mailbox     TEXT NOT NULL,
     role        TEXT NOT NULL CHECK (role IN ('inbox', 'sent')),
-    state       TEXT NOT NULL CHECK (state IN ('pending', 'appending', 'stored', 'failed', 'abandoned')),
+    state       TEXT NOT NULL CHECK (state IN ('pending', 'appending', 'stored', 'failed', 'expired')),
     doubt       INTEGER NOT NULL DEFAULT 0,
-    attempt     INTEGER NOT NULL DEFAULT 1,
-    attempt_at  INTEGER NOT NULL,
+    generation     INTEGER NOT NULL DEFAULT 1,
+    claimed_at  INTEGER NOT NULL,
     claim       INTEGER NOT NULL,
     claimed_by  INTEGER NOT NULL, -- a delivery of the message, with which both go
     host        TEXT NOT NULL,
@@ -128,7 +128,7 @@ CREATE INDEX @schema@.copy_account ON copy (account, message);
 -- Which IMAP servers were found to honour the account that a login names.
 CREATE TABLE @schema@.server (
     server     TEXT PRIMARY KEY,
-    honoured   INTEGER NOT NULL,
+    verified   INTEGER NOT NULL,
     checked_at INTEGER NOT NULL,
     tried_at   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
@@ -148,12 +148,12 @@ CREATE TABLE @schema@.refusal (
 CREATE TABLE @schema@.event (
     id    INTEGER PRIMARY KEY,
     at    INTEGER NOT NULL,
-    name  TEXT NOT NULL CHECK (name IN ('held', 'search')),
+    name  TEXT NOT NULL CHECK (name IN ('busy', 'search')),
     host  TEXT NOT NULL,
     count INTEGER NOT NULL
 ) STRICT;
 
-CREATE TABLE @schema@.total (
+CREATE TABLE @schema@.counter_bucket (
     name  TEXT NOT NULL,
     label TEXT NOT NULL,
     le    INTEGER NOT NULL,
@@ -162,28 +162,28 @@ CREATE TABLE @schema@.total (
 ) STRICT, WITHOUT ROWID;
 
 -- One row: what was counted so far, and up to which message and copy.
-CREATE TABLE @schema@.tally (
+CREATE TABLE @schema@.counter (
     last_message INTEGER NOT NULL,
     messages     INTEGER NOT NULL,
     bytes        INTEGER NOT NULL,
     last_copy    INTEGER NOT NULL,
     copies       INTEGER NOT NULL
 ) STRICT;
-INSERT INTO @schema@.tally VALUES (0, 0, 0, 0, 0);
+INSERT INTO @schema@.counter VALUES (0, 0, 0, 0, 0);
 
 -- Whatever deletes, what was counted is subtracted.
 CREATE TRIGGER @schema@.forget_message AFTER DELETE ON message BEGIN
-    UPDATE tally SET messages = messages - 1, bytes = bytes - OLD.size WHERE OLD.id <= last_message;
+    UPDATE counter SET messages = messages - 1, bytes = bytes - OLD.size WHERE OLD.id <= last_message;
 END;
 CREATE TRIGGER @schema@.forget_copy AFTER DELETE ON copy BEGIN
-    UPDATE tally SET copies = copies - 1 WHERE OLD.id <= last_copy;
+    UPDATE counter SET copies = copies - 1 WHERE OLD.id <= last_copy;
 END;
 
 -- One row: by what deliveries exclude each other.
-CREATE TABLE @schema@.agreed (
+CREATE TABLE @schema@.setting (
     lock_method TEXT NOT NULL CHECK (lock_method IN ('session'))
 ) STRICT;
-INSERT INTO @schema@.agreed VALUES ('session');
+INSERT INTO @schema@.setting VALUES ('session');
 
 -- The views for applications have the columns that they have in the other engines. Times are texts in UTC, such as
 -- 2026-11-27 09:30:00.000000, which date functions accept, and which can be compared as they are. Lists are JSON.

@@ -1,21 +1,21 @@
--- answer: records the recipient's delivery and this attempt
--- takes: identity digest recipient original account mailbox queue_id host outcome reason is_finished is_whole claim pid
--- takes: queued_at trace known read_ms lock_ms database_ms imap_ms
+-- reply: records the recipient's delivery and this attempt
+-- params: identity digest recipient original account mailbox queue_id host outcome reason is_finished is_complete claim pid
+-- params: queued_at trace known read_ms lock_ms database_ms imap_ms
 INSERT INTO @schema@.delivery AS d (message, recipient, original_recipient, account, mailbox,
-queue_id, host, outcome, reason, first_at, last_at, finished_at, whole)
+queue_id, host, outcome, reason, first_at, last_at, finished_at, complete)
 SELECT id, :recipient, :original, :account, :mailbox, :queue_id, :host,
-:outcome, :reason, @now@, @now@, CASE WHEN :is_finished THEN @now@ END, :is_whole
+:outcome, :reason, @now@, @now@, CASE WHEN :is_finished THEN @now@ END, :is_complete
 FROM @schema@.message WHERE identity = :identity AND digest = :digest
 ON CONFLICT (message, recipient) DO UPDATE SET
 original_recipient = coalesce(excluded.original_recipient, d.original_recipient),
 account = excluded.account, mailbox = excluded.mailbox,
 queue_id = coalesce(excluded.queue_id, d.queue_id), host = excluded.host,
-outcome = excluded.outcome, reason = excluded.reason, tries = d.tries + 1,
+outcome = excluded.outcome, reason = excluded.reason, attempts = d.attempts + 1,
 last_at = excluded.last_at,
-finished_at = coalesce(CASE WHEN d.outcome <> 'abandoned' THEN d.finished_at END, excluded.finished_at),
-whole = d.whole OR excluded.whole
+finished_at = coalesce(CASE WHEN d.outcome <> 'expired' THEN d.finished_at END, excluded.finished_at),
+complete = d.complete OR excluded.complete
 -- then
-INSERT INTO @schema@.try (delivery, claim, started_at, ended_at, queue_id, queued_at, host, pid, outcome, reason,
+INSERT INTO @schema@.attempt (delivery, claim, started_at, ended_at, queue_id, queued_at, host, pid, outcome, reason,
 read_ms, lock_ms, database_ms, imap_ms, trace_id, span_id)
 SELECT d.id, :claim, @now@ - (:read_ms + :lock_ms + :database_ms + :imap_ms) * 1000,
 CASE WHEN :outcome <> 'claimed' THEN @now@ END, :queue_id, :queued_at * 1000000, :host, :pid, :outcome, :reason,
@@ -26,23 +26,23 @@ FROM @schema@.message m CROSS JOIN @schema@.delivery d ON d.message = m.id AND d
 WHERE m.identity = :identity AND m.digest = :digest ON CONFLICT DO NOTHING
 
 -- claim_copy: claims a copy, unless another delivery has claimed it since its state was read
--- takes: identity digest account mailbox role doubt claim host pid recipient attempt_before again boot running_us wall_us
+-- params: identity digest account mailbox role doubt claim host pid recipient attempt_before again boot running_us wall_us
 INSERT INTO @schema@.copy AS c (message, account, mailbox, role, state, doubt, claim, claimed_by, host, pid, first_at,
-attempt_at, boot, boot_us, host_us)
+claimed_at, boot, boot_us, host_us)
 SELECT m.id, :account, :mailbox, :role, 'appending', :doubt, :claim, d.id, :host, :pid, @now@, @now@,
 :boot, @now@ - :running_us, @now@ - :wall_us
 FROM @schema@.message m CROSS JOIN @schema@.delivery d ON d.message = m.id AND d.recipient = :recipient
 WHERE m.identity = :identity AND m.digest = :digest
 ON CONFLICT (message, account, mailbox) DO UPDATE SET state = 'appending',
-doubt = excluded.doubt, attempt = c.attempt + 1, attempt_at = excluded.attempt_at,
+doubt = excluded.doubt, generation = c.generation + 1, claimed_at = excluded.claimed_at,
 boot = excluded.boot, boot_us = excluded.boot_us, host_us = excluded.host_us,
 claim = excluded.claim, claimed_by = excluded.claimed_by, host = excluded.host,
 pid = excluded.pid, error = NULL, repeated = c.repeated + :again
-WHERE c.attempt = :attempt_before AND (c.state = 'stored') = :again
+WHERE c.generation = :attempt_before AND (c.state = 'stored') = :again
 
 -- hold_copies: reads the states of the claim's copies in these mailboxes of these accounts
--- takes: identity digest accounts mailboxes claim
--- gives: state transaction
+-- params: identity digest accounts mailboxes claim
+-- columns: state transaction
 SELECT c.state, 0 FROM @schema@.message m CROSS JOIN @schema@.copy c ON c.message = m.id
 WHERE m.identity = :identity AND m.digest = :digest AND c.claim = :claim
 AND c.account IN (SELECT value FROM json_each(:accounts)) AND c.mailbox IN (SELECT value FROM json_each(:mailboxes))

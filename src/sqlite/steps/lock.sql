@@ -1,26 +1,26 @@
 -- A lock is a byte of a file (lite_lock.c). It ends with its process, or with the session.
 
--- try_session: tries to acquire the lock
--- takes: key owner lasts_ms host pid session wait_ms
--- gives: granted:truth
+-- lock_session: tries to acquire the lock
+-- params: key owner lasts_ms host pid session wait_ms
+-- columns: granted:bool
 SELECT oncedrop_lock(:key)
 
--- again_session: a row, if this session still has the lock
--- takes: key owner lasts_ms host pid session wait_ms
--- gives: granted:truth
+-- relock_session: a row, if this session still has the lock
+-- params: key owner lasts_ms host pid session wait_ms
+-- columns: granted:bool
 SELECT 1 WHERE oncedrop_locked(:key)
 
 -- holder_session: the lock holder
--- takes: key owner lasts_ms host pid session wait_ms
--- gives: session user process ours:truth
+-- params: key owner lasts_ms host pid session wait_ms
+-- columns: session user process ours:bool
 SELECT 'oncedrop ' || :host || '[' || h.pid || ']', '', h.pid, 1 FROM (SELECT oncedrop_holder(:key) AS pid) h
 WHERE h.pid IS NOT NULL
 
 -- release_session: releases the lock
--- takes: key owner lasts_ms host pid session wait_ms
+-- params: key owner lasts_ms host pid session wait_ms
 SELECT oncedrop_unlock(:key)
 
 -- release_sessions: releases all locks of this session
--- takes: owner
+-- params: owner
 SELECT oncedrop_unlock(NULL)
 

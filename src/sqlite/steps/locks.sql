@@ -1,14 +1,14 @@
 -- locks_session: claims in progress, and the holders of their messages' locks, which a delivery has from before its
 -- claim to its end. A lock without a claim is not listed: the kernel does not know its message
--- takes: claim_ms
--- gives: key message_id account mailbox state host pid age:number lock session ours:truth backend user client held hidden:truth
--- gives: waiting:json
-WITH claims AS MATERIALIZED (SELECT m.lock_key AS key, m.message_id, c.account, c.mailbox, c.state, c.host, c.pid, c.attempt_at,
+-- params: claim_ms
+-- columns: key message_id account mailbox state host pid age:number lock session ours:bool backend user client held hidden:bool
+-- columns: waiting:json
+WITH claims AS MATERIALIZED (SELECT m.lock_key AS key, m.message_id, c.account, c.mailbox, c.state, c.host, c.pid, c.claimed_at,
 oncedrop_holder(m.lock_key) AS holder
 FROM @schema@.copy c CROSS JOIN @schema@.message m ON m.id = c.message
 WHERE c.state = 'appending' AND c.state <> 'stored')
-SELECT key, message_id, account, mailbox, state, host, pid, printf('%.1f', max(@now@ - attempt_at, 0) / 1000000.0) AS age,
+SELECT key, message_id, account, mailbox, state, host, pid, printf('%.1f', max(@now@ - claimed_at, 0) / 1000000.0) AS age,
 CASE WHEN holder IS NOT NULL THEN 'held' ELSE 'free' END AS lock,
 'oncedrop ' || host || '[' || holder || ']' AS session, CASE WHEN holder IS NOT NULL THEN 1 END AS ours, holder AS backend,
 NULL AS user, NULL AS client, NULL AS held, CASE WHEN holder IS NOT NULL THEN 0 END AS hidden, '[]' AS waiting
-FROM claims ORDER BY min(attempt_at) OVER (PARTITION BY key), key, attempt_at
+FROM claims ORDER BY min(claimed_at) OVER (PARTITION BY key), key, claimed_at

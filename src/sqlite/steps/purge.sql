@@ -1,119 +1,119 @@
--- word expired: messages m to expire. :older_ms: minimum milliseconds since the last attempt;
+-- macro expired: messages m to expire. :older_ms: minimum milliseconds since the last attempt;
 -- no copy is in its hold-off. :upto: the last message
 m.id <= :upto AND m.id IN (SELECT message FROM @schema@.delivery WHERE finished_at IS NULL
 UNION SELECT message FROM @schema@.copy WHERE state <> 'stored' AND state IN ('pending', 'appending'))
 AND NOT EXISTS (SELECT 1 FROM @schema@.delivery d WHERE d.message = m.id AND d.finished_at IS NULL
 AND d.last_at >= @ago(:older_ms)@)
 AND NOT EXISTS (SELECT 1 FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')
-AND (c.attempt_at >= @ago(:older_ms)@ OR c.state = 'appending' AND @hold_off_ends(c.attempt_at)@ > @now@))
+AND (c.claimed_at >= @ago(:older_ms)@ OR c.state = 'appending' AND @hold_off_ends(c.claimed_at)@ > @now@))
 
--- word old: messages m that arrived long enough ago, and have nothing unfinished. Checks last_at, too: replayed
+-- macro old: messages m that arrived long enough ago, and have nothing unfinished. Checks last_at, too: replayed
 -- messages arrived long ago, but may have been recorded today
 m.received_at < @ago(:older_ms)@
 AND NOT EXISTS (SELECT 1 FROM @schema@.delivery d WHERE d.message = m.id
 AND (d.last_at >= @ago(:older_ms)@ OR d.finished_at IS NULL))
 AND NOT EXISTS (SELECT 1 FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending'))
 
--- word open: a column of the unfinished deliveries of a message m, each text once
+-- macro open: a column of the unfinished deliveries of a message m, each text once
 (SELECT group_concat({}, ', ') FROM (SELECT DISTINCT {} FROM @schema@.delivery
 WHERE message = m.id AND finished_at IS NULL ORDER BY {}))
 
--- word report: what is reported of the messages m that are due
+-- macro report: what is reported of the messages m that are due
 SELECT m.id, coalesce((SELECT @utc(max(last_at))@ FROM @schema@.delivery WHERE message = m.id AND finished_at IS NULL),
-(SELECT @utc(max(attempt_at))@ FROM @schema@.copy WHERE message = m.id)) AS last_at, @open(queue_id)@ AS queue_id,
+(SELECT @utc(max(claimed_at))@ FROM @schema@.copy WHERE message = m.id)) AS last_at, @open(queue_id)@ AS queue_id,
 (SELECT group_concat(recipient, ', ') FROM (SELECT recipient FROM @schema@.delivery
 WHERE message = m.id AND finished_at IS NULL ORDER BY id)) AS recipients, m.message_id,
 (SELECT group_concat(reason, '; ') FROM (SELECT DISTINCT reason FROM @schema@.delivery
 WHERE message = m.id AND finished_at IS NULL ORDER BY reason)) AS reason FROM @schema@.message m
 
--- read_agreed: the hosts' lock method
--- gives: lock_method
-SELECT lock_method FROM @schema@.agreed
+-- read_setting: the hosts' lock method
+-- columns: lock_method
+SELECT lock_method FROM @schema@.setting
 
 -- find_expired: the next messages to expire, not locked yet
--- takes: older_ms hold_off_ms upto after most
--- gives: id lock_key
+-- params: older_ms hold_off_ms upto after max
+-- columns: id lock_key
 SELECT m.id, m.lock_key FROM @schema@.message m WHERE m.id > :after AND @expired@
-ORDER BY m.id LIMIT :most
+ORDER BY m.id LIMIT :max
 
 -- find_old: the next messages to delete, not locked yet
--- takes: older_ms after most
--- gives: id lock_key
+-- params: older_ms after max
+-- columns: id lock_key
 SELECT m.id, m.lock_key FROM @schema@.message m WHERE m.id > :after AND @old@
-ORDER BY m.id LIMIT :most
+ORDER BY m.id LIMIT :max
 
--- word of_person: whether an address is in what is recorded of a message m, or is an account
+-- macro of_person: whether an address is in what is recorded of a message m, or is an account
 (:address IN (lower(m.sender), lower(m."from"))
 OR EXISTS (SELECT 1 FROM @schema@.address a WHERE a.message = m.id AND lower(a.address) = :address)
 OR EXISTS (SELECT 1 FROM @schema@.delivery d WHERE d.message = m.id
 AND :address IN (lower(d.recipient), lower(d.original_recipient), lower(d.account)))
 OR EXISTS (SELECT 1 FROM @schema@.copy c WHERE c.message = m.id AND lower(c.account) = :address))
 
--- word is_open: whether anything of a message m is unfinished
+-- macro is_open: whether anything of a message m is unfinished
 (EXISTS (SELECT 1 FROM @schema@.delivery d WHERE d.message = m.id AND d.finished_at IS NULL)
 OR EXISTS (SELECT 1 FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')))
 
--- word old_at: when a message m will be old, if nothing happens to it until then
+-- macro old_at: when a message m will be old, if nothing happens to it until then
 max(m.received_at, coalesce((SELECT max(last_at) FROM @schema@.delivery WHERE message = m.id), 0)) + :older_ms * 1000
 
--- find_person: which of the next messages have to do with an address, and which of these may be deleted. No index has
+-- find_address_messages: which of the next messages have to do with an address, and which of these may be deleted. No index has
 -- all columns that are compared; with a limit, a statement takes no longer in a larger ledger
--- takes: address older_ms after most
--- gives: id lock_key theirs:truth old:truth open:truth old_at
+-- params: address older_ms after max
+-- columns: id lock_key theirs:bool old:bool open:bool old_at
 SELECT m.id, m.lock_key, m.theirs, m.theirs AND @old@, m.theirs AND @is_open@,
 CASE WHEN m.theirs THEN @utc(@old_at@)@ END
 FROM (SELECT m.id, m.lock_key, m.received_at, @of_person@ AS theirs FROM @schema@.message m
-WHERE m.id > :after ORDER BY m.id LIMIT :most) m ORDER BY m.id
+WHERE m.id > :after ORDER BY m.id LIMIT :max) m ORDER BY m.id
 
 -- lock_messages: which of these messages exist; no other session writes
--- takes: ids
--- gives: id
+-- params: ids
+-- columns: id
 SELECT id FROM @schema@.message WHERE id IN (SELECT value FROM json_each(:ids))
 
--- preview_expired: what abandon_expired would expire, for people
--- takes: older_ms hold_off_ms upto after
--- gives: last_at queue_id recipients message_id reason
+-- preview_expired: what expire_claims would expire, for people
+-- params: older_ms hold_off_ms upto after
+-- columns: last_at queue_id recipients message_id reason
 SELECT last_at, queue_id, recipients, message_id, reason FROM (@report@ WHERE m.id > :after AND @expired@) ORDER BY id
 
--- abandon_expired: expires those of these messages that are still due, and lists them for people
--- takes: older_ms hold_off_ms upto ids
--- gives: last_at queue_id recipients message_id reason
+-- expire_claims: expires those of these messages that are still due, and lists them for people
+-- params: older_ms hold_off_ms upto ids
+-- columns: last_at queue_id recipients message_id reason
 CREATE TEMPORARY TABLE IF NOT EXISTS due (id INTEGER PRIMARY KEY, last_at, queue_id, recipients, message_id, reason)
 -- then
 DELETE FROM temp.due
 -- then
 INSERT INTO temp.due @report@ WHERE m.id IN (SELECT value FROM json_each(:ids)) AND @expired@
 -- then
-UPDATE @schema@.delivery SET outcome = 'abandoned', finished_at = @now@
+UPDATE @schema@.delivery SET outcome = 'expired', finished_at = @now@
 WHERE finished_at IS NULL AND message IN (SELECT id FROM temp.due)
 -- then
-UPDATE @schema@.copy SET doubt = doubt OR state = 'appending', state = 'abandoned'
+UPDATE @schema@.copy SET doubt = doubt OR state = 'appending', state = 'expired'
 WHERE state IN ('pending', 'appending') AND message IN (SELECT id FROM temp.due)
 -- then
 SELECT last_at, queue_id, recipients, message_id, reason FROM temp.due ORDER BY id
 
 -- message_is_open: whether anything of a message is unfinished
--- takes: message
--- gives: open:truth
+-- params: message
+-- columns: open:bool
 SELECT EXISTS (SELECT 1 FROM @schema@.delivery WHERE message = :message AND finished_at IS NULL)
 OR EXISTS (SELECT 1 FROM @schema@.copy WHERE message = :message AND state IN ('pending', 'appending'))
 
 -- count_old: how many messages would be deleted once unfinished ones have expired
--- takes: older_ms abandon_ms
--- gives: messages
+-- params: older_ms expire_ms
+-- columns: messages
 SELECT count(*) FROM @schema@.message m WHERE m.received_at < @ago(:older_ms)@
 AND NOT EXISTS (SELECT 1 FROM @schema@.delivery d WHERE d.message = m.id
-AND (d.last_at >= @ago(:older_ms)@ OR d.finished_at IS NULL AND d.last_at >= @ago(:abandon_ms)@))
+AND (d.last_at >= @ago(:older_ms)@ OR d.finished_at IS NULL AND d.last_at >= @ago(:expire_ms)@))
 AND NOT EXISTS (SELECT 1 FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')
-AND c.attempt_at >= @ago(:abandon_ms)@)
+AND c.claimed_at >= @ago(:expire_ms)@)
 
 -- delete_leases: no-op: there are no leases
 SELECT 0
 
 -- delete_old: deletes those of these messages that are still due, with their rows in other tables. Triggers subtract
 -- them from the counters
--- takes: older_ms ids
--- gives: deleted
+-- params: older_ms ids
+-- columns: deleted
 DELETE FROM @schema@.message AS m WHERE m.id IN (SELECT value FROM json_each(:ids)) AND @old@
 -- then
 SELECT changes()

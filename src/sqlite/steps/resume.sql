@@ -1,35 +1,35 @@
--- word restorable: whether a copy c was stored, or was to be stored again
+-- macro restorable: whether a copy c was stored, or was to be stored again
 (c.state = 'stored' OR c.repeated > 0 AND c.state IN ('pending', 'appending', 'failed'))
 
--- word is_whole: whether the message of a delivery d is known to be complete
-EXISTS (SELECT 1 FROM @schema@.delivery w WHERE w.message = d.message AND w.whole)
+-- macro is_complete: whether the message of a delivery d is known to be complete
+EXISTS (SELECT 1 FROM @schema@.delivery w WHERE w.message = d.message AND w.complete)
 
--- word has_bytes: whether its bytes are recorded
+-- macro has_bytes: whether its bytes are recorded
 EXISTS (SELECT 1 FROM @schema@.raw r WHERE r.message = d.message AND r.chunk = 0)
 
 -- unfinished_ids: the next messages that can be finished from the record
--- takes: after most
--- gives: message
+-- params: after max
+-- columns: message
 SELECT DISTINCT d.message FROM @schema@.delivery d WHERE d.finished_at IS NULL AND d.message > :after
-AND @is_whole@ AND @has_bytes@ ORDER BY d.message LIMIT :most
+AND @is_complete@ AND @has_bytes@ ORDER BY d.message LIMIT :max
 
 -- unfinished_others: the number of unfinished messages that cannot
--- gives: messages
-SELECT count(DISTINCT d.message) FROM @schema@.delivery d WHERE d.finished_at IS NULL AND NOT (@is_whole@ AND @has_bytes@)
+-- columns: messages
+SELECT count(DISTINCT d.message) FROM @schema@.delivery d WHERE d.finished_at IS NULL AND NOT (@is_complete@ AND @has_bytes@)
 
 -- stored_ids: the next messages of which a copy was stored, or was to be stored again, in this account since that time
 -- (@ and seconds since 1970)
--- takes: after most account since
--- gives: message
+-- params: after max account since
+-- columns: message
 SELECT DISTINCT c.message FROM @schema@.copy c WHERE c.message > :after AND @restorable@
 AND c.account = :account -- if account
-AND coalesce(c.stored_at, c.attempt_at) >= CAST(substr(:since, 2) AS INTEGER) * 1000000 -- if since
-ORDER BY c.message LIMIT :most
+AND coalesce(c.stored_at, c.claimed_at) >= CAST(substr(:since, 2) AS INTEGER) * 1000000 -- if since
+ORDER BY c.message LIMIT :max
 
 -- recorded_read: a row for each delivery of a message, with the message's columns. unfinished: only unfinished
 -- deliveries. stored: only those whose copy was stored, or was to be stored again; this applies to the Sent copy, too
--- takes: message unfinished stored
--- gives: message_id sender queue_id digest sent_account sent_mailbox recipient original has_bytes:truth
+-- params: message unfinished stored
+-- columns: message_id sender queue_id digest sent_account sent_mailbox recipient original has_bytes:bool
 SELECT m.message_id, m.sender, d.queue_id, lower(hex(m.digest)), s.account, s.mailbox, d.recipient,
 d.original_recipient, @has_bytes@
 FROM @schema@.message m CROSS JOIN @schema@.delivery d ON d.message = m.id
@@ -43,6 +43,6 @@ AND @restorable@) -- if stored
 ORDER BY d.id
 
 -- raw_chunk: a piece of a message's recorded bytes
--- takes: message chunk
--- gives: data
+-- params: message chunk
+-- columns: data
 SELECT data FROM @schema@.raw WHERE message = :message AND chunk = :chunk

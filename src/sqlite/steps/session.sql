@@ -1,18 +1,18 @@
 -- begin: begins a transaction that may write; under the writer's lock (lite_lock.c), so it waits for no other
 BEGIN IMMEDIATE
 
--- begin_look: begins a transaction that only reads
+-- begin_read: begins a transaction that only reads
 BEGIN
 
 -- begin_snapshot: begins a transaction that only reads, with one snapshot for all its steps
 BEGIN
 
 -- settings: no-op: the transaction has no settings
--- takes: idle_ms statement_ms lock_ms
+-- params: idle_ms statement_ms lock_ms
 SELECT 0
 
 -- settings_as_is: no-op, as settings
--- takes: idle_ms statement_ms lock_ms
+-- params: idle_ms statement_ms lock_ms
 SELECT 0
 
 -- settings_idle: no-op, as settings
@@ -28,12 +28,12 @@ COMMIT
 ROLLBACK
 
 -- event: counts what only the statistics count: held, search
--- takes: name host count
+-- params: name host count
 INSERT INTO @schema@.event (at, name, host, count) VALUES (@now@, :name, :host, :count)
 
 -- for_people: before a query for people: no-op
 SELECT 0
 
 -- server_version: such as SQLite 3.40.1
--- gives: version
+-- columns: version
 SELECT 'SQLite ' || sqlite_version()

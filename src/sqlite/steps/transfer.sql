@@ -1,165 +1,165 @@
 -- A copy of the ledger (ledger_transfer.c): rows with their ids, by their keys, which are the first columns.
 
 -- dump_message: the next messages
--- takes: id most
--- gives: id:number identity:bytes digest:bytes lock_key:number message_id sender from subject date:number size:number
--- gives: in_reply_to references received_at:number
+-- params: id max
+-- columns: id:number identity:bytes digest:bytes lock_key:number message_id sender from subject date:number size:number
+-- columns: in_reply_to references received_at:number
 SELECT id, identity, digest, lock_key, message_id, sender, "from", subject, @us(date)@, size, in_reply_to,
 (SELECT json_group_array(value) FROM json_each("references")), @us(received_at)@
 FROM @schema@.message WHERE id > :id
-ORDER BY id LIMIT :most
+ORDER BY id LIMIT :max
 
 -- load_message: inserts a message
--- takes: id identity digest lock_key message_id sender from subject:content date size in_reply_to references received_at
+-- params: id identity digest lock_key message_id sender from subject:content date size in_reply_to references received_at
 INSERT INTO @schema@.message (id, identity, digest, lock_key, message_id, sender, "from", subject, date, size,
 in_reply_to, "references", received_at)
 VALUES (:id, :identity, :digest, :lock_key, :message_id, :sender, :from, :subject, :date, :size, :in_reply_to,
 :references, :received_at)
 
 -- dump_address: the next addresses
--- takes: message role position most
--- gives: message:number role position:number group name address
+-- params: message role position max
+-- columns: message:number role position:number group name address
 SELECT message, role, position, "group", name, address
 FROM @schema@.address WHERE (message, role, position) > (:message, :role, :position)
-ORDER BY message, role, position LIMIT :most
+ORDER BY message, role, position LIMIT :max
 
 -- load_address: inserts an address
--- takes: message role position group:content name:content address
+-- params: message role position group:content name:content address
 INSERT INTO @schema@.address (message, role, position, "group", name, address)
 VALUES (:message, :role, :position, :group, :name, :address)
 
 -- dump_part: the next parts
--- takes: message path most
--- gives: message:number path type charset disposition filename size:number sha256:bytes text
+-- params: message path max
+-- columns: message:number path type charset disposition filename size:number sha256:bytes text
 SELECT message, path, type, charset, disposition, filename, size, sha256, text
 FROM @schema@.part WHERE (message, path) > (:message, :path)
-ORDER BY message, path LIMIT :most
+ORDER BY message, path LIMIT :max
 
 -- load_part: inserts a part
--- takes: message path type charset disposition filename:content size sha256 text:content
+-- params: message path type charset disposition filename:content size sha256 text:content
 INSERT INTO @schema@.part (message, path, type, charset, disposition, filename, size, sha256, text)
 VALUES (:message, :path, :type, :charset, :disposition, :filename, :size, :sha256, :text)
 
 -- dump_raw: the next recorded bytes
--- takes: message chunk most
--- gives: message:number chunk:number data:bytes
+-- params: message chunk max
+-- columns: message:number chunk:number data:bytes
 SELECT message, chunk, data
 FROM @schema@.raw WHERE (message, chunk) > (:message, :chunk)
-ORDER BY message, chunk LIMIT :most
+ORDER BY message, chunk LIMIT :max
 
 -- load_raw: inserts recorded bytes
--- takes: message chunk data
+-- params: message chunk data
 INSERT INTO @schema@.raw (message, chunk, data)
 VALUES (:message, :chunk, :data)
 
 -- dump_delivery: the next deliveries
--- takes: id most
--- gives: id:number message:number recipient original_recipient account mailbox queue_id host outcome reason
--- gives: tries:number first_at:number last_at:number finished_at:number whole:truth
-SELECT id, message, recipient, original_recipient, account, mailbox, queue_id, host, outcome, reason, tries,
-@us(first_at)@, @us(last_at)@, @us(finished_at)@, whole
+-- params: id max
+-- columns: id:number message:number recipient original_recipient account mailbox queue_id host outcome reason
+-- columns: attempts:number first_at:number last_at:number finished_at:number complete:bool
+SELECT id, message, recipient, original_recipient, account, mailbox, queue_id, host, outcome, reason, attempts,
+@us(first_at)@, @us(last_at)@, @us(finished_at)@, complete
 FROM @schema@.delivery WHERE id > :id
-ORDER BY id LIMIT :most
+ORDER BY id LIMIT :max
 
 -- load_delivery: inserts a delivery
--- takes: id message recipient original_recipient account mailbox queue_id host outcome reason tries first_at last_at
--- takes: finished_at whole
+-- params: id message recipient original_recipient account mailbox queue_id host outcome reason attempts first_at last_at
+-- params: finished_at complete
 INSERT INTO @schema@.delivery (id, message, recipient, original_recipient, account, mailbox, queue_id, host, outcome,
-reason, tries, first_at, last_at, finished_at, whole)
+reason, attempts, first_at, last_at, finished_at, complete)
 VALUES (:id, :message, :recipient, :original_recipient, :account, :mailbox, :queue_id, :host, :outcome, :reason,
-:tries, :first_at, :last_at, :finished_at, :whole)
+:attempts, :first_at, :last_at, :finished_at, :complete)
 
--- dump_try: the next attempts
--- takes: delivery claim most
--- gives: delivery:number claim:number started_at:number ended_at:number queue_id queued_at:number host pid:number
--- gives: outcome reason read_ms:number lock_ms:number database_ms:number imap_ms:number trace_id:bytes span_id:bytes
+-- dump_attempt: the next attempts
+-- params: delivery claim max
+-- columns: delivery:number claim:number started_at:number ended_at:number queue_id queued_at:number host pid:number
+-- columns: outcome reason read_ms:number lock_ms:number database_ms:number imap_ms:number trace_id:bytes span_id:bytes
 SELECT delivery, claim, @us(started_at)@, @us(ended_at)@, queue_id, @us(queued_at)@, host, pid, outcome, reason,
 read_ms, lock_ms, database_ms, imap_ms, trace_id, span_id
-FROM @schema@.try WHERE (delivery, claim) > (:delivery, :claim)
-ORDER BY delivery, claim LIMIT :most
+FROM @schema@.attempt WHERE (delivery, claim) > (:delivery, :claim)
+ORDER BY delivery, claim LIMIT :max
 
--- load_try: inserts an attempt
--- takes: delivery claim started_at ended_at queue_id queued_at host pid outcome reason read_ms lock_ms database_ms
--- takes: imap_ms trace_id span_id
-INSERT INTO @schema@.try (delivery, claim, started_at, ended_at, queue_id, queued_at, host, pid, outcome, reason,
+-- load_attempt: inserts an attempt
+-- params: delivery claim started_at ended_at queue_id queued_at host pid outcome reason read_ms lock_ms database_ms
+-- params: imap_ms trace_id span_id
+INSERT INTO @schema@.attempt (delivery, claim, started_at, ended_at, queue_id, queued_at, host, pid, outcome, reason,
 read_ms, lock_ms, database_ms, imap_ms, trace_id, span_id)
 VALUES (:delivery, :claim, :started_at, :ended_at, :queue_id, :queued_at, :host, :pid, :outcome, :reason, :read_ms,
 :lock_ms, :database_ms, :imap_ms, :trace_id, :span_id)
 
 -- dump_copy: the next copies
--- takes: id most
--- gives: id:number message:number account mailbox role state doubt:truth attempt:number attempt_at:number
--- gives: claim:number claimed_by:number host pid:number first_at:number stored_at:number uidvalidity:number
--- gives: uid:number error repeated:number boot:number boot_us:number host_us:number
-SELECT id, message, account, mailbox, role, state, doubt, attempt, @us(attempt_at)@, claim, claimed_by, host, pid,
+-- params: id max
+-- columns: id:number message:number account mailbox role state doubt:bool generation:number claimed_at:number
+-- columns: claim:number claimed_by:number host pid:number first_at:number stored_at:number uidvalidity:number
+-- columns: uid:number error repeated:number boot:number boot_us:number host_us:number
+SELECT id, message, account, mailbox, role, state, doubt, generation, @us(claimed_at)@, claim, claimed_by, host, pid,
 @us(first_at)@, @us(stored_at)@, uidvalidity, uid, error, repeated, boot, boot_us, host_us
 FROM @schema@.copy WHERE id > :id
-ORDER BY id LIMIT :most
+ORDER BY id LIMIT :max
 
 -- load_copy: inserts a copy
--- takes: id message account mailbox role state doubt attempt attempt_at claim claimed_by host pid first_at stored_at
--- takes: uidvalidity uid error repeated boot boot_us host_us
-INSERT INTO @schema@.copy (id, message, account, mailbox, role, state, doubt, attempt, attempt_at, claim, claimed_by,
+-- params: id message account mailbox role state doubt generation claimed_at claim claimed_by host pid first_at stored_at
+-- params: uidvalidity uid error repeated boot boot_us host_us
+INSERT INTO @schema@.copy (id, message, account, mailbox, role, state, doubt, generation, claimed_at, claim, claimed_by,
 host, pid, first_at, stored_at, uidvalidity, uid, error, repeated, boot,
 boot_us, host_us)
-VALUES (:id, :message, :account, :mailbox, :role, :state, :doubt, :attempt, :attempt_at, :claim, :claimed_by, :host,
+VALUES (:id, :message, :account, :mailbox, :role, :state, :doubt, :generation, :claimed_at, :claim, :claimed_by, :host,
 :pid, :first_at, :stored_at, :uidvalidity, :uid, :error, :repeated, :boot, :boot_us, :host_us)
 
 -- dump_event: the next events
--- takes: id most
--- gives: id:number at:number name host count:number
+-- params: id max
+-- columns: id:number at:number name host count:number
 SELECT id, @us(at)@, name, host, count
 FROM @schema@.event WHERE id > :id
-ORDER BY id LIMIT :most
+ORDER BY id LIMIT :max
 
 -- load_event: inserts an event
--- takes: id at name host count
+-- params: id at name host count
 INSERT INTO @schema@.event (id, at, name, host, count)
 VALUES (:id, :at, :name, :host, :count)
 
--- dump_total: the next totals
--- takes: name label le most
--- gives: name label le:number value:number
+-- dump_counter_bucket: the next totals
+-- params: name label le max
+-- columns: name label le:number value:number
 SELECT name, label, le, value
-FROM @schema@.total WHERE (name, label, le) > (:name, :label, :le)
-ORDER BY name, label, le LIMIT :most
+FROM @schema@.counter_bucket WHERE (name, label, le) > (:name, :label, :le)
+ORDER BY name, label, le LIMIT :max
 
--- load_total: inserts a total
--- takes: name label le value
-INSERT INTO @schema@.total (name, label, le, value)
+-- load_counter_bucket: inserts a total
+-- params: name label le value
+INSERT INTO @schema@.counter_bucket (name, label, le, value)
 VALUES (:name, :label, :le, :value)
 
 -- dump_server: the next servers
--- takes: server most
--- gives: server honoured:truth checked_at:number tried_at:number
-SELECT server, honoured, @us(checked_at)@, @us(tried_at)@
+-- params: server max
+-- columns: server verified:bool checked_at:number tried_at:number
+SELECT server, verified, @us(checked_at)@, @us(tried_at)@
 FROM @schema@.server WHERE server > :server
-ORDER BY server LIMIT :most
+ORDER BY server LIMIT :max
 
 -- load_server: inserts a server
--- takes: server honoured checked_at tried_at
-INSERT INTO @schema@.server (server, honoured, checked_at, tried_at)
-VALUES (:server, :honoured, :checked_at, :tried_at)
+-- params: server verified checked_at tried_at
+INSERT INTO @schema@.server (server, verified, checked_at, tried_at)
+VALUES (:server, :verified, :checked_at, :tried_at)
 
--- dump_tally: the counters
--- gives: last_message:number messages:number bytes:number last_copy:number copies:number
-SELECT last_message, messages, bytes, last_copy, copies FROM @schema@.tally
+-- dump_counter: the counters
+-- columns: last_message:number messages:number bytes:number last_copy:number copies:number
+SELECT last_message, messages, bytes, last_copy, copies FROM @schema@.counter
 
--- load_tally: sets the counters
--- takes: last_message messages bytes last_copy copies
-UPDATE @schema@.tally SET last_message = :last_message, messages = :messages, bytes = :bytes, last_copy = :last_copy,
+-- load_counter: sets the counters
+-- params: last_message messages bytes last_copy copies
+UPDATE @schema@.counter SET last_message = :last_message, messages = :messages, bytes = :bytes, last_copy = :last_copy,
 copies = :copies
 
--- word last: the highest id that a table has assigned
+-- macro last: the highest id that a table has assigned
 max((SELECT coalesce(max(id), 0) FROM @schema@.{}),
 coalesce((SELECT seq FROM @schema@.sqlite_sequence WHERE name = '{}'), 0))
 
 -- dump_numbers: the highest ids assigned so far, also to rows that were deleted
--- gives: message:number delivery:number copy:number
+-- columns: message:number delivery:number copy:number
 SELECT @last(message)@, @last(delivery)@, @last(copy)@
 
 -- load_numbers: new rows get higher ids
--- takes: message delivery copy
+-- params: message delivery copy
 DELETE FROM @schema@.sqlite_sequence WHERE name IN ('message', 'delivery', 'copy')
 -- then
 INSERT INTO @schema@.sqlite_sequence (name, seq) VALUES ('message', :message), ('delivery', :delivery), ('copy', :copy)
@@ -174,7 +174,7 @@ SELECT 0
 SELECT 0
 
 -- under_way: who is storing copies, or was until less than the hold-off ago
--- takes: hold_off_ms
--- gives: host pid
-SELECT host, pid FROM @schema@.copy WHERE state = 'appending' AND state <> 'stored' AND @hold_off_ends(attempt_at)@ > @now@
-ORDER BY attempt_at DESC LIMIT 1
+-- params: hold_off_ms
+-- columns: host pid
+SELECT host, pid FROM @schema@.copy WHERE state = 'appending' AND state <> 'stored' AND @hold_off_ends(claimed_at)@ > @now@
+ORDER BY claimed_at DESC LIMIT 1

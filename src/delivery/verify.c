@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: ISC */
+#include "delivery/verify.h"
+
+#include <string.h>
+
+#include "delivery/fallback.h"
+#include "delivery/reply.h"
+#include "delivery/search.h"
+
+static bool is_concerned(const struct delivery_request *request, const struct ledger_target *target)
+{
+    return request->only_account == NULL || strcmp(request->only_account, target->account) == 0;
+}
+
+/* Returns true with the report set if an absent copy may have been deleted, or the check failed. */
+static bool stays_deleted(struct delivery_work *work, size_t target, struct report *report)
+{
+    struct error error;
+    enum absence absence = work->request->redeliver == REDELIVER_LOST ? search_absence(work, target, &error)
+                                                                      : ABSENCE_LOST;
+    if (absence == ABSENCE_ERROR)
+        report_set(report, OUTCOME_MAILBOX, "%s", error.text);
+    else if (absence == ABSENCE_DELETED)
+        report_set(report, OUTCOME_DELETED, "not in mailbox=%s any more, perhaps deleted: left so (--include-deleted)",
+                   work->targets.list[target].mailbox);
+    return absence != ABSENCE_LOST;
+}
+
+/* Returns true if the copy is skipped; the report says why. */
+static bool look_for(struct delivery_work *work, size_t target, struct copy_result *result)
+{
+    struct append_item item = append_item_planned(work, target);
+    if (!append_fits_deadline(work, target)) {
+        report_set(&result->report, OUTCOME_TEMPFAIL, "other mailboxes took up the time for this message");
+        return true;
+    }
+    return search_copy(work, &item, result) != SEARCH_ABSENT || !fallback_search(work, &item, result) ||
+           stays_deleted(work, target, &result->report);
+}
+
+/* Returns true if a target in any state is skipped. */
+static bool look_at(struct delivery_work *work, size_t target, struct copy_result *result)
+{
+    const struct delivery_request *request = work->request;
+    const struct ledger_target *it = &work->targets.list[target];
+    bool verify = request->redeliver == REDELIVER_VERIFY, known = work->found->copies[target].state != COPY_NONE;
+    if (work->plan->targets[target].why == WHY_VERIFIED && plan_makes_copy(&work->plan->targets[target]) &&
+        is_concerned(request, it))
+        return look_for(work, target, result);
+    if (verify || (known && is_concerned(request, it)))
+        return false;
+    if (!known && is_concerned(request, it))
+        report_set(&result->report, OUTCOME_CONFIG,
+                   "it was stored elsewhere: its address leads to account=%s mailbox=%s now", it->account, it->mailbox);
+    return true;
+}
+
+static void give_report(struct delivery_work *work, size_t target, const struct copy_result *result)
+{
+    if (!result->report.given)
+        return;
+    if (target == work->plan->sent)
+        reply_log_sent(work, &result->report, result->uid, false);
+    for (size_t i = 0; i < work->request->recipient_count; i++) {
+        struct delivery_reply *reply = &work->delivery->replies[i];
+        if (work->targets.of_recipient[i] != target)
+            continue;
+        reply->report = result->report;
+        reply->uid = result->uid;
+        reply->filed = result->state == COPY_STORED ? result->fallback : NULL;
+    }
+}
+
+bool *verify_copies(struct delivery_work *work)
+{
+    size_t count = work->targets.message.target_count;
+    bool *left = base_alloc(count + 1);
+    work->read_only = true;
+    for (size_t i = 0; i < count; i++) {
+        size_t target = work->targets.order[i];
+        struct copy_result result = {.state = COPY_PENDING};
+        left[target] = look_at(work, target, &result);
+        give_report(work, target, &result);
+    }
+    work->read_only = false;
+    delivery_add_time(work->delivery, PHASE_IMAP);
+    return left;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * Hints by SQLSTATE and by message. */
+#include "postgres/pg_hint.h"
+
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "postgres/pg.h"
+#include "sql/sql.h"
+
+bool pg_login_is_service(const struct config *config)
+{
+    char *named OD_CLEANUP(base_free) = pg_conninfo_value(config->database.conninfo, "user");
+    const char *user = named != NULL ? named : getenv("PGUSER");
+    return user == NULL || user[0] == '\0' || strcmp(user, config->service.user) == 0;
+}
+
+static void append_hint(struct error *error, const char *before, const char *hint, const char *after)
+{
+    const struct error was = *error;
+    error_set(error, "%s%s%s%s", was.text, before, hint, after);
+    memcpy(error->code, was.code, sizeof(was.code));
+}
+
+/* Assumes that root operates and others deliver. Without a schema GRANT fails, but psql continues. */
+void pg_add_login_hint(const struct config *config, struct error *error)
+{
+    const struct passwd *passwd = getpwuid(geteuid());
+    const char *user = passwd != NULL ? passwd->pw_name : "";
+    char *named OD_CLEANUP(base_free) = pg_conninfo_value(config->database.conninfo, "user");
+    char *database OD_CLEANUP(base_free) = pg_conninfo_value(config->database.conninfo, "dbname");
+    const char *role = geteuid() == 0 ? SQL_OPERATOR : SQL_DELIVERY;
+    char *command OD_CLEANUP(base_free) = NULL;
+    if (passwd == NULL)
+        return;
+    if (strcmp(error->code, PG_NO_ROLE) == 0)
+        command =
+            base_printf("runuser -u postgres -- psql -c 'CREATE ROLE \"%s\" LOGIN' -c 'GRANT \"%s_%s\" TO \"%s\"'",
+                        user, config->database.schema, role, user);
+    else if (strstr(error->text, "permission denied for database") != NULL)
+        command = base_printf("runuser -u postgres -- psql -c 'GRANT CONNECT ON DATABASE \"%s\" TO \"%s\"'",
+                              database != NULL ? database : user, named != NULL ? named : user);
+    else if (named != NULL && strcmp(named, user) != 0 && strstr(error->text, "Peer authentication failed") != NULL)
+        command = base_printf("runuser -u %s -- oncedrop ...", named);
+    if (command != NULL)
+        append_hint(error, ERROR_HINT, command, "");
+}
+
+void pg_add_hint(const struct config *config, const char *role, struct error *error)
+{
+    char *grant OD_CLEANUP(base_free) =
+        base_printf("grant the role %s_%s to this database user%s", config->database.schema, role,
+                    strcmp(role, SQL_OPERATOR) == 0 ? ", or log in as one that has it" : "");
+    const char *const hints[][2] = {
+        {"42P01", "run: oncedrop schema install, or after an update: oncedrop schema upgrade"}, /* undefined_table */
+        {"3F000", "run: oncedrop schema install"}, /* invalid_schema_name */
+        {"42703", "run: oncedrop schema upgrade"}, /* undefined_column */
+        {"23514", "run: oncedrop schema upgrade"}, /* check_violation: a state of a later version */
+        {"42501", grant},                          /* insufficient_privilege */
+        /* read_only_sql_transaction; also BEGIN READ WRITE during recovery */
+        {"25006", "this server is a standby; database.conninfo must point to the primary"},
+        {"0A000", "is this a standby? database.conninfo must point to the primary"},
+        {"22P05", "the database's encoding must be UTF8"}, /* untranslatable_character */
+    };
+    const char *hint = NULL;
+    for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++)
+        if (strcmp(error->code, hints[i][0]) == 0)
+            hint = hints[i][1];
+    if (strstr(error->text, "statement pooling") != NULL) /* PgBouncer has one code for all its errors */
+        hint = "a pooler in front of the database must be in transaction or session mode";
+    if (hint != NULL)
+        append_hint(error, " (", hint, ")");
+}
