@@ -7,7 +7,7 @@ deliveries: each has to say its verdict at once.
 
 Seen to fail with: the digest left out of the identity (targets.c: set_identity; what follows is a false duplicate),
 Subject left out of the digest (message_digest.c: transport_fields; a false duplicate), Received kept in it (doubled),
-and any message with this Message-ID taken for this one (ledger_copy_state_of_name.c: both queries without the digest; a false
+and any message with this Message-ID taken for this one (ledger_state.c: both queries without the digest; a false
 duplicate)."""
 
 import base64

@@ -11,7 +11,7 @@ The first system call behind the literal of an APPEND is always tried; with ONCE
 after main's first, or ONCEDROP_POINTS of them; in `make check-all` a few of those that send and receive. The simulator has each
 method, too: tests/simulation/run.
 
-Seen to fail with: a lock that every delivery gets (ledger_copy_state_of_name.c, ledger_claim.c: each of the crowds); a claim without
+Seen to fail with: a lock that every delivery gets (ledger_state.c, ledger_claim.c: each of the crowds); a claim without
 doubt (plan.c: append_or_search, doubled, on both servers)."""
 
 import concurrent.futures

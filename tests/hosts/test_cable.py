@@ -8,7 +8,7 @@ Then it is delivered once more. The message is there once. The hosts' clocks are
 ONCEDROP_HOSTS=all takes all steps, returns and clocks; `make check-all` some.
 
 Seen to fail with: no hold-off (plan.c: find_reason), by two copies; the hold-off counted by the hosts' clocks
-(ledger_copy_state_of_name.c), by the same or by waiting for an hour; PostgreSQL without tcp_user_timeout, by a
+(ledger_state.c), by the same or by waiting for an hour; PostgreSQL without tcp_user_timeout, by a
 lock that is held until the deadline (only with all)."""
 
 import collections

@@ -5,7 +5,7 @@ host's clock is the database's: it is set while a delivery has left a claim behi
 
 ONCEDROP_HOSTS=all takes both hosts and both directions; `make check-all` one.
 
-Seen to fail with: the age of a claim by the host's clock (ledger_copy_state_of_name.c: add_copies); with a file also: by the ledger's clock
+Seen to fail with: the age of a claim by the host's clock (ledger_state.c: add_copies); with a file also: by the ledger's clock
 alone; a claim from the future left alone until then."""
 
 import os

@@ -3,7 +3,7 @@
 or doubled, also while a node is killed or cut off; the other methods are refused.
 
 Seen to fail with: a claim and its hold taken for good whatever their answers are, and a lock that every delivery gets
-(ledger_claim.c, ledger_copy_state_of_name.c), by doubled messages with a node killed or cut off; a copy in doubt that is not searched for
+(ledger_claim.c, ledger_state.c), by doubled messages with a node killed or cut off; a copy in doubt that is not searched for
 (plan.c: append_or_search), where a node dies behind the APPEND. The other methods were refused only where both nodes are named,
 until the program looked at wsrep_on."""
 

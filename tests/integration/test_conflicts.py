@@ -2,7 +2,7 @@
 """Another transaction was first (error 1213: a deadlock, or the nodes of a Galera cluster), and ours is certainly undone: the
 delivery is deferred as for a held lock, and the next one makes one copy; a result is recorded all the same.
 
-Seen to fail with: a COMMIT that conflicts taken for one whose end is not known, or for trouble (ledger_claim.c, ledger_copy_state_of_name.c)."""
+Seen to fail with: a COMMIT that conflicts taken for one whose end is not known, or for trouble (ledger_claim.c, ledger_state.c)."""
 
 import functools
 

@@ -27,7 +27,7 @@ CASES = {
                       [(1, "comment: lest"), (3, "comment: by then")]),
     "src/message.c": ('#include "lest.h"\nputs("Lest it "\n     "is by\\n"\n     "then");\nputs("by"), puts("then");\n\'"\', lest, \'"\';\n',
                       [(2, "message: Lest"), (3, "message: by then")]),
-    "src/name.h": ("struct made *a;\nint is_planned(int MADE_2, int homemade);\n/* made */\n", [(1, "name: made"), (2, "name: MADE"),
+    "src/name.h": ("struct made *a;\nint is_made(int MADE_2, int homemade);\n/* made */\n", [(1, "name: made"), (2, "name: MADE"),
                                                                                         (2, "name: made")]),
     "src/made.h": ("\n", []),
     "src/made.c": ("int a;\n", [(1, "name: made")]),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * src/ledger/ledger.h on a simulated database, call for call like ledger_copy_state_of_name.c, ledger_claim.c and ledger_settle.c,
+ * src/ledger/ledger.h on a simulated database, call for call like ledger_state.c, ledger_claim.c and ledger_settle.c,
  * and what these share. For a process that has died, each call reports trouble at once, without any effect. */
 #ifndef ONCEDROP_SIMULATION_CLIENT_H
 #define ONCEDROP_SIMULATION_CLIENT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * As src/ledger/ledger_copy_state_of_name.c. */
+ * As src/ledger/ledger_state.c. */
 #include "client.h"
 
 #include "breakage.h"

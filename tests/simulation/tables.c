@@ -134,7 +134,7 @@ static void state_variants(struct key key, struct place place, int64_t hold_off,
     }
 }
 
-/* ledger_copy_state_of_name.c, read_sibling */
+/* ledger_state.c, read_sibling */
 static void look_beside(uint16_t message, struct place place, int64_t at, const struct clocks *clocks,
                         struct ledger_copy_state *found)
 {

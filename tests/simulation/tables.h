@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The ledger's rows, and what each batch of src/ledger does to them when it is executed, as ledger_copy_state_of_name.c,
+ * The ledger's rows, and what each batch of src/ledger does to them when it is executed, as ledger_state.c,
  * ledger_claim.c and ledger_settle.c do in SQL. There are no locks, no sessions, and no time except as arguments: the
  * same calls on a real database must have the same results. */
 #ifndef ONCEDROP_SIMULATION_TABLES_H
