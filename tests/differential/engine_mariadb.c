@@ -143,7 +143,7 @@ static void late_comes(int64_t number)
     engine_begin();
 }
 
-const struct ground_engine ground_engine = {
+const struct fixture_engine fixture_engine = {
     .read_message = "SELECT id, TIMESTAMPDIFF(SECOND, '1970-01-01', received_at) FROM message WHERE digest = $1",
     .read_copies =
         "SELECT c.account, c.mailbox, c.role, c.state, CASE WHEN c.doubt THEN 't' ELSE 'f' END,"

@@ -36,7 +36,7 @@ struct wanted {
 /* A copy to be settled. */
 struct settled {
     struct place place;
-    int32_t attempt;
+    int32_t generation;
     uint8_t state;
     bool doubt, error;
     uint32_t uidvalidity, uid;
