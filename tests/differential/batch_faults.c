@@ -86,11 +86,11 @@ static void fated_close(struct sql_session *session)
     real->close(session);
 }
 
-static void fated_look(struct sql_session *session)
+static void fated_check_connection(struct sql_session *session)
 {
     if (fixture_engine.used != NULL)
         fixture_engine.used(session);
-    real->look(session);
+    real->check_connection(session);
 }
 
 /* A statement that fails, once in a batch: with a lease that has several COMMITs, and whatever follows the first one that
@@ -148,7 +148,7 @@ const struct sql_engine *batch_faults_open(const struct config *config, struct e
     fated = *real;
     fated.open = fated_open;
     fated.close = fated_close;
-    fated.look = fated_look;
+    fated.check_connection = fated_check_connection;
     fated.add = fated_add;
     fated.send = fated_send;
     return real;

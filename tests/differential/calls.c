@@ -259,16 +259,16 @@ static size_t draw_settling(const struct history *history, struct player *player
 void calls_settle(struct history *history, struct player *player, struct dice *dice)
 {
     struct error error;
-    struct ledger_copy_result result[TARGETS_MAX];
+    struct ledger_copy_result results[TARGETS_MAX];
     struct ledger_reply replies[RECIPIENTS_MAX];
     bool next = false, taken[TARGETS_MAX];
-    struct ledger_settling settling = {.result = result};
-    settling.result_count = draw_settling(history, player, dice, result, &settling.next);
+    struct ledger_settling settling = {.result = results};
+    settling.result_count = draw_settling(history, player, dice, results, &settling.next);
     dump(history, "%zu settles", player->number);
     for (size_t i = 0; i < settling.result_count; i++)
-        dump(history, "    %s: %s%s%s, uid %u/%u", dump_target(&player->targets[result[i].target]),
-             dump_states[result[i].state], result[i].doubt ? " in doubt" : "",
-             result[i].error != NULL ? " with an error" : "", result[i].uidvalidity, result[i].uid);
+        dump(history, "    %s: %s%s%s, uid %u/%u", dump_target(&player->targets[results[i].target]),
+             dump_states[results[i].state], results[i].doubt ? " in doubt" : "",
+             results[i].error != NULL ? " with an error" : "", results[i].uidvalidity, results[i].uid);
     if (settling.next != LEDGER_NO_TARGET)
         dump(history, "    %s is next", dump_target(&player->targets[settling.next]));
     settling.replies = draw_replies(history, player, dice, replies);
@@ -278,7 +278,7 @@ void calls_settle(struct history *history, struct player *player, struct dice *d
     dump(history, "  %s%s", dump_results[result], next ? ", holds what is next" : "");
     for (size_t i = 0; i < settling.result_count && result != LEDGER_ERROR; i++)
         if (taken[i])
-            dump(history, "    %s is another's", dump_target(&player->targets[result[i].target]));
+            dump(history, "    %s is another's", dump_target(&player->targets[results[i].target]));
     dump_changes(history);
     player->next = settling.next;
     go_on(player, next);

@@ -75,10 +75,10 @@ static bool is_waiting(int64_t number)
 static void read_ahead(struct sql_session *maria)
 {
     struct error ignored;
-    bool recorded_today = maria->recorded_today;
+    bool reported = maria->reported;
     bool passed = maria_passed(maria, maria->added, &ignored);
     (void)passed;
-    maria->recorded_today = recorded_today;
+    maria->reported = reported;
 }
 
 /* Seen three times in a row: a session may wait for an instant, as for one that is about to end. */

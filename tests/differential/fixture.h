@@ -70,7 +70,7 @@ struct fixture_copy {
     enum copy_state state; /* COPY_NONE: no row */
     enum copy_role role;
     bool doubt, error;
-    int attempt, repeated;
+    int generation, repeated;
     int64_t hours, first_hours; /* since the attempt, and since the first one */
     int64_t token;
     unsigned owner; /* number of the owner's address */
