@@ -2,8 +2,9 @@
 """resume: deliveries that were recorded but never finished are finished from the database, each message by one process.
 
 Seen to fail with: `complete` not asked for; finished recipients taken too; the digest of the recorded bytes not compared; the
-sender asked for again. Also with a From_ line looked for in the recorded bytes, and held messages not tried again. Also with a message taken
-for complete although its reader went right before the APPEND; an earlier answer forgotten when another finished meanwhile."""
+sender asked for again. Also with a From_ line looked for in the recorded bytes, and held messages not tried again. Also with a
+message taken for complete although its reader went right before the APPEND; an earlier answer forgotten when another finished
+meanwhile."""
 
 import datetime
 import json
