@@ -29,11 +29,11 @@ static char *own_directory(void)
 char *module_path(const char *file)
 {
     char *directory OD_CLEANUP(base_free) = own_directory();
-    char *beside = directory != NULL ? base_printf("%s%s", directory, file) : NULL;
+    char *candidate = directory != NULL ? base_printf("%s%s", directory, file) : NULL;
     /* EACCES is an error to report: no other file replaces it */
-    if (beside != NULL && (access(beside, F_OK) == 0 || errno == EACCES))
-        return beside;
-    base_free(&beside);
+    if (candidate != NULL && (access(candidate, F_OK) == 0 || errno == EACCES))
+        return candidate;
+    base_free(&candidate);
     return base_printf("%s/%s", INSTALLED, file);
 }
 

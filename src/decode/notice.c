@@ -196,8 +196,8 @@ static bool feed_attachment(struct message_builder *builder, const struct notice
         const unsigned char *at = pieces[i].iov_base, *end = at + pieces[i].iov_len;
         while (at < end) {
             size_t n = (size_t)(end - at) < CHUNK_SIZE ? (size_t)(end - at) : CHUNK_SIZE;
-            size_t made = g_base64_encode_step(at, n, TRUE, encoded, &state, &save);
-            if (!message_builder_feed(builder, encoded, made, error))
+            size_t length = g_base64_encode_step(at, n, TRUE, encoded, &state, &save);
+            if (!message_builder_feed(builder, encoded, length, error))
                 return false;
             at += n;
         }

@@ -74,7 +74,7 @@ struct plan *__wrap_plan_make(const struct ledger_state *found, const struct pla
         bool by_id = request->targets[i].role == COPY_SENT && request->has_id;
         if (breakage == BREAK_NO_SEARCH && target->action == PLAN_SEARCH)
             target->action = PLAN_APPEND;
-        if (breakage == BREAK_NO_DOUBT_OF_THE_CUT_OFF && target->why == WHY_CUT_OFF && plan_makes_copy(target)) {
+        if (breakage == BREAK_NO_DOUBT_OF_THE_CUT_OFF && target->why == REASON_CUT_OFF && plan_makes_copy(target)) {
             target->doubt = false;
             target->action = by_id ? PLAN_SEARCH : PLAN_APPEND;
         }

@@ -195,7 +195,7 @@ INSERT IGNORE INTO counter VALUES (1, 0, 0, 0, 0, 0);
 -- Purge subtracts what it deletes, and says so by this variable. What is deleted by other means is not known: all is counted
 -- anew. Where a server allows triggers only to its administrator (error 1419: a binary log, Galera), `stats` would be wrong after
 -- that.
-SET @trigger = 'CREATE TRIGGER IF NOT EXISTS forget_tally AFTER DELETE ON message FOR EACH ROW
+SET @trigger = 'CREATE TRIGGER IF NOT EXISTS forget_counter AFTER DELETE ON message FOR EACH ROW
     UPDATE counter SET last_message = 0, messages = 0, bytes = 0, last_copy = 0, copies = 0 WHERE @subtracts IS NULL';
 EXECUTE IMMEDIATE 'BEGIN NOT ATOMIC
     DECLARE CONTINUE HANDLER FOR 1419 BEGIN END;

@@ -315,16 +315,16 @@ COMMENT ON COLUMN @schema@.counter.copies IS 'How many of these there are';
 
 -- Purge subtracts what it deletes, and says so by this setting. What is deleted by other means is not known: all is
 -- counted anew.
-CREATE FUNCTION @schema@.forget_tally() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION @schema@.forget_counter() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF pg_catalog.current_setting('oncedrop.subtracts', true) IS DISTINCT FROM 'yes' THEN
         UPDATE @schema@.counter SET last_message = 0, messages = 0, bytes = 0, last_copy = 0, copies = 0;
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION @schema@.forget_tally() IS 'After messages were deleted: table tally does not hold any more';
-CREATE TRIGGER forget_tally AFTER DELETE OR TRUNCATE ON @schema@.message
-    FOR EACH STATEMENT EXECUTE FUNCTION @schema@.forget_tally();
+COMMENT ON FUNCTION @schema@.forget_counter() IS 'After messages were deleted: table tally does not hold any more';
+CREATE TRIGGER forget_counter AFTER DELETE OR TRUNCATE ON @schema@.message
+    FOR EACH STATEMENT EXECUTE FUNCTION @schema@.forget_counter();
 
 -- Two more methods by which deliveries of one message exclude each other (lock.method).
 --
