@@ -31,7 +31,7 @@ static void fill_standard_descriptors(void)
         close(fd);
 }
 
-/* For commands without a handler of their own. */
+/* For commands without their own handler. */
 static void end_by_bus(int signal)
 {
     static const char text[] = "oncedrop: " DEADLINE_BUS "\n";

@@ -62,7 +62,7 @@ const void *module_load(const struct module *module, struct error *error)
     if (!elf_file_is_complete(path) || stat(path, &status) != 0)
         return refuse(module, path, error);
     if ((status.st_mode & S_IWOTH) != 0) {
-        error_set(error, "cannot load %s: everybody may write %s; remedy: chmod o-w %s", module->what, path, path);
+        error_set(error, "cannot load %s: everybody may write %s; run: chmod o-w %s", module->what, path, path);
         return NULL;
     }
     void *loaded = dlopen(path, RTLD_NOW);

@@ -173,7 +173,7 @@ struct config *cmd_config_load(const struct cmd *cmd, int log_fd, struct error *
     return config;
 }
 
-/* Loads what service.user may not be able to read. False with the fault set only if the engine cannot be loaded: what needs the
+/* Loads what service.user may not be able to read. False with *error set only if the engine cannot be loaded: what needs the
  * decoder or TLS reports that itself. */
 static bool load_modules(const struct config *config, struct error *error)
 {

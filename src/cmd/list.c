@@ -116,7 +116,7 @@ static bool parse_listing(struct cmd *cmd, struct options *options)
 static void print_remarks(const struct options *options, size_t rows, size_t unknown)
 {
     if (unknown > 0)
-        fprintf(stderr, "Of %zu it cannot be told; oncedrop show --verify says why.\n", unknown);
+        fprintf(stderr, "%zu could not be checked; oncedrop show --verify says why.\n", unknown);
     if ((int64_t)rows == options->filter.limit)
         fprintf(stderr,
                 options->missing ? "The newest %zu were looked for; --limit looks for more.\n"

@@ -49,7 +49,7 @@ static void close_files(int end)
     (void)close_range((unsigned)end + 1, ~0U, 0);
 }
 
-/* The hard limit would send SIGKILL, which does not tell the reason. */
+/* The hard limit would send SIGKILL, which does not say the reason. */
 static void limit_processor(int64_t seconds)
 {
     struct rusage used = {0};

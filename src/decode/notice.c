@@ -148,13 +148,13 @@ static char *plain_text(const struct notice *it)
     g_string_append(text,
                     "\nTo read the message, open the attachment, or save it and open it with a mail program.\n"
                     "Damaged messages are often unsolicited: be careful with what you did not expect.\n"
-                    "If you know the sender, tell them that their program writes messages with mistakes.\n\n"
+                    "If you know the sender, please write to them that their program writes messages with mistakes.\n\n"
                     "For the administrator: the message is recorded under its Message-ID (oncedrop show).\n"
                     "Explanations like this one are made because of delivery.refused = quarantine.\n");
     return g_string_free(text, FALSE);
 }
 
-/* ASCII stays as it is, readable in the mailbox's file; else base64, which every server accepts. */
+/* ASCII stays unchanged, readable in the mailbox's file; else base64, which every server accepts. */
 static void add_text(GString *out, const struct notice *it)
 {
     char *text OD_CLEANUP(base_free) = plain_text(it);

@@ -9,7 +9,7 @@ static const char *const texts[] = {
     [REASON_NEW_MESSAGE] = "a new message",
     [REASON_NEW_MAILBOX] = "a new mailbox for a known message",
     [REASON_PENDING] = "recorded, but not stored yet",
-    [REASON_DOUBT] = "recorded, perhaps stored: the mailbox is searched first",
+    [REASON_DOUBT] = "recorded, possibly stored: the mailbox is searched first",
     [REASON_CUT_OFF] = "its last attempt was cut off: the mailbox is searched first",
     [REASON_REFUSED] = "refused before",
     [REASON_STORED] = "stored already",
@@ -17,7 +17,7 @@ static const char *const texts[] = {
     [REASON_FORCED] = "stored, but forced",
     [REASON_UNDER_WAY] = "being delivered elsewhere, or was when its delivery died",
     [REASON_VARIANT] = "another message with this Message-ID has it",
-    [REASON_NO_RECIPIENT] = "no recipient of this delivery goes on",
+    [REASON_NO_RECIPIENT] = "all recipients finished or deferred",
 };
 
 const char *plan_reason_text(enum plan_reason reason)

@@ -30,7 +30,7 @@ enum plan_reason {
     REASON_NEW_MESSAGE,
     REASON_NEW_MAILBOX, /* for a recorded message */
     REASON_PENDING,     /* certainly not stored */
-    REASON_DOUBT,       /* perhaps stored */
+    REASON_DOUBT,       /* possibly stored */
     REASON_CUT_OFF,     /* no result within the hold-off */
     REASON_REFUSED,     /* refused permanently, and delivered again */
     REASON_STORED,
@@ -38,7 +38,7 @@ enum plan_reason {
     REASON_FORCED,       /* stored; further copy requested */
     REASON_UNDER_WAY,    /* claimed within the hold-off */
     REASON_VARIANT,      /* Sent: a variant has it, or may get it */
-    REASON_NO_RECIPIENT, /* Sent: no recipient goes on */
+    REASON_NO_RECIPIENT, /* Sent: all recipients finished or deferred */
 };
 
 struct plan_request {

@@ -117,7 +117,7 @@ void reply_log_sent(struct delivery_work *work, const struct report *report, uin
         .failed = failed,
         .uid = uid,
     };
-    report_set(&sent->report, report->outcome, "Sent copy%s: %s", failed ? " given up" : "", report->text);
+    report_set(&sent->report, report->outcome, "Sent copy%s: %s", failed ? " failed" : "", report->text);
 }
 
 void reply_sent(struct delivery_work *work, enum outcome outcome, const char *text)

@@ -66,7 +66,7 @@ static bool identity_is_verified(struct delivery_work *work, const struct config
     *ret = found == IDENTITY_IGNORED || known == LEDGER_SERVER_IGNORED ? OUTCOME_CONFIG : OUTCOME_MAILBOX;
     if (!verify_due)
         error_set(error,
-                  "IMAP server %s was found to open the same INBOX whatever account is named; run oncedrop check to see"
+                  "IMAP server %s was found to open the same INBOX for every account; run oncedrop check to see"
                   " whether it still does",
                   name);
     return false;

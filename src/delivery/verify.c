@@ -22,7 +22,7 @@ static bool stays_deleted(struct delivery_work *work, size_t target, struct repo
         report_set(report, OUTCOME_MAILBOX, "%s", error.text);
     else if (absence == ABSENCE_DELETED)
         report_set(report, OUTCOME_DELETED,
-                   "not in mailbox=%s any more, perhaps deleted: skipped so (--include-deleted)",
+                   "not in mailbox=%s any more, may be deleted: not restored without --include-deleted",
                    work->targets.list[target].mailbox);
     return absence != ABSENCE_LOST;
 }

@@ -231,7 +231,7 @@ static void say_copy(const struct ledger_explanation *why, size_t row, GArray *s
     if (strcmp(state, "pending") == 0)
         say(sentences, RANK_STATE, 0, id, "the copy in %s is not stored yet%s%s", name, colon, error);
     else if (strcmp(state, "failed") == 0)
-        say(sentences, RANK_STATE, 0, id, "the copy in %s was given up %s%s%s", name,
+        say(sentences, RANK_STATE, 0, id, "the copy in %s failed %s%s%s", name,
             sql_text(rows, row, EXPLAIN_COPIES_CLAIMED_AT), colon, error);
     else if (strcmp(state, "stored") == 0 && error[0] != '\0')
         say(sentences, RANK_STATE, 0, id, "the copy in %s: %s", name, error);

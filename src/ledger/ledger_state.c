@@ -253,7 +253,7 @@ static enum ledger_result read_state_once(struct ledger *ledger, const struct le
 }
 
 /* Reads the state. Gives claims in the future the present time, so that their hold-off ends, and reads again: in a
- * transaction of its own, since the delivery may fail. */
+ * separate transaction, since the delivery may fail. */
 static enum ledger_result read_current_state(struct ledger *ledger, const struct ledger_message *message,
                                              int64_t wait_ms, struct ledger_state **ret, struct error *error)
 {

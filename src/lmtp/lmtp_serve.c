@@ -111,7 +111,7 @@ static const char *reason_to_leave(const struct lmtp *lmtp)
 {
     const struct lmtp_terms *terms = lmtp->terms;
     if (is_readable(terms->stop_fd))
-        return "4.3.2 the service is stopping or starting anew, open another connection";
+        return "4.3.2 the service is stopping or restarting, open another connection";
     if (is_readable(terms->others_fd) && terms->all_busy(terms->context))
         return "4.3.2 others are waiting, open another connection";
     return NULL;

@@ -17,17 +17,17 @@ struct mailbox;
 bool mailbox_load(const struct config *config, struct error *error) OD_MUST;
 
 /* Codes of mailbox_open's error:
- * REFUSED      NO to this account's login, with no sign of a temporary failure
- * CROWDED      too many sessions, or refused: connection closed, BYE, or [UNAVAILABLE]
- * LIMIT        too many sessions: [LIMIT] or [INUSE]
- * LATE         timeout
- * UNREACHABLE  connection failed before the login: concerns all accounts of the server
- * NO_FILES     too few descriptors in this process (mailbox_descriptors) */
+ * REFUSED            NO to this account's login, with no sign of a temporary failure
+ * TOO_MANY_SESSIONS  too many sessions, or refused: connection closed, BYE, or [UNAVAILABLE]
+ * LIMIT              too many sessions: [LIMIT] or [INUSE]
+ * TIMED_OUT          timeout
+ * UNREACHABLE        connection failed before the login: concerns all accounts of the server
+ * NO_FILES           too few descriptors in this process (mailbox_descriptors) */
 #define MAILBOX_REFUSED "refused"
-#define MAILBOX_TOO_MANY_SESSIONS "CROWD"
+#define MAILBOX_TOO_MANY_SESSIONS "TOO_MANY"
 #define MAILBOX_LIMIT "LIMIT"
 #define MAILBOX_NO_FILES "files"
-#define MAILBOX_TIMED_OUT "late"
+#define MAILBOX_TIMED_OUT "TIMED_OUT"
 #define MAILBOX_UNREACHABLE "unreachable"
 
 /* Returns what one session needs. */

@@ -118,14 +118,14 @@ static enum identity_result not_reported(const struct config *config, const stru
     if (stable)
         error_set(
             error,
-            "IMAP server %s shows an INBOX with UIDVALIDITY %u whatever account is named, and nothing tells whether"
-            " they are one: it becomes clear once the account has mail; or use one password for all accounts",
+            "IMAP server %s shows an INBOX with UIDVALIDITY %u for two accounts, which may be one mailbox. This is"
+            " checked again once the account has mail; or use one password for all accounts",
             server, own->uidvalidity);
     else
         error_set(
             error,
             "IMAP server %s reports a different UIDVALIDITY of INBOX each time, as Courier does before a mailbox is"
-            " first used, so it cannot be told whether it opens the account that is named (Courier does not: use"
+            " first used, so it is unknown whether it opens the account that the login names (Courier does not: use"
             " imap.command, or one password for all accounts)",
             server);
     return IDENTITY_UNKNOWN;
@@ -135,7 +135,7 @@ static enum identity_result ignored(const struct config *config, struct error *e
 {
     char *server OD_CLEANUP(base_free) = mailbox_server(config);
     error_set(error,
-              "IMAP server %s opens the same INBOX whatever account is named: all mail would go into one mailbox. It"
+              "IMAP server %s opens the same INBOX for every account: all mail would go into one mailbox. It"
               " ignores the authorisation identity of SASL PLAIN (as Courier does); use imap.command, or a server with"
               " master users",
               server);

@@ -69,13 +69,13 @@ bool pg_finish(struct sql_session *pg);
 
 void pg_clear(PGresult **result);
 
-/* Initializes pg->statements and pg->prepares. */
+/* Initialises pg->statements and pg->prepares. */
 void pg_statements_begin(struct sql_session *pg);
 
 /* pg_value.c: a parameter; NULL data is SQL NULL. */
 struct pg_param {
     const char *data;
-    char *made; /* owns data (free(3)); or NULL */
+    char *owned; /* owns data (free(3)); or NULL */
     size_t size;
     bool binary;
 };

@@ -90,12 +90,12 @@ static int writer_of(const char *rest, bool dated)
 /* Adds a word's kind: an address, letters, or the positions of digits. */
 static void add_shape(GString *shape, const char *word, size_t length)
 {
-    bool has_letters = false;
+    bool has_alpha = false;
     for (size_t i = 0; i < length; i++)
-        has_letters = has_letters || g_ascii_isalpha(word[i]) || (unsigned char)word[i] >= 0x80;
+        has_alpha = has_alpha || g_ascii_isalpha(word[i]) || (unsigned char)word[i] >= 0x80;
     if (shape->len > 0)
         g_string_append_c(shape, ' ');
-    if (memchr(word, '@', length) != NULL || has_letters) {
+    if (memchr(word, '@', length) != NULL || has_alpha) {
         g_string_append_c(shape, memchr(word, '@', length) != NULL ? '@' : 'a');
         return;
     }

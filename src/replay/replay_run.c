@@ -224,7 +224,7 @@ static void mark_repeated(struct run *run, const json_t *result)
                                replay_result_text(recipient, "account"), mailbox, NULL);
         if (g_hash_table_add(run->would_store, copy) || run->setup->redeliver == REDELIVER_FORCE)
             continue;
-        char *text OD_CLEANUP(base_free) = base_printf("would be a duplicate in mailbox=%s by then", mailbox);
+        char *text OD_CLEANUP(base_free) = base_printf("would be a duplicate in mailbox=%s", mailbox);
         replay_result_change(recipient, OUTCOME_DUPLICATE, text);
     }
 }

@@ -123,8 +123,8 @@ static bool refuse_user(const struct config *config, const char *path, struct er
     const char *why = strerror(rc);
     if (rc != EACCES || owner[0] == '\0' || strcmp(name, owner) == 0)
         error_set(error,
-                  "database: %s: %s for the user %s; the file, its directory, and the files beside it must be"
-                  " writable and belong to whoever delivers",
+                  "database: %s: %s for the user %s; the file, its directory, and the files next to it must"
+                  " be writable, and must belong to the user that delivers",
                   path, why, name);
     else
         error_set(error, "database: %s: %s for the user %s; root and %s (service.user) may open it", path, why, name,

@@ -85,7 +85,7 @@ def test_a_file_of_root(site, end):
     os.chown(path, 0, 0)
     status, text = check(embedded)["files"]
     assert status == "failed", text
-    assert f"{path} does not belong to {USER} (service.user); remedy, type: chown {USER} {embedded.directory}" in text
+    assert f"{path} does not belong to {USER} (service.user); run: chown {USER} {embedded.directory}" in text
     os.chown(path, pwd.getpwnam(USER).pw_uid, 0)
     assert check(embedded)["files"][0] == "ok"
 
