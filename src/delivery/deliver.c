@@ -24,7 +24,7 @@
 #include "delivery/claim.h"
 #include "delivery/delivery_backoff.h"
 #include "delivery/inboxes.h"
-#include "delivery/plan_recorded.h"
+#include "delivery/recorded.h"
 #include "delivery/reply.h"
 #include "delivery/sent.h"
 #include "delivery/server.h"
