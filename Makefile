@@ -181,7 +181,7 @@ $(MARIADB_OBJECTS): | $(BUILD)/mariadb_schema.h $(BUILD)/mariadb_steps.h
 
 # What a unit test includes itself, to reach behind its header.
 UNIT_HAS_test_decoding := $(BUILD)/decode/decoding.o
-UNIT_HAS_test_refusals := $(BUILD)/delivery/login_backoff.o
+UNIT_HAS_test_login_backoff := $(BUILD)/delivery/login_backoff.o
 UNIT_HAS_test_sql_session := $(BUILD)/sql/sql_load.o
 
 $(BUILD)/unit/%: tests/unit/%.c $(OBJECTS) Makefile $(BUILD)/flags
@@ -225,8 +225,8 @@ century: $(BUILD)/simulation
 	@BUILD=$(BUILD) MESSAGES=$(MESSAGES) SEED=$(SEED) tests/simulation/run long
 
 # Random histories on src/ledger with each engine, and on the simulated ledger.
-DIFFERENTIAL_SOURCES := $(addprefix tests/differential/,calls.c history.c main.c tell.c)
-DIFFERENTIAL_REAL := $(addprefix tests/differential/,fates.c real.c real_rows.c)
+DIFFERENTIAL_SOURCES := $(addprefix tests/differential/,calls.c dump.c history.c main.c)
+DIFFERENTIAL_REAL := $(addprefix tests/differential/,batch_faults.c real.c real_rows.c)
 DIFFERENTIAL_HEADERS := $(wildcard tests/differential/*.h tests/simulation/*.h)
 DIFFERENTIAL_SIMULATED := tests/differential/simulated.c $(sort $(wildcard tests/simulation/client*.c)) \
   $(addprefix tests/simulation/,breakage.c database.c tables.c world.c)
@@ -277,8 +277,9 @@ LIBRARY := $(DESTDIR)$(LIBEXECDIR)/oncedrop
 FULL := $(LIBRARY)/oncedrop-main
 SAMPLE := $(DESTDIR)$(SYSCONFDIR)/oncedrop/oncedrop.conf.sample
 # What oncedrop-lab takes of the library of the tests.
-LAB := oncedrop-lab $(patsubst %,lab/%.py,__init__ certificates database_server door dovecot dovecot_config front imap_server \
-  lab ledger ledger_mariadb ledgers lmtp locks mariadb messages postfix postfix_base postgres process proxy service site)
+LAB := oncedrop-lab $(patsubst %,lab/%.py,__init__ certificates database_server dovecot dovecot_config front imap_server \
+  lab ledger ledger_mariadb ledgers lmtp locks mariadb messages postfix postfix_base postgres process proxy service site \
+  smtp_gateway)
 
 # An existing configuration is not touched: a sample is installed beside it. All programs
 # are replaced atomically, since Postfix may run them at any time; first what the others need.

@@ -61,10 +61,10 @@ class Bench:
 def arguments_given():
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("--parts", nargs="*", default=[], metavar="PART", help=f"of {' '.join(PARTS)}; default: all")
-    parser.add_argument("--rounds", type=int, default=0, help="turns of each contender; default: a few, by part")
+    parser.add_argument("--rounds", type=int, default=0, help="turns of each competitor; default: a few, by part")
     parser.add_argument("--long", action="store_true", help="also what takes long: a million messages")
-    parser.add_argument("--other", type=os.path.abspath, help="an older program, as one more contender")
-    parser.add_argument("--engine", choices=[ledger.MARIADB], help="a ledger in this, as one more contender")
+    parser.add_argument("--other", type=os.path.abspath, help="an older program, as one more competitor")
+    parser.add_argument("--engine", choices=[ledger.MARIADB], help="a ledger in this, as one more competitor")
     parser.add_argument("--untuned", action="store_true", help="servers without the settings of conf/")
     parser.add_argument("--apart", action="store_true", help="a processor for the database servers alone")
     parser.add_argument("--tiny", action="store_true", help="as little as possible: is the benchmark itself in order?")

@@ -95,27 +95,27 @@ def pour(descriptor, message, close=True):
         pass
 
 
-def rounds(contenders, count, once, warm=1):
-    """Calls once(contender, round) for each contender in each round, in an order that changes, always the same. The
+def rounds(competitors, count, once, warm=1):
+    """Calls once(competitor, round) for each competitor in each round, in an order that changes, always the same. The
     rounds with negative numbers come first and are not to be counted."""
     dice = random.Random(1)
     for number in range(-warm, count):
-        order = list(contenders)
+        order = list(competitors)
         if number:      # the first that counts says in which order the table is
             dice.shuffle(order)
-        for contender in order:
-            once(contender, number)
+        for competitor in order:
+            once(competitor, number)
 
 
 class Results:
-    """Samples by (part, case, contender), in the order in which they came first. larger: whether more is better."""
+    """Samples by (part, case, competitor), in the order in which they came first. larger: whether more is better."""
 
     def __init__(self):
         self.rows = {}
         self.notes = []
 
-    def add(self, part, case, contender, unit, sample, larger=False):
-        row = self.rows.setdefault((part, case, contender), {"unit": unit, "larger": larger, "samples": []})
+    def add(self, part, case, competitor, unit, sample, larger=False):
+        row = self.rows.setdefault((part, case, competitor), {"unit": unit, "larger": larger, "samples": []})
         row["samples"].append(sample)
 
     def note(self, text):

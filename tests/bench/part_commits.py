@@ -10,7 +10,7 @@ import contextlib
 import re
 import subprocess
 
-import contenders as agents
+import competitors as agents
 import measure
 import part_lmtp
 from lab import process
@@ -92,8 +92,8 @@ def one_by_one(bench, program, messages):
 def many_recipients(bench, program, accounts, sent):
     """One message to all of them; sent: with a copy for the sender, whose From is believed."""
     settings = {"route.sent_copy": "from"} if sent else {}
-    contender = part_lmtp.Oncedrop(bench, program, **settings)
-    connection = contender.connect()
+    competitor = part_lmtp.Oncedrop(bench, program, **settings)
+    connection = competitor.connect()
     sender = accounts[0] if sent else "lisa@elsewhere.example"
 
     def work():
@@ -101,7 +101,7 @@ def many_recipients(bench, program, accounts, sent):
 
     def close():
         connection.close()
-        contender.ended()
+        competitor.ended()
 
     work()
     return work, close
@@ -122,8 +122,8 @@ def measure_all(bench, results, counter):
         def add(case, sample, unit="per message"):
             results.add("commits", case, program.name, unit, sample)
 
-        contender = part_lmtp.Oncedrop(bench, program)
-        ways = {"lmtp": lambda: part_lmtp.rate(bench, contender, accounts[:AT_ONCE], messages, AT_ONCE, False),
+        competitor = part_lmtp.Oncedrop(bench, program)
+        ways = {"lmtp": lambda: part_lmtp.rate(bench, competitor, accounts[:AT_ONCE], messages, AT_ONCE, False),
                 "deliver": one_by_one(bench, program, messages)}
         for _ in range(count):
             for name, work in ways.items():

@@ -4,7 +4,7 @@
 import concurrent.futures
 import time
 
-import contenders as agents
+import competitors as agents
 import measure
 
 ROUNDS = 20
@@ -47,11 +47,11 @@ def ten_at_once(bench, agent, runners):
 def measure_part(bench, results):
     here = [Pure(bench, program) for program in bench.programs]
 
-    def once(contender, number):
-        delivered, refused = contender.agent.deliver(), contender.refused()
+    def once(competitor, number):
+        delivered, refused = competitor.agent.deliver(), competitor.refused()
         if number >= 0:
-            results.add("contention", "a delivery", contender.name, "ms", delivered * 1000)
-            results.add("contention", "lock held, exit 75", contender.name, "ms", refused * 1000)
+            results.add("contention", "a delivery", competitor.name, "ms", delivered * 1000)
+            results.add("contention", "lock held, exit 75", competitor.name, "ms", refused * 1000)
 
     measure.rounds(here, bench.rounds or ROUNDS, once, warm=0 if bench.tiny else 2)
     runners = bench.several_runners(AT_ONCE)

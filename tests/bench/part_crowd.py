@@ -7,7 +7,7 @@ import os
 import re
 import time
 
-import contenders as agents
+import competitors as agents
 import measure
 
 ROUNDS = 5
@@ -19,7 +19,7 @@ SYNCS = re.compile(r"^\d+ +f(?:data)?sync\(", re.MULTILINE)
 WAITS = re.compile(r"F_SETLKW.*<([0-9.]+)>$", re.MULTILINE)
 
 
-def contenders(bench):
+def competitors(bench):
     found = [agents.Oncedrop(bench.servers, bench.runner, f"{program.name} crowd", program) for program in bench.programs]
     return found + [kind(bench.servers, bench.runner, name) for name, kind in agents.PEERS if name in PEERS and kind.path]
 
@@ -70,7 +70,7 @@ def traced(bench, results, agent, strace, count, each, case):
 
 
 def measure_part(bench, results):
-    here = contenders(bench)
+    here = competitors(bench)
     each = 1 if bench.tiny else EACH
 
     def once(agent, number):

@@ -2,14 +2,14 @@
 """(a) A process for each message: oncedrop, by itself and through PgBouncer, with and without a copy for the sender,
 beside other delivery agents."""
 
-import contenders as agents
+import competitors as agents
 import measure
 
 ROUNDS = 40
 
 
 def measure_part(bench, results):
-    agents_here = agents.contenders(bench.servers, bench.runner, bench.programs)
+    agents_here = agents.competitors(bench.servers, bench.runner, bench.programs)
 
     def once(agent, number):
         seconds = agent.deliver()

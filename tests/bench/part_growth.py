@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import bare
-import contenders as agents
+import competitors as agents
 import measure
 import part_lmtp
 from lab import process
@@ -69,8 +69,8 @@ def mailboxes(bench, results, count):
     for number, agent, _ in here:
         fill_mailbox(bench, agent.mailboxes[0], number)
 
-    def once(contender, number):
-        messages, agent, name = contender
+    def once(competitor, number):
+        messages, agent, name = competitor
         seconds = agent.deliver()
         if number >= 0:
             results.add("growth", f"deliver, mailbox of {messages:,}", name, "ms", seconds * 1000)
@@ -97,15 +97,15 @@ def ledgers(bench, results, count):
             name = f"{program.name} ledger {rows}"
             here.append((rows, other, agents.Oncedrop(bench.servers, bench.runner, name, other)))
 
-    def once(contender, number):
-        rows, program, agent = contender
+    def once(competitor, number):
+        rows, program, agent = competitor
         name = f"ledger of {rows:,}"
         took = agent.deliver()
         if number >= 0:
             results.add("growth", f"deliver, {name}", program.name, "ms", took * 1000)
 
-    def seldom(contender, number):
-        rows, program, _ = contender
+    def seldom(competitor, number):
+        rows, program, _ = competitor
         name = f"ledger of {rows:,}"
         rate, _ = part_lmtp.rate(bench, part_lmtp.Oncedrop(bench, program), accounts, LMTP_MESSAGES, 1, True)
         words = program.words("stats", configuration=program.operator())
@@ -144,9 +144,9 @@ class Loop:
 class Lmtp:
     """One connection that is kept."""
 
-    def __init__(self, contender):
-        self.name, self.contender = contender.name, contender
-        self.connection = contender.connect()
+    def __init__(self, competitor):
+        self.name, self.competitor = competitor.name, competitor
+        self.connection = competitor.connect()
 
     def transaction(self, accounts):
         envelope = part_lmtp.envelope(accounts)
@@ -156,27 +156,27 @@ class Lmtp:
 
     def close(self):
         self.connection.close()
-        self.contender.ended()
+        self.competitor.ended()
 
 
 def recipients(bench, results, count):
     accounts = bench.servers.accounts("recipients-", max(RECIPIENTS))
-    here = [Loop(bench, accounts), *[Lmtp(contender) for contender in part_lmtp.contenders(bench)]]
+    here = [Loop(bench, accounts), *[Lmtp(competitor) for competitor in part_lmtp.competitors(bench)]]
 
-    def once(contender, number):
-        took = {size: contender.transaction(accounts[:size]) * 1000 for size in RECIPIENTS}
+    def once(competitor, number):
+        took = {size: competitor.transaction(accounts[:size]) * 1000 for size in RECIPIENTS}
         if number < 0:
             return
         for size, milliseconds in took.items():
-            results.add("growth", f"{size} recipient{'s' * (size > 1)}", contender.name, "ms", milliseconds)
+            results.add("growth", f"{size} recipient{'s' * (size > 1)}", competitor.name, "ms", milliseconds)
         few, many = 2, max(RECIPIENTS)
-        results.add("growth", "one recipient more", contender.name, "ms", (took[many] - took[few]) / (many - few))
+        results.add("growth", "one recipient more", competitor.name, "ms", (took[many] - took[few]) / (many - few))
 
     try:
         measure.rounds(here, max(count // 4, 1), once, warm=2)
     finally:
-        for contender in here:
-            contender.close()
+        for competitor in here:
+            competitor.close()
 
 
 # Sizes
@@ -232,16 +232,16 @@ def sizes(bench, results, count):
         if bench.tiny and its_bytes > MIB:
             continue
 
-        def once(contender, number):
-            seconds = contender.deliver(size=its_bytes)
+        def once(competitor, number):
+            seconds = competitor.deliver(size=its_bytes)
             if number >= 0:
-                results.add("growth", f"deliver, {size}", names[contender.name], "ms", seconds * 1000)
+                results.add("growth", f"deliver, {size}", names[competitor.name], "ms", seconds * 1000)
 
-        def memory(contender, number):
-            message = agents.mail(contender.mailboxes[0], size=its_bytes)
-            whole, data = peak(bench, contender, message)
-            results.add("growth", f"memory, {size}", names[contender.name], "MiB", whole)
-            results.add("growth", f"anonymous memory, {size}", names[contender.name], "MiB", data)
+        def memory(competitor, number):
+            message = agents.mail(competitor.mailboxes[0], size=its_bytes)
+            whole, data = peak(bench, competitor, message)
+            results.add("growth", f"memory, {size}", names[competitor.name], "MiB", whole)
+            results.add("growth", f"anonymous memory, {size}", names[competitor.name], "MiB", data)
 
         measure.rounds(here, count if its_bytes < 10 * MIB else max(count // 4, 1), once)
         if size in REMEMBERED:

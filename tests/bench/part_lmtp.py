@@ -16,7 +16,7 @@ import time
 
 import measure
 import processors
-from contenders import mail
+from competitors import mail
 from lab import process
 from lab.lmtp import stuffed
 
@@ -89,7 +89,7 @@ class Oncedrop:
         return Connection(ours)
 
     def ended(self):
-        """After the connections are closed: nothing of it goes on beside the next contender."""
+        """After the connections are closed: nothing of it goes on beside the next competitor."""
         while self.processes:
             self.processes.pop().wait(TIMEOUT)
 
@@ -109,7 +109,7 @@ class Server:
         pass
 
 
-def contenders(bench, **settings):
+def competitors(bench, **settings):
     """Everybody who speaks LMTP."""
     found = [Oncedrop(bench, program, **settings) for program in bench.programs]
     found += [Oncedrop(bench, program, " one login", **{**settings, **program.one_login()}) for program in bench.programs[:1]]
@@ -142,10 +142,10 @@ def shares(items, count):
     return [items[number::count] for number in range(count)]
 
 
-def rate(bench, contender, accounts, messages, connections, warm):
+def rate(bench, competitor, accounts, messages, connections, warm):
     """Messages per second, and processors.between for them. warm: first each account has a message on the connection that
     will serve it."""
-    open_now = [contender.connect() for _ in range(connections)]
+    open_now = [competitor.connect() for _ in range(connections)]
     targets = [accounts[number % len(accounts)] for number in range(messages)]
     batches = shares([envelope([account]) for account in targets], connections)
     before = [sorted(set(share)) for share in shares(targets, connections)] if warm else [[] for _ in batches]
@@ -168,20 +168,20 @@ def rate(bench, contender, accounts, messages, connections, warm):
         return time.perf_counter() - started
 
     accounts = sorted(set(accounts))
-    stored = bench.servers.stored(accounts) if contender.stores else 0
+    stored = bench.servers.stored(accounts) if competitor.stores else 0
     all_at_once([[envelope([account]) for account in share] for share in before])
     used = processors.used()
     seconds = all_at_once(batches)
     spent = processors.between(used, processors.used(), messages)
     for connection in open_now:
         connection.close()
-    contender.ended()
+    competitor.ended()
     if failed:
         trouble = re.findall(".*(?:Error|Warning|Fatal|Panic).*", bench.servers.dovecot.log())
-        raise RuntimeError("\n".join([f"{contender.name}: {failed}; Dovecot says:", *trouble[-5:]]))
-    if contender.stores:
+        raise RuntimeError("\n".join([f"{competitor.name}: {failed}; Dovecot says:", *trouble[-5:]]))
+    if competitor.stores:
         stored = bench.servers.stored(accounts) - stored
-        measure.must(stored == messages + sum(map(len, before)), f"{contender.name}: stored {stored}")
+        measure.must(stored == messages + sum(map(len, before)), f"{competitor.name}: stored {stored}")
     return messages / seconds, spent
 
 
@@ -200,42 +200,42 @@ def measure_kept(bench, results, accounts, messages):
     dice = random.Random(1)
     weights = {"": None, " (Zipf)": [1 / rank for rank in range(1, len(accounts) + 1)]}
     here = [Server(f"{program.name} service, kept", program.keeping.socket) for program in bench.programs if program.service]
-    dovecot = [one for one in contenders(bench) if one.name == "dovecot"]
+    dovecot = [one for one in competitors(bench) if one.name == "dovecot"]
     for service in here:
         in_every_worker(service, accounts)
     for (name, weight), connections in itertools.product(weights.items(), (1, 4)):
-        def once(contender, number):
+        def once(competitor, number):
             targets = dice.choices(accounts, weight, k=messages if number >= 0 else messages // 10)
-            found, spent = rate(bench, contender, targets, len(targets), connections, False)
+            found, spent = rate(bench, competitor, targets, len(targets), connections, False)
             if number >= 0:
                 case = f"{len(accounts):,} accounts kept{name}, {connections} connection{'s' * (connections > 1)}"
-                results.add("lmtp", case, contender.name, "/s", found, larger=True)
+                results.add("lmtp", case, competitor.name, "/s", found, larger=True)
                 for part, each in spent.items():
                     if each > 0:
-                        results.add("lmtp", f"processors, {case}", f"{contender.name}: {part}", "ms", each)
+                        results.add("lmtp", f"processors, {case}", f"{competitor.name}: {part}", "ms", each)
 
         measure.rounds([*here, *dovecot], bench.rounds or ROUNDS, once)
 
 
 def measure_part(bench, results):
-    here = contenders(bench)
+    here = competitors(bench)
     for count, messages in ({20: 20} if bench.tiny else MESSAGES).items():
         accounts = bench.servers.accounts(f"lmtp{count}-", count)
         rate(bench, here[-1], accounts, count, 4, False)   # makes the mailboxes
         for connections in (1, 4):
             case = f"{count:,} accounts, {connections} connection{'s' * (connections > 1)}"
 
-            def once(contender, number):
+            def once(competitor, number):
                 # Other accounts in each round, and all of them in the end.
                 offset = number * messages % count
                 turned = accounts[offset:] + accounts[:offset]
                 few = max(count // 10, connections)
-                found, spent = rate(bench, contender, turned, messages if number >= 0 else few, connections, count == 20)
+                found, spent = rate(bench, competitor, turned, messages if number >= 0 else few, connections, count == 20)
                 if number >= 0:
-                    results.add("lmtp", case, contender.name, "/s", found, larger=True)
+                    results.add("lmtp", case, competitor.name, "/s", found, larger=True)
                     for name, each in spent.items():
-                        if each > 0 and contender.stores and count == 20:    # of more, some end in between
-                            results.add("lmtp", f"processors, {case}", f"{contender.name}: {name}", "ms", each)
+                        if each > 0 and competitor.stores and count == 20:    # of more, some end in between
+                            results.add("lmtp", f"processors, {case}", f"{competitor.name}: {name}", "ms", each)
 
             with sink(bench) as alone:
                 measure.rounds([*here, *([alone] if alone else [])], bench.rounds or ROUNDS, once)

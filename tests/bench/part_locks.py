@@ -5,7 +5,7 @@ at once, repeated until all have it."""
 import concurrent.futures
 import time
 
-import contenders as agents
+import competitors as agents
 import measure
 
 METHODS = ("advisory", "row", "lease")

@@ -41,7 +41,7 @@ ACCOUNTS_MAP = r"""
 """
 # As in every master.cf: without it LMTP connections are not kept from message to message.
 SCACHE = "scache unix - - n - 1 scache"
-# Each contender has a domain of its own.
+# Each competitor has a domain of its own.
 LIMITS = """{name}_destination_concurrency_limit = {at_once}
 {name}_destination_recipient_limit = {recipients}
 """
@@ -60,7 +60,7 @@ LMTP = """
 """
 
 
-class Contender:
+class Competitor:
     """name: in the table; service: in master.cf; master: its lines there; nexthop: where its domain's mail goes."""
 
     def __init__(self, bench, number, name, master, nexthop="", recipients=1000, at_once=AT_ONCE, **values):
@@ -75,33 +75,33 @@ class Contender:
             bench.servers.dovecot.add_account(account)
 
 
-def contenders(bench):
+def competitors(bench):
     """Everybody whom Postfix hands its mail."""
     numbers, found = iter(range(100)), []
     for program in bench.programs:
         words = " ".join(program.words())
         found += [
-            Contender(bench, next(numbers), f"pipe {program.name}", PIPE, recipients=1, flags="ORX",
+            Competitor(bench, next(numbers), f"pipe {program.name}", PIPE, recipients=1, flags="ORX",
                       argv=f"{words} deliver -f ${{sender}} -d ${{recipient}} -a ${{original_recipient}}"
                            " -q ${queue_id} -s ${size} -u ${sasl_username}"),
-            Contender(bench, next(numbers), f"lmtp {program.name}", SPAWN + LMTP, "unix:private/{name}-server",
+            Competitor(bench, next(numbers), f"lmtp {program.name}", SPAWN + LMTP, "unix:private/{name}-server",
                       argv=f"{words} lmtp")]
         if program.service:
             front = f"{program.path} deliver -S {program.service.socket}"
             found += [
-                Contender(bench, next(numbers), f"pipe {program.name} service", PIPE, recipients=1, flags="ORX",
+                Competitor(bench, next(numbers), f"pipe {program.name} service", PIPE, recipients=1, flags="ORX",
                           argv=f"{front} -f ${{sender}} -d ${{recipient}} -a ${{original_recipient}} -q ${{queue_id}}"
                                " -s ${size} -u ${sasl_username}"),
-                Contender(bench, next(numbers), f"lmtp {program.name} service", LMTP, f"unix:{program.service.socket}",
+                Competitor(bench, next(numbers), f"lmtp {program.name} service", LMTP, f"unix:{program.service.socket}",
                           at_once=WORKERS)]
     dovecot = bench.servers.dovecot
     if measure.agents_path("dovecot-lda"):
-        found.append(Contender(
+        found.append(Competitor(
             bench, next(numbers), "pipe dovecot-lda", PIPE, recipients=1, flags="ODRX",
             argv=f"{measure.agents_path('dovecot-lda')} -c {dovecot.path('dovecot.conf')} -o log_path=/dev/stderr"
                  " -f ${sender} -d ${recipient}"))
     if measure.agents_path("lmtp"):
-        found.append(Contender(bench, next(numbers), "lmtp dovecot", LMTP, f"unix:{dovecot.lmtp_socket}"))
+        found.append(Competitor(bench, next(numbers), "lmtp dovecot", LMTP, f"unix:{dovecot.lmtp_socket}"))
     return found
 
 
@@ -144,19 +144,19 @@ class Postfix(process.Server):
         super().stop()
         shutil.rmtree(self.directory, ignore_errors=True)
 
-    def rate(self, contender, messages):
+    def rate(self, competitor, messages):
         """Messages per second until the queue is empty. By the log, which costs nobody anything."""
         with open(self.log_file, encoding="utf-8", errors="replace") as log:
             log.seek(0, os.SEEK_END)
             removed, said, rest, end = 0, [], "", time.monotonic() + SECONDS
             started = time.perf_counter()
             with subprocess.Popen([process.find_program("smtp-source"), "-N", "-s", str(SESSIONS), "-m", str(messages),
-                                   "-l", "3000", "-f", "lisa@elsewhere.example", "-t", f"to@{contender.domain}",
+                                   "-l", "3000", "-f", "lisa@elsewhere.example", "-t", f"to@{competitor.domain}",
                                    f"127.0.0.1:{self.port}"], stdin=subprocess.DEVNULL) as source:
                 while removed < messages:
                     text = log.read()
                     if not text:
-                        measure.must(time.monotonic() < end, f"{contender.name}: {removed} after {SECONDS} s:\n"
+                        measure.must(time.monotonic() < end, f"{competitor.name}: {removed} after {SECONDS} s:\n"
                                      + "".join(said)[-3000:])
                         time.sleep(0.002)
                     # What is read may end within a line.
@@ -166,7 +166,7 @@ class Postfix(process.Server):
                 seconds = time.perf_counter() - started
         measure.must(source.returncode == 0, f"smtp-source: {source.returncode}")
         sent = len(re.findall(r": to=<.*status=sent", "".join(said)))
-        measure.must(sent == messages, f"{contender.name}: {sent} of {messages} delivered:\n" + "".join(said)[-3000:])
+        measure.must(sent == messages, f"{competitor.name}: {sent} of {messages} delivered:\n" + "".join(said)[-3000:])
         return messages / seconds
 
 
@@ -175,18 +175,18 @@ def measure_part(bench, results):
     if missing:
         results.note(f"postfix was left out: {missing}")
         return
-    here = contenders(bench)
+    here = competitors(bench)
     server = Postfix(bench, here)
     try:
         server.start()
 
-        def once(contender, number):
-            before = bench.servers.stored(contender.accounts)
-            found = server.rate(contender, MESSAGES if number >= 0 else ACCOUNTS)
-            stored = bench.servers.stored(contender.accounts) - before
-            measure.must(stored == (MESSAGES if number >= 0 else ACCOUNTS), f"{contender.name}: {stored} stored")
+        def once(competitor, number):
+            before = bench.servers.stored(competitor.accounts)
+            found = server.rate(competitor, MESSAGES if number >= 0 else ACCOUNTS)
+            stored = bench.servers.stored(competitor.accounts) - before
+            measure.must(stored == (MESSAGES if number >= 0 else ACCOUNTS), f"{competitor.name}: {stored} stored")
             if number >= 0:
-                results.add("postfix", "to empty queue", contender.name, "/s", found, larger=True)
+                results.add("postfix", "to empty queue", competitor.name, "/s", found, larger=True)
 
         measure.rounds(here, bench.rounds or ROUNDS, once)
     finally:

@@ -7,7 +7,7 @@ import shutil
 import time
 
 import bare
-import contenders as agents
+import competitors as agents
 import measure
 
 ROUNDS = 5
@@ -83,15 +83,15 @@ def measure_part(bench, results):
     accounts = bench.servers.accounts("replay-", ACCOUNTS)
     here = [Bare(bench), *[Replay(bench, program, jobs) for program in bench.programs for jobs in (1, JOBS)]]
 
-    def once(contender, number):
+    def once(competitor, number):
         count = messages if number >= 0 else ACCOUNTS
         files, before = Files(bench, accounts, count), bench.servers.stored(accounts)
-        seconds = contender.stored(files)
-        measure.must(bench.servers.stored(accounts) - before == count, f"{contender.name}: not all are there")
+        seconds = competitor.stored(files)
+        measure.must(bench.servers.stored(accounts) - before == count, f"{competitor.name}: not all are there")
         if number >= 0:
-            results.add("replay", "stored", contender.name, "/s", count / seconds, larger=True)
-            if isinstance(contender, Replay):
-                results.add("replay", "known", contender.name, "/s", count / contender.known(files), larger=True)
+            results.add("replay", "stored", competitor.name, "/s", count / seconds, larger=True)
+            if isinstance(competitor, Replay):
+                results.add("replay", "known", competitor.name, "/s", count / competitor.known(files), larger=True)
         files.remove()
 
     measure.rounds(here, bench.rounds or ROUNDS, once)

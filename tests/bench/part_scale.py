@@ -12,7 +12,7 @@ import threading
 import time
 
 import answering
-import contenders as agents
+import competitors as agents
 import measure
 import part_lmtp
 import processors
@@ -116,19 +116,19 @@ class Scale:
         self.count = bench.rounds or ROUNDS
         self.messages = AT_ONCE if bench.tiny else MESSAGES
 
-    def add(self, case, unit, sample, contender="", larger=False):
-        self.results.add("scale", case, f"{self.name}{contender and ' '}{contender}", unit, sample, larger)
+    def add(self, case, unit, sample, competitor="", larger=False):
+        self.results.add("scale", case, f"{self.name}{competitor and ' '}{competitor}", unit, sample, larger)
 
     def letters(self, count, **more):
         return [envelope([self.accounts[number % ACCOUNTS]], **more) for number in range(count)]
 
     @contextlib.contextmanager
     def lmtp(self, program=None, name="", **settings):
-        contender = Lmtp(self.bench, program or self.program, self.imap, name, **settings)
+        competitor = Lmtp(self.bench, program or self.program, self.imap, name, **settings)
         try:
-            yield contender
+            yield competitor
         finally:
-            contender.close()
+            competitor.close()
 
     # Bytes
 
@@ -143,9 +143,9 @@ class Scale:
             own = self.program.with_new_ledger()
             before = sessions.sizes(own)
             sender = self.accounts[-1] if "sent" in str(settings) else SENDER
-            with self.lmtp(own, **settings) as contender:
+            with self.lmtp(own, **settings) as competitor:
                 for done in range(0, count, 5000):      # so many are in memory at a time
-                    contender.deliver([envelope([self.accounts[(number * recipients + one) % (ACCOUNTS - 1)]
+                    competitor.deliver([envelope([self.accounts[(number * recipients + one) % (ACCOUNTS - 1)]
                                                  for one in range(recipients)], sender=sender)
                                        for number in range(done, min(count, done + 5000))], 4)
             stored, = own.sql("SELECT count(*) FROM oncedrop.copy WHERE state = 'stored'")[0]
@@ -174,9 +174,9 @@ class Scale:
                 for _ in range(messages // 10 // AT_ONCE or 1):
                     list(pool.map(one_shot, range(AT_ONCE), runners))
 
-        with self.lmtp(own) as contender, counter.without_autovacuum():
-            ways = {"lmtp, 1 connection": (lambda: contender.deliver(self.letters(messages), 1), messages),
-                    f"lmtp, {AT_ONCE} connections": (lambda: contender.deliver(self.letters(messages), AT_ONCE), messages),
+        with self.lmtp(own) as competitor, counter.without_autovacuum():
+            ways = {"lmtp, 1 connection": (lambda: competitor.deliver(self.letters(messages), 1), messages),
+                    f"lmtp, {AT_ONCE} connections": (lambda: competitor.deliver(self.letters(messages), AT_ONCE), messages),
                     f"deliver, {AT_ONCE} at once": (one_shots, (messages // 10 // AT_ONCE or 1) * AT_ONCE)}
             for _, number in itertools.product(range(self.count), (0, 1)):
                 for way, (work, delivered) in ways.items():
@@ -193,18 +193,18 @@ class Scale:
 
     def rates(self):
         """Of all of it on this machine, and the processor time of the servers alone."""
-        with self.lmtp() as contender:
+        with self.lmtp() as competitor:
             for count, _ in itertools.product(CONNECTIONS, range(self.count)):
-                contender.deliver(self.letters(count * 3), count)
+                competitor.deliver(self.letters(count * 3), count)
                 envelopes = self.letters(self.messages)
                 used = processors.used()
-                seconds = contender.deliver(envelopes, count)
+                seconds = competitor.deliver(envelopes, count)
                 spent = processors.between(used, processors.used(), len(envelopes))
                 case = f"{count} connection{'s' * (count > 1)}"
                 self.add(f"stored, {case}", "/s", len(envelopes) / seconds, larger=True)
                 self.add(f"processors, {case}", "ms per message", spent["PostgreSQL"], "PostgreSQL")
                 self.add(f"processors, {case}", "ms per message", spent["oncedrop"], "itself")
-                self.add(f"known, {case}", "/s", len(envelopes) / contender.deliver(envelopes, count), larger=True)
+                self.add(f"known, {case}", "/s", len(envelopes) / competitor.deliver(envelopes, count), larger=True)
             for pid in sessions.backends(self.program)[:AT_ONCE]:
                 self.add("memory of a session, lmtp", "MiB", sessions.private_mib(pid))
         for count, _ in itertools.product(BESIDE, range(self.count)):
@@ -218,10 +218,10 @@ class Scale:
         """The most that there are: of processes with connections of their own, behind PgBouncer, and of the service."""
         for way, pooled in (("lmtp", None), ("lmtp, PgBouncer", self.bench.servers.pgbouncer)):
             own = self.program.with_new_ledger()
-            with self.lmtp(own, **{"database.conninfo": own.conninfo(pooled)}) as contender, sessions.most(own) as found:
+            with self.lmtp(own, **{"database.conninfo": own.conninfo(pooled)}) as competitor, sessions.most(own) as found:
                 for count in (AT_ONCE, 10 if self.bench.tiny else 100):
                     found.clear()
-                    contender.deliver(self.letters(max(self.messages, 3 * count)), count)
+                    competitor.deliver(self.letters(max(self.messages, 3 * count)), count)
                     self.add(f"most sessions, {count} connections", "sessions", max(found), way)
         own = self.program.with_new_ledger()
         if own.service:
@@ -242,11 +242,11 @@ class Scale:
             return [envelope(self.accounts[:count], message, self.accounts[-1])]
 
         for count in MANY:
-            with self.lmtp(own, **settings) as contender:
-                contender.deliver(long_one(count), 1)
+            with self.lmtp(own, **settings) as competitor:
+                competitor.deliver(long_one(count), 1)
             own.sql("TRUNCATE public.noted")
-            with self.lmtp(own, **settings) as contender, self.imap.keeps_waiting() as until_one_waits:
-                running = measure.in_background(contender.deliver, long_one(count), 1)
+            with self.lmtp(own, **settings) as competitor, self.imap.keeps_waiting() as until_one_waits:
+                running = measure.in_background(competitor.deliver, long_one(count), 1)
                 until_one_waits()
                 held = sessions.locks(own)
                 self.imap.waits.clear()
@@ -276,10 +276,10 @@ class Scale:
             if not count:
                 measured("nobody")
                 continue
-            with self.lmtp(name=f"beside {way}", **conninfo) as contender:
-                contender.deliver(self.letters(count), count)
+            with self.lmtp(name=f"beside {way}", **conninfo) as competitor:
+                competitor.deliver(self.letters(count), count)
                 measured(f"{count} idle")
-                with contender.busy(count, self.accounts):
+                with competitor.busy(count, self.accounts):
                     measured(f"{count} at work")
 
 

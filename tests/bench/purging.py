@@ -113,10 +113,10 @@ def measure_purge(bench, program, results):
     session = own.servers.postgres.connect(own.database)
     counter = wal.Counter(own.servers.postgres)
 
-    def add(case, unit, sample, contender="purge"):
-        results.add("scale", case, f"{program.name} {contender}", unit, sample)
+    def add(case, unit, sample, competitor="purge"):
+        results.add("scale", case, f"{program.name} {competitor}", unit, sample)
 
-    def cost(contender, messages, work):
+    def cost(competitor, messages, work):
         session.cursor().execute("CHECKPOINT")
         seconds = []
 
@@ -127,8 +127,8 @@ def measure_purge(bench, program, results):
 
         done = counter.during(timed)
         case = f"a month gone, {messages:,} of {rows:,} messages"
-        add(f"{case}: time", "s", seconds[0], contender)
-        add(f"{case}: log", "MB", (done.records + done.images) / 1e6, contender)
+        add(f"{case}: time", "s", seconds[0], competitor)
+        add(f"{case}: log", "MB", (done.records + done.images) / 1e6, competitor)
 
     with session.cursor() as cursor:
         def ask(query, *parameters):

@@ -53,16 +53,16 @@ def summary(row):
 def table(results, part, seconds):
     lines = ["", f"{part + f'  ({seconds:.0f} s)':38} {'median':>8} {'quartiles':>15} {'min':>7} {'max':>7}"]
     case = None
-    mine = [(its_case, contender, row) for (its_part, its_case, contender), row in results.rows.items()
+    mine = [(its_case, competitor, row) for (its_part, its_case, competitor), row in results.rows.items()
             if its_part == part]
     cases = list(dict.fromkeys(its_case for its_case, _, _ in mine))
-    for its_case, contender, row in sorted(mine, key=lambda one: cases.index(one[0])):
+    for its_case, competitor, row in sorted(mine, key=lambda one: cases.index(one[0])):
         if its_case != case:
             case = its_case
             lines.append(f"  {case}, {row['unit']}, n = {len(row['samples'])}")
         one = summary(row)
         quartiles = f"{number(one['q1'])} - {number(one['q3'])}"
-        lines.append(f"    {contender[:34]:34} {number(one['median']):>8} {quartiles:>15} {number(one['min']):>7}"
+        lines.append(f"    {competitor[:34]:34} {number(one['median']):>8} {quartiles:>15} {number(one['min']):>7}"
                      f" {number(one['max']):>7}")
     lines += [wrapped(f"  {note}") for note in results.notes]
     results.notes.clear()
@@ -71,13 +71,13 @@ def table(results, part, seconds):
 
 def document(results, machine):
     """What bench.json contains."""
-    rows = [{"part": part, "case": case, "contender": contender, **summary(row), "samples": row["samples"]}
-            for (part, case, contender), row in results.rows.items()]
+    rows = [{"part": part, "case": case, "competitor": competitor, **summary(row), "samples": row["samples"]}
+            for (part, case, competitor), row in results.rows.items()]
     return {"machine": machine, "rows": rows}
 
 
 def medians(doc):
-    return {(row["part"], row["case"], row["contender"]): row["median"] for row in doc["rows"]}
+    return {(row["part"], row["case"], row["competitor"]): row["median"] for row in doc["rows"]}
 
 
 def verdict(target, met):
@@ -109,7 +109,7 @@ def comparison(old, new):
     before, after = medians(old), medians(new)
     lines += ["", f"{'Medians':52} {'old':>8} {'new':>8} {'new ÷ old':>9}"]
     for row in new["rows"]:
-        key = (row["part"], row["case"], row["contender"])
+        key = (row["part"], row["case"], row["competitor"])
         if key in before:
             change = after[key] / before[key] if before[key] else None
             name = f"{': '.join(key)}, {row['unit']}"
@@ -127,8 +127,8 @@ BAR, LEFT, RIGHT, WIDE = 16, 230, 90, 480
 COLOURS = {"oncedrop": "#2266aa", "embedded": "#226644", "mariadb": "#aa6622", "other": "#88aacc"}
 
 
-def colour(contender):
-    return next((value for name, value in COLOURS.items() if name in contender), "#aaaaaa")
+def colour(competitor):
+    return next((value for name, value in COLOURS.items() if name in competitor), "#aaaaaa")
 
 
 def plot(doc):
@@ -143,16 +143,16 @@ def plot(doc):
     y += 2 * BAR
     groups = {}
     for row in doc["rows"]:
-        if row["contender"] != "the client alone":      # so much faster that nothing could be seen of the others
+        if row["competitor"] != "the client alone":      # so much faster that nothing could be seen of the others
             groups.setdefault((row["part"], row["case"], row["unit"], row["larger"]), []).append(row)
     for (part, case, unit, larger), rows in groups.items():
         text(10, f"{part}: {case}, {unit} ({'more' if larger else 'less'} is better)", font_weight="bold")
         y += BAR + 2
         scale = WIDE / (max(row["q3"] for row in rows) or 1)
         for row in rows:
-            text(LEFT - 6, row["contender"], text_anchor="end")
+            text(LEFT - 6, row["competitor"], text_anchor="end")
             shapes.append(f'<rect x="{LEFT}" y="{y + 2}" width="{row["median"] * scale:.1f}" height="{BAR - 4}"'
-                          f' fill="{colour(row["contender"])}"/>')
+                          f' fill="{colour(row["competitor"])}"/>')
             shapes.append(f'<path d="M{LEFT + row["q1"] * scale:.1f} {y + BAR / 2}H{LEFT + row["q3"] * scale:.1f}"'
                           ' stroke="black"/>')
             text(LEFT + max(row["median"], row["q3"]) * scale + 6, number(row["median"]))

@@ -4,16 +4,16 @@
 import collections
 import statistics
 
-# above, below: (part, case, contender) of a row; below None: the median itself. most, least: the target.
+# above, below: (part, case, competitor) of a row; below None: the median itself. most, least: the target.
 Target = collections.namedtuple("Target", "name above below most least", defaults=(None, None))
 
 
-def deliver(contender):
-    return "deliver", "3 kB", contender
+def deliver(competitor):
+    return "deliver", "3 kB", competitor
 
 
-def lmtp(case, contender):
-    return "lmtp", case, contender
+def lmtp(case, competitor):
+    return "lmtp", case, competitor
 
 
 ONE, FOUR = "{} accounts, 1 connection", "{} accounts, 4 connections"
@@ -135,7 +135,7 @@ OF_MARIADB = [
 
 def found(rows, program):
     """rows: of a document. Yields (target, ratio of medians, spread, whether it is met) of what was measured."""
-    by_key = {(row["part"], row["case"], row["contender"]): row for row in rows}
+    by_key = {(row["part"], row["case"], row["competitor"]): row for row in rows}
     for target in [*TARGETS, *(OF_MARIADB if program == "mariadb" else [])]:
         if program == "mariadb" and target not in OF_MARIADB:
             target = target._replace(most=None, least=None)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "decode/decode.h"
-#include "differential/tell.h"
+#include "differential/dump.h"
 #include "simulation/key.h"
 
 #define PATIENT_MS 60000 /* lock.wait of a hold that others are meant to let through */
@@ -20,11 +20,11 @@ static bool same_lock(const struct history *history, const struct ledger_message
 static bool is_wanted(const struct history *history, const struct player *player)
 {
     for (size_t i = 0; i < SESSIONS; i++)
-        if (&history->players[i] != player && ground_waits(i) &&
+        if (&history->players[i] != player && fixture_waits(i) &&
             same_lock(history, &history->players[i].message, &player->message))
             return true;
     for (size_t i = 0; i < STRANGERS; i++)
-        if (ground_stranger_waits(i) && same_lock(history, &history->stranger_messages[i], &player->message))
+        if (fixture_stranger_waits(i) && same_lock(history, &history->stranger_messages[i], &player->message))
             return true;
     return false;
 }
@@ -37,16 +37,16 @@ void calls_forget(struct player *player)
 }
 
 /* Chooses what goes wrong with the next batch, mostly nothing. */
-static void draw_fate(const struct history *history, struct dice *dice, int percent, enum ground_fate last)
+static void draw_fate(const struct history *history, struct dice *dice, int percent, enum fixture_fate last)
 {
-    enum ground_fate fate = (enum ground_fate)dice_between(dice, GROUND_LOST, last);
-    if (!dice_percent(dice, percent) || (fate == GROUND_LATE && ground_late()))
+    enum fixture_fate fate = (enum fixture_fate)dice_between(dice, FIXTURE_LOST, last);
+    if (!dice_percent(dice, percent) || (fate == FIXTURE_LATE && fixture_late()))
         return;
-    if (fate == GROUND_LATE && history->config.lock.method == LOCK_METHOD_SESSION)
-        fate = GROUND_UNTOLD; /* a session that is a process does not go on without it */
-    int count = fate != GROUND_LATE && dice_percent(dice, 20) ? 2 : 1;
-    tell(history, "(the next %s %s)", count == 2 ? "two are" : "is", ground_fate_names[fate]);
-    ground_set_fate(fate, count);
+    if (fate == FIXTURE_LATE && history->config.lock.method == LOCK_METHOD_SESSION)
+        fate = FIXTURE_UNREPORTED; /* a session that is a process does not go on without it */
+    int count = fate != FIXTURE_LATE && dice_percent(dice, 20) ? 2 : 1;
+    dump(history, "(the next %s %s)", count == 2 ? "two are" : "is", fixture_fate_names[fate]);
+    fixture_set_fate(fate, count);
 }
 
 static size_t place(struct ledger_message *message, struct ledger_target *targets, struct ledger_target target)
@@ -102,19 +102,19 @@ void calls_look(struct history *history, struct player *player, struct dice *dic
     draw_message(history, player, dice);
     if (player->message.target_count == 0)
         return;
-    draw_fate(history, dice, 3, GROUND_UNTOLD);
+    draw_fate(history, dice, 3, FIXTURE_UNREPORTED);
     enum ledger_result result = ledger_read_state(player->ledger, &player->message, &player->found, &error);
-    tell(history, "%zu looks at message %zu: %s", player->number, player->content, tell_results[result]);
+    dump(history, "%zu looks at message %zu: %s", player->number, player->content, dump_results[result]);
     if (result != LEDGER_OK)
         return;
-    tell_found(history, player);
+    dump_found(history, player);
     player->stage = STAGE_LOOKED;
 }
 
 void calls_leave(struct history *history, struct player *player)
 {
     ledger_unlock(player->ledger, 0);
-    tell(history, "%zu leaves", player->number);
+    dump(history, "%zu leaves", player->number);
     calls_forget(player);
 }
 
@@ -134,7 +134,7 @@ static struct ledger_replies draw_replies(const struct history *history, const s
             .finished = dice_percent(dice, 25),
             .complete = dice_percent(dice, 30),
         };
-        tell(history, "    %s is told \"%s\"%s%s", player->recipients[i].address, replies[count].outcome,
+        dump(history, "    %s is told \"%s\"%s%s", player->recipients[i].address, replies[count].outcome,
              replies[count].finished ? ", finished" : "", replies[count].complete ? ", whole" : "");
         count++;
     }
@@ -170,7 +170,7 @@ static void draw_copies(const struct history *history, struct player *player, st
         player->settled[player->copy_count++] = false;
         *copy = (struct ledger_copy){.target = i, .recipient = recipient, .doubt = doubt};
         copy->again = (found->state == COPY_STORED) == as_found;
-        tell(history, "    %s, for %s%s%s", tell_target(&player->targets[i]), player->recipients[recipient].address,
+        dump(history, "    %s, for %s%s%s", dump_target(&player->targets[i]), player->recipients[recipient].address,
              copy->doubt ? ", in doubt" : "", copy->again ? ", again" : "");
     }
 }
@@ -180,10 +180,10 @@ void calls_claim(struct history *history, struct player *player, struct dice *di
     static const struct decoded decoded;
     struct ledger_reply replies[RECIPIENTS_MAX];
     bool impatient = dice_percent(dice, 3) && is_wanted(history, player);
-    tell(history, "%zu claims%s", player->number, impatient ? ", and will not wait for the lock" : "");
+    dump(history, "%zu claims%s", player->number, impatient ? ", and will not wait for the lock" : "");
     draw_copies(history, player, dice);
     struct ledger_replies recorded_today = draw_replies(history, player, dice, replies);
-    draw_fate(history, dice, 12, GROUND_LATE);
+    draw_fate(history, dice, 12, FIXTURE_LATE);
     history->config.lock.wait = impatient ? 0 : PATIENT_MS;
     player->claim = ledger_claim(player->ledger, &player->message, player->found, player->copies, player->copy_count,
                                  recorded_today, &decoded);
@@ -192,10 +192,10 @@ void calls_claim(struct history *history, struct player *player, struct dice *di
     player->committed = false;
     if (impatient)
         calls_hold(history, player);
-    ground_work();
-    if (ground_waits(player->number))
-        tell(history, "  waits for the lock");
-    tell_changes(history);
+    fixture_work();
+    if (fixture_waits(player->number))
+        dump(history, "  waits for the lock");
+    dump_changes(history);
 }
 
 /* After its last copy a claim is over. */
@@ -213,7 +213,7 @@ void calls_hold(struct history *history, struct player *player)
 {
     struct error error;
     enum ledger_result result = ledger_hold(player->ledger, player->claim, &error);
-    tell(history, "%zu holds: %s", player->number, tell_results[result]);
+    dump(history, "%zu holds: %s", player->number, dump_results[result]);
     player->committed = result != LEDGER_ERROR;
     if (result == LEDGER_ERROR)
         player->stage = STAGE_LEFT;
@@ -259,27 +259,27 @@ static size_t draw_settling(const struct history *history, struct player *player
 void calls_settle(struct history *history, struct player *player, struct dice *dice)
 {
     struct error error;
-    struct ledger_copy_result result[TARGETS_MAX];
+    struct ledger_copy_result results[TARGETS_MAX];
     struct ledger_reply replies[RECIPIENTS_MAX];
     bool next = false, taken[TARGETS_MAX];
-    struct ledger_settling settling = {.result = result};
-    settling.result_count = draw_settling(history, player, dice, result, &settling.next);
-    tell(history, "%zu settles", player->number);
+    struct ledger_settling settling = {.result = results};
+    settling.result_count = draw_settling(history, player, dice, results, &settling.next);
+    dump(history, "%zu settles", player->number);
     for (size_t i = 0; i < settling.result_count; i++)
-        tell(history, "    %s: %s%s%s, uid %u/%u", tell_target(&player->targets[result[i].target]),
-             tell_states[result[i].state], result[i].doubt ? " in doubt" : "",
-             result[i].error != NULL ? " with an error" : "", result[i].uidvalidity, result[i].uid);
+        dump(history, "    %s: %s%s%s, uid %u/%u", dump_target(&player->targets[results[i].target]),
+             dump_states[results[i].state], results[i].doubt ? " in doubt" : "",
+             results[i].error != NULL ? " with an error" : "", results[i].uidvalidity, results[i].uid);
     if (settling.next != LEDGER_NO_TARGET)
-        tell(history, "    %s is next", tell_target(&player->targets[settling.next]));
+        dump(history, "    %s is next", dump_target(&player->targets[settling.next]));
     settling.replies = draw_replies(history, player, dice, replies);
-    draw_fate(history, dice, 15, GROUND_LATE);
+    draw_fate(history, dice, 15, FIXTURE_LATE);
     enum ledger_result result = ledger_settle(player->ledger, player->claim, &settling, &next, taken, &error);
-    ground_work();
-    tell(history, "  %s%s", tell_results[result], next ? ", holds what is next" : "");
+    fixture_work();
+    dump(history, "  %s%s", dump_results[result], next ? ", holds what is next" : "");
     for (size_t i = 0; i < settling.result_count && result != LEDGER_ERROR; i++)
         if (taken[i])
-            tell(history, "    %s is another's", tell_target(&player->targets[result[i].target]));
-    tell_changes(history);
+            dump(history, "    %s is another's", dump_target(&player->targets[results[i].target]));
+    dump_changes(history);
     player->next = settling.next;
     go_on(player, next);
 }
@@ -287,12 +287,12 @@ void calls_settle(struct history *history, struct player *player, struct dice *d
 void calls_abandon(struct history *history, struct player *player, struct dice *dice)
 {
     struct ledger_reply replies[RECIPIENTS_MAX];
-    tell(history, "%zu abandons its claim", player->number);
+    dump(history, "%zu abandons its claim", player->number);
     struct ledger_replies recorded_today = draw_replies(history, player, dice, replies);
     if (player->committed)
-        draw_fate(history, dice, 8, GROUND_LATE);
+        draw_fate(history, dice, 8, FIXTURE_LATE);
     ledger_release(player->ledger, player->claim, recorded_today);
-    ground_work();
-    tell_changes(history);
+    fixture_work();
+    dump_changes(history);
     calls_forget(player);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  *
- * What only an engine can do for real.c and fates.c: one engine_NAME.c for each. */
+ * What only an engine can do for real.c and batch_faults.c: one engine_NAME.c for each. */
 #ifndef ONCEDROP_DIFFERENTIAL_ENGINE_H
 #define ONCEDROP_DIFFERENTIAL_ENGINE_H
 
 #include "sql/sql.h"
 #include "sql/sql_engine.h"
 
-struct ground_engine {
+struct fixture_engine {
     const char *schema; /* in place of @schema@ in statements of the warden's; NULL: the engine does that */
 
     /* Statements of the warden's with one value. Truths are "t" or "f". */
@@ -51,7 +51,7 @@ struct ground_engine {
     /* A session that number_of knows is about to be closed; NULL: no matter. */
     void (*gone)(const struct sql_session *session);
 };
-extern const struct ground_engine ground_engine;
+extern const struct fixture_engine fixture_engine;
 
 /* One statement in the session beside those of the ledgers, the warden's. If it fails, the program ends. */
 struct sql_rows *warden_ask(const char *text, struct sql_value value) OD_MUST;

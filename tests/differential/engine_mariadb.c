@@ -75,10 +75,10 @@ static bool is_waiting(int64_t number)
 static void read_ahead(struct sql_session *maria)
 {
     struct error ignored;
-    bool recorded_today = maria->recorded_today;
+    bool reported = maria->reported;
     bool passed = maria_passed(maria, maria->added, &ignored);
     (void)passed;
-    maria->recorded_today = recorded_today;
+    maria->reported = reported;
 }
 
 /* Seen three times in a row: a session may wait for an instant, as for one that is about to end. */
@@ -143,7 +143,7 @@ static void late_comes(int64_t number)
     engine_begin();
 }
 
-const struct ground_engine ground_engine = {
+const struct fixture_engine fixture_engine = {
     .read_message = "SELECT id, TIMESTAMPDIFF(SECOND, '1970-01-01', received_at) FROM message WHERE digest = $1",
     .read_copies =
         "SELECT c.account, c.mailbox, c.role, c.state, CASE WHEN c.doubt THEN 't' ELSE 'f' END,"

@@ -92,7 +92,7 @@ static void late_comes(int64_t number)
     engine_begin();
 }
 
-const struct ground_engine ground_engine = {
+const struct fixture_engine fixture_engine = {
     .read_message = "SELECT id, extract(epoch FROM received_at)::bigint FROM @schema@.message WHERE digest = $1",
     .read_copies =
         "SELECT c.account, c.mailbox, c.role, c.state, c.doubt, c.error IS NOT NULL, c.generation, c.repeated,"

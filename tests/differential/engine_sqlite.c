@@ -66,7 +66,7 @@ static void engine_gone(const struct sql_session *lite)
         g_hash_table_remove(open, lite);
 }
 
-const struct ground_engine ground_engine = {
+const struct fixture_engine fixture_engine = {
     .schema = "main",
     .read_message = "SELECT id, received_at / 1000000 FROM @schema@.message WHERE digest = $1",
     .read_copies =

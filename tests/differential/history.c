@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "differential/calls.h"
-#include "differential/tell.h"
+#include "differential/dump.h"
 #include "simulation/key.h"
 
 const char *history_address(unsigned number)
@@ -56,7 +56,7 @@ bool history_open(struct history *history, const char *conninfo, enum lock_metho
     history->config.record.notify = empty;
     history->config.delivery.deadline = HOUR_MS;
     history->config.delivery.hold_off = 5 * HOUR_MS + HOUR_MS / 2;
-    if (!ground_open(&history->config))
+    if (!fixture_open(&history->config))
         return false;
     for (size_t i = 0; i < SESSIONS; i++)
         history->players[i] = (struct player){.number = i, .ledger = open_ledger(history)};
@@ -67,7 +67,7 @@ void history_close(struct history *history)
 {
     for (size_t i = 0; i < SESSIONS; i++)
         ledger_close(&history->players[i].ledger);
-    ground_close();
+    fixture_close();
     base_free(&history->config.database.conninfo);
 }
 
@@ -107,8 +107,8 @@ static void begin(struct history *history, uint64_t seed, uint64_t number)
         ledgers[i] = history->players[i].ledger;
     memset(history->records, 0, sizeof(history->records));
     draw_contents(history, &dice);
-    ground_begin(ledgers);
-    tell_begin();
+    fixture_begin(ledgers);
+    dump_begin();
 }
 
 /* Whoever waits for a lock must wait for somebody. */
@@ -118,17 +118,17 @@ static void stranger_asks(struct history *history, size_t stranger, const struct
     if (player->stage == STAGE_IDLE)
         return;
     *message = player->message;
-    history->stranger_asks[stranger] = ground_stranger_asks(stranger, message);
-    tell(history, "stranger %zu asks for the lock of %zu, and %s", stranger, player->number,
-         ground_stranger_waits(stranger) ? "waits" : "has it");
+    history->stranger_asks[stranger] = fixture_stranger_asks(stranger, message);
+    dump(history, "stranger %zu asks for the lock of %zu, and %s", stranger, player->number,
+         fixture_stranger_waits(stranger) ? "waits" : "has it");
 }
 
 static void stranger_tries(struct history *history, size_t stranger, struct dice *dice)
 {
     size_t content = (size_t)dice_below(dice, (int64_t)history->content_count);
-    bool has = ground_stranger_asks(stranger, &history->contents[content].message);
+    bool has = fixture_stranger_asks(stranger, &history->contents[content].message);
     history->stranger_asks[stranger] = has;
-    tell(history, "stranger %zu tries the lock of message %zu, and %s it", stranger, content,
+    dump(history, "stranger %zu tries the lock of message %zu, and %s it", stranger, content,
          has ? "has" : "does not get");
 }
 
@@ -139,9 +139,9 @@ static void step_stranger(struct history *history, struct dice *dice)
     size_t stranger = (size_t)dice_below(dice, STRANGERS);
     const struct player *player = &history->players[dice_below(dice, SESSIONS)];
     if (history->stranger_asks[stranger]) {
-        ground_stranger_leaves(stranger);
+        fixture_stranger_leaves(stranger);
         history->stranger_asks[stranger] = false;
-        tell(history, "stranger %zu leaves", stranger);
+        dump(history, "stranger %zu leaves", stranger);
     } else if (history->config.lock.method == LOCK_METHOD_SESSION) {
         stranger_tries(history, stranger, dice);
     } else {
@@ -151,20 +151,20 @@ static void step_stranger(struct history *history, struct dice *dice)
 
 static void step_death(struct history *history, struct player *player)
 {
-    tell(history, "%zu dies, and begins anew", player->number);
-    ground_kill(player->number);
+    dump(history, "%zu dies, and begins anew", player->number);
+    fixture_kill(player->number);
     calls_forget(player);
     ledger_close(&player->ledger);
     player->ledger = open_ledger(history);
-    ground_replace(player->number, player->ledger);
+    fixture_replace(player->number, player->ledger);
 }
 
 static void step_late(const struct history *history)
 {
-    if (!ground_late())
+    if (!fixture_late())
         return;
-    tell(history, "what is late comes");
-    ground_late_comes();
+    dump(history, "what is late comes");
+    fixture_late_comes();
 }
 
 static void step_call(struct history *history, struct player *player, struct dice *dice)
@@ -180,7 +180,7 @@ static void step_call(struct history *history, struct player *player, struct dic
             calls_claim(history, player, dice);
         break;
     case STAGE_CLAIMED:
-        if (!ground_waits(player->number))
+        if (!fixture_waits(player->number))
             calls_hold(history, player);
         break;
     case STAGE_HELD:
@@ -201,22 +201,22 @@ static void step(struct history *history, struct dice *dice)
     int64_t kind = dice_below(dice, 100);
     if (kind < 7) {
         int hours = (int)dice_between(dice, 1, 6);
-        ground_pass(hours);
-        tell(history, "%d hours pass", hours);
+        fixture_pass(hours);
+        dump(history, "%d hours pass", hours);
     } else if (kind < 14) {
         step_stranger(history, dice);
     } else if (kind < 17) {
         step_late(history);
     } else if (kind < 19) {
-        ground_kill(player->number);
-        tell(history, "the session of %zu ends", player->number);
+        fixture_kill(player->number);
+        dump(history, "the session of %zu ends", player->number);
     } else if (kind < 21) {
         step_death(history, player);
     } else {
         step_call(history, player, dice);
     }
-    ground_set_fate(GROUND_DONE, 0);
-    ground_work();
+    fixture_set_fate(FIXTURE_DONE, 0);
+    fixture_work();
 }
 
 static void end_player(struct history *history, struct player *player)
@@ -229,7 +229,7 @@ static void end_player(struct history *history, struct player *player)
         calls_leave(history, player);
         break;
     case STAGE_CLAIMED:
-        if (!ground_waits(player->number))
+        if (!fixture_waits(player->number))
             calls_hold(history, player);
         break;
     case STAGE_HELD:
@@ -245,7 +245,7 @@ static void end(struct history *history)
     bool busy = true;
     for (size_t i = 0; i < STRANGERS; i++)
         if (history->stranger_asks[i]) {
-            ground_stranger_leaves(i);
+            fixture_stranger_leaves(i);
             history->stranger_asks[i] = false;
         }
     while (busy) {
@@ -253,12 +253,12 @@ static void end(struct history *history)
         step_late(history);
         for (size_t i = 0; i < SESSIONS; i++) {
             end_player(history, &history->players[i]);
-            ground_set_fate(GROUND_DONE, 0);
-            ground_work();
+            fixture_set_fate(FIXTURE_DONE, 0);
+            fixture_work();
             busy = busy || history->players[i].stage != STAGE_IDLE;
         }
     }
-    tell_changes(history);
+    dump_changes(history);
 }
 
 void history_play(struct history *history, uint64_t seed, uint64_t number, const bool *left_out)

@@ -7,7 +7,7 @@
 #ifndef ONCEDROP_DIFFERENTIAL_HISTORY_H
 #define ONCEDROP_DIFFERENTIAL_HISTORY_H
 
-#include "differential/ground.h"
+#include "differential/fixture.h"
 #include "simulation/dice.h"
 
 enum { RECIPIENTS_MAX = 4, TARGETS_MAX = RECIPIENTS_MAX + 1, STEPS_MAX = 64 };
@@ -49,7 +49,7 @@ struct history {
     struct player players[SESSIONS];
     struct content contents[CONTENTS_MAX];
     size_t content_count;
-    struct ground_record records[CONTENTS_MAX]; /* as last printed */
+    struct fixture_record records[CONTENTS_MAX]; /* as last printed */
     bool stranger_asks[STRANGERS];
     struct ledger_message stranger_messages[STRANGERS];
     int step;
@@ -58,7 +58,7 @@ struct history {
 /* A lock.method by its name; false if there is none. */
 bool history_method(const char *name, enum lock_method *ret) OD_MUST;
 
-/* Opens the ground (ground.h says when that is impossible) and the ledgers. */
+/* Opens the ground (fixture.h says when that is impossible) and the ledgers. */
 bool history_open(struct history *history, const char *conninfo, enum lock_method method) OD_MUST;
 void history_close(struct history *history);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Plays histories on the ledger that it is linked with (ground.h), and prints them. */
+ * Plays histories on the ledger that it is linked with (fixture.h), and prints them. */
 #include <stdio.h>
 #include <stdlib.h>
 

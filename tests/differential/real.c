@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "differential/batch_faults.h"
 #include "differential/engine.h"
-#include "differential/fates.h"
-#include "differential/ground.h"
+#include "differential/fixture.h"
 #include "message/message.h"
 #include "simulation/key.h"
 
@@ -45,8 +45,8 @@ static struct sql_session *open_session(const char *application)
 
 static void close_session(struct sql_session *session)
 {
-    if (ground_engine.gone != NULL)
-        ground_engine.gone(session);
+    if (fixture_engine.gone != NULL)
+        fixture_engine.gone(session);
     engine->close(session);
 }
 
@@ -55,9 +55,9 @@ struct sql_rows *warden_ask(const char *text, struct sql_value value)
     struct error error;
     size_t mark = engine->mark(warden);
     GString *statement = g_string_new(text);
-    if (ground_engine.schema != NULL)
-        g_string_replace(statement, "@schema@", ground_engine.schema, 0);
-    (ground_engine.add_text != NULL ? ground_engine.add_text : engine->add_text)(warden, statement->str, value);
+    if (fixture_engine.schema != NULL)
+        g_string_replace(statement, "@schema@", fixture_engine.schema, 0);
+    (fixture_engine.add_text != NULL ? fixture_engine.add_text : engine->add_text)(warden, statement->str, value);
     g_string_free(statement, TRUE);
     struct sql_rows *rows = engine->send(warden, &error) ? engine->take(warden, mark, &error) : NULL;
     check(rows != NULL, &error);
@@ -71,49 +71,49 @@ bool warden_finds(const char *text, int64_t number)
     return rows->count > 0;
 }
 
-bool ground_open(const struct config *the_config)
+bool fixture_open(const struct config *the_config)
 {
     struct error error;
     config = the_config;
-    engine = fates_open(config, &error);
+    engine = batch_faults_open(config, &error);
     check(engine != NULL, &error);
     warden = open_session("warden");
     struct sql_rows *agreed OD_CLEANUP(sql_rows_free) =
         warden_ask("UPDATE @schema@.agreed SET lock_method = $1", SQL_TEXT(lock_method_name(config->lock.method)));
-    ground_engine.begin();
+    fixture_engine.begin();
     return true;
 }
 
-void ground_close(void)
+void fixture_close(void)
 {
     engine->close(warden);
 }
 
 /* Only empty tables give a history a single course. */
-void ground_begin(struct ledger *const the_ledgers[SESSIONS])
+void fixture_begin(struct ledger *const the_ledgers[SESSIONS])
 {
     (void)warden_finds("DELETE FROM @schema@.message WHERE id <> $1", 0);
-    if (ground_engine.age_leases != NULL)
+    if (fixture_engine.age_leases != NULL)
         (void)warden_finds("DELETE FROM @schema@.lease WHERE owner <> $1", 0);
     for (size_t i = 0; i < SESSIONS; i++)
-        ground_replace(i, the_ledgers[i]);
+        fixture_replace(i, the_ledgers[i]);
 }
 
 /* 0: it has none. */
 static int64_t session_of(const struct ledger *ledger)
 {
-    const struct sql_session *session = fates_session(ledger);
-    return session != NULL ? ground_engine.number_of(session) : 0;
+    const struct sql_session *session = batch_faults_session(ledger);
+    return session != NULL ? fixture_engine.number_of(session) : 0;
 }
 
 /* A late one ends by itself. */
 static void end_session(int64_t number)
 {
-    if (number != 0 && number != fates_late())
-        ground_engine.end(number);
+    if (number != 0 && number != batch_faults_late())
+        fixture_engine.end(number);
 }
 
-void ground_replace(size_t session, struct ledger *ledger)
+void fixture_replace(size_t session, struct ledger *ledger)
 {
     struct error error;
     ledgers[session] = ledger;
@@ -121,32 +121,32 @@ void ground_replace(size_t session, struct ledger *ledger)
     sessions[session] = session_of(ledger);
 }
 
-void ground_work(void)
+void fixture_work(void)
 {
     for (size_t i = 0; i < STRANGERS; i++)
-        stranger_waits[i] = stranger_waits[i] && ground_engine.waits(strangers[i]);
+        stranger_waits[i] = stranger_waits[i] && fixture_engine.waits(strangers[i]);
     for (size_t i = 0; i < SESSIONS; i++) {
-        const struct sql_session *session = fates_session(ledgers[i]);
-        waits[i] = session != NULL && ground_engine.waits(session);
+        const struct sql_session *session = batch_faults_session(ledgers[i]);
+        waits[i] = session != NULL && fixture_engine.waits(session);
         if (sessions[i] != session_of(ledgers[i]))
             end_session(sessions[i]);
         sessions[i] = session_of(ledgers[i]);
     }
 }
 
-bool ground_waits(size_t session)
+bool fixture_waits(size_t session)
 {
     return waits[session];
 }
 
-void ground_kill(size_t session)
+void fixture_kill(size_t session)
 {
     end_session(session_of(ledgers[session]));
-    ground_work();
+    fixture_work();
 }
 
 /* A lock that outlasts transactions needs none, and its step says whether it is granted. */
-bool ground_stranger_asks(size_t stranger, const struct ledger_message *message)
+bool fixture_stranger_asks(size_t stranger, const struct ledger_message *message)
 {
     static const enum sql_step steps[LOCK_METHODS] = {
         [LOCK_METHOD_ADVISORY] = SQL_STEP_relock_advisory,
@@ -170,21 +170,21 @@ bool ground_stranger_asks(size_t stranger, const struct ledger_message *message)
         granted = sql_bool(rows, 0, 0);
         engine->finish(session);
     }
-    stranger_waits[stranger] = ground_engine.waits(session);
+    stranger_waits[stranger] = fixture_engine.waits(session);
     if (!granted)
         close_session(session);
     return granted;
 }
 
-bool ground_stranger_waits(size_t stranger)
+bool fixture_stranger_waits(size_t stranger)
 {
     return stranger_waits[stranger];
 }
 
-void ground_stranger_leaves(size_t stranger)
+void fixture_stranger_leaves(size_t stranger)
 {
-    ground_engine.end(ground_engine.number_of(strangers[stranger]));
+    fixture_engine.end(fixture_engine.number_of(strangers[stranger]));
     close_session(strangers[stranger]);
     stranger_waits[stranger] = false;
-    ground_work();
+    fixture_work();
 }

@@ -4,14 +4,14 @@
 #include <stdio.h>
 
 #include "differential/engine.h"
-#include "differential/ground.h"
+#include "differential/fixture.h"
 #include "ledger/ledger_session.h"
 
-void ground_pass(int hours)
+void fixture_pass(int hours)
 {
-    (void)warden_finds(ground_engine.age_copies, hours);
-    if (ground_engine.age_leases != NULL)
-        (void)warden_finds(ground_engine.age_leases, hours);
+    (void)warden_finds(fixture_engine.age_copies, hours);
+    if (fixture_engine.age_leases != NULL)
+        (void)warden_finds(fixture_engine.age_leases, hours);
 }
 
 static unsigned number_of(const char *name)
@@ -19,15 +19,15 @@ static unsigned number_of(const char *name)
     return (unsigned)(name[1] - '0');
 }
 
-static void read_deliveries(int64_t message, struct ground_record *ret)
+static void read_deliveries(int64_t message, struct fixture_record *ret)
 {
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) = warden_ask(
         "SELECT recipient, CASE WHEN finished_at IS NULL THEN 'f' ELSE 't' END,"
         " CASE WHEN whole THEN 't' ELSE 'f' END, tries, outcome FROM @schema@.delivery WHERE message = $1",
         SQL_NUMBER(message));
     for (size_t i = 0; i < rows->count; i++) {
-        struct ground_delivery *row = &ret->deliveries[number_of(sql_text(rows, i, 0))];
-        *row = (struct ground_delivery){
+        struct fixture_delivery *row = &ret->deliveries[number_of(sql_text(rows, i, 0))];
+        *row = (struct fixture_delivery){
             .there = true,
             .finished = sql_bool(rows, i, 1),
             .complete = sql_bool(rows, i, 2),
@@ -37,11 +37,11 @@ static void read_deliveries(int64_t message, struct ground_record *ret)
     }
 }
 
-static void read_copies(int64_t message, struct ground_record *ret)
+static void read_copies(int64_t message, struct fixture_record *ret)
 {
-    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = warden_ask(ground_engine.read_copies, SQL_NUMBER(message));
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = warden_ask(fixture_engine.read_copies, SQL_NUMBER(message));
     for (size_t i = 0; i < rows->count; i++)
-        ret->copies[number_of(sql_text(rows, i, 0))][sql_text(rows, i, 1)[0] == 'S'] = (struct ground_copy){
+        ret->copies[number_of(sql_text(rows, i, 0))][sql_text(rows, i, 1)[0] == 'S'] = (struct fixture_copy){
             .role = sql_text(rows, i, 2)[0] == 's' ? COPY_SENT : COPY_INBOX,
             .state = ledger_copy_state_of_name(sql_text(rows, i, 3)),
             .doubt = sql_bool(rows, i, 4),
@@ -57,10 +57,10 @@ static void read_copies(int64_t message, struct ground_record *ret)
         };
 }
 
-void ground_read(const struct ledger_message *content, struct ground_record *ret)
+void fixture_read(const struct ledger_message *content, struct fixture_record *ret)
 {
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
-        warden_ask(ground_engine.read_message, SQL_BYTES(content->digest, LEDGER_HASH_SIZE));
+        warden_ask(fixture_engine.read_message, SQL_BYTES(content->digest, LEDGER_HASH_SIZE));
     for (size_t i = 0; i < rows->count; i++) {
         ret->known = true;
         ret->received_at = sql_number(rows, i, 1);

@@ -2,7 +2,7 @@
  *
  * With the ledger of tests/simulation, in which nothing goes wrong unless requested, and only waiting for a lock takes
  * time. This is its scheduler, with one process that runs until it waits, and its faults. */
-#include "differential/ground.h"
+#include "differential/fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +15,11 @@
 #define EVENTS 64
 #define LATE (INT64_MAX / 2) /* the time of a late batch, unless it is let in */
 
-const char *const ground_fate_names[] = {
-    [GROUND_LOST] = "lost",
-    [GROUND_UNTOLD] = "executed, but not answered",
-    [GROUND_ROLLED_BACK] = "rolled back",
-    [GROUND_LATE] = "late",
+const char *const fixture_fate_names[] = {
+    [FIXTURE_LOST] = "lost",
+    [FIXTURE_UNREPORTED] = "executed, but not answered",
+    [FIXTURE_ROLLED_BACK] = "rolled back",
+    [FIXTURE_LATE] = "late",
 };
 
 struct event {
@@ -35,7 +35,7 @@ static struct process process;
 static struct ledger *ledgers[SESSIONS];
 static struct session *strangers[STRANGERS];
 static struct batch *asked[STRANGERS];
-static enum ground_fate fate;
+static enum fixture_fate fate;
 static int fate_count;
 
 void schedule(int64_t at, void (*happen)(void *what, uint32_t tag), void *what, uint32_t tag)
@@ -86,10 +86,10 @@ void process_die(const char *why)
 static enum error_kind take_error(enum call_kind kind)
 {
     static const enum error_kind errors[] = {
-        [GROUND_LOST] = ERROR_DATABASE_AWAY,
-        [GROUND_UNTOLD] = ERROR_REPLY_LOST,
-        [GROUND_ROLLED_BACK] = ERROR_ROLLED_BACK,
-        [GROUND_LATE] = ERROR_LATE_COMMIT,
+        [FIXTURE_LOST] = ERROR_DATABASE_AWAY,
+        [FIXTURE_UNREPORTED] = ERROR_REPLY_LOST,
+        [FIXTURE_ROLLED_BACK] = ERROR_ROLLED_BACK,
+        [FIXTURE_LATE] = ERROR_LATE_COMMIT,
     };
     if (fate_count == 0 || (kind != CALL_LOOK && kind != CALL_CLAIM && kind != CALL_SETTLE))
         return ERROR_NONE;
@@ -120,7 +120,7 @@ bool error_loss_is_seen(void)
     return true;
 }
 
-bool ground_open(const struct config *config)
+bool fixture_open(const struct config *config)
 {
     const char *where = config->database.conninfo;
     world.current = &process;
@@ -128,11 +128,11 @@ bool ground_open(const struct config *config)
     return where[0] == '\0' || breakage_set(where);
 }
 
-void ground_close(void)
+void fixture_close(void)
 {
 }
 
-void ground_begin(struct ledger *const the_ledgers[SESSIONS])
+void fixture_begin(struct ledger *const the_ledgers[SESSIONS])
 {
     for (size_t i = 0; i < SESSIONS; i++)
         the_ledgers[i]->session = NULL;
@@ -141,14 +141,14 @@ void ground_begin(struct ledger *const the_ledgers[SESSIONS])
     database_clear();
     tables_clear();
     for (size_t i = 0; i < SESSIONS; i++)
-        ground_replace(i, the_ledgers[i]);
+        fixture_replace(i, the_ledgers[i]);
     for (size_t i = 0; i < STRANGERS; i++) {
         strangers[i] = database_connect();
         asked[i] = NULL;
     }
 }
 
-void ground_replace(size_t session, struct ledger *ledger)
+void fixture_replace(size_t session, struct ledger *ledger)
 {
     struct error error;
     ledgers[session] = ledger;
@@ -156,7 +156,7 @@ void ground_replace(size_t session, struct ledger *ledger)
         abort();
 }
 
-void ground_set_fate(enum ground_fate the_fate, int count)
+void fixture_set_fate(enum fixture_fate the_fate, int count)
 {
     fate = the_fate;
     fate_count = count;
@@ -168,33 +168,33 @@ static const struct event *late_event(void)
     return event_count > 0 && events[event_count - 1].at >= LATE ? &events[event_count - 1] : NULL;
 }
 
-bool ground_late(void)
+bool fixture_late(void)
 {
     return late_event() != NULL;
 }
 
-void ground_late_comes(void)
+void fixture_late_comes(void)
 {
     const struct event event = *late_event();
     event_count--;
     event.happen(event.what, 0);
-    ground_work();
+    fixture_work();
 }
 
 /* A batch that waits for a lock gives up after a second at the earliest. */
-void ground_work(void)
+void fixture_work(void)
 {
     while (event_count > 0 && events[0].at < now + SECOND)
         next_event();
 }
 
-bool ground_waits(size_t session)
+bool fixture_waits(size_t session)
 {
     const struct session *it = ledgers[session]->session;
     return it != NULL && it->running != NULL && it->running->waits;
 }
 
-void ground_kill(size_t session)
+void fixture_kill(size_t session)
 {
     struct ledger *ledger = ledgers[session];
     const struct event *it = late_event();
@@ -203,17 +203,17 @@ void ground_kill(size_t session)
         ledger->session = NULL; /* the database does not know it yet */
     else if (ledger->session != NULL)
         database_end_session(ledger->session);
-    ground_work();
+    fixture_work();
 }
 
 /* This takes no time for those who wait. */
-void ground_pass(int hours)
+void fixture_pass(int hours)
 {
     database_pass(hours * HOUR_MS * MS);
 }
 
 /* Its batch consists of the hold only. */
-bool ground_stranger_asks(size_t stranger, const struct ledger_message *message)
+bool fixture_stranger_asks(size_t stranger, const struct ledger_message *message)
 {
     uint64_t lock = client_lock(ledgers[0], message);
     if (ledgers[0]->config->lock.method == LOCK_METHOD_SESSION)
@@ -226,26 +226,26 @@ bool ground_stranger_asks(size_t stranger, const struct ledger_message *message)
     batch->hold_wait = LATE / 2;
     database_send(batch, 0);
     asked[stranger] = batch;
-    ground_work();
+    fixture_work();
     return true;
 }
 
-bool ground_stranger_waits(size_t stranger)
+bool fixture_stranger_waits(size_t stranger)
 {
     return asked[stranger] != NULL && asked[stranger]->waits;
 }
 
-void ground_stranger_leaves(size_t stranger)
+void fixture_stranger_leaves(size_t stranger)
 {
     database_end_session(strangers[stranger]);
     strangers[stranger] = database_connect();
     asked[stranger] = NULL;
-    ground_work();
+    fixture_work();
 }
 
-static struct ground_copy copy_of(const struct row *row)
+static struct fixture_copy copy_of(const struct row *row)
 {
-    return (struct ground_copy){
+    return (struct fixture_copy){
         .state = (enum copy_state)row->state,
         .role = (enum copy_role)row->place.role,
         .doubt = row->doubt,
@@ -261,16 +261,16 @@ static struct ground_copy copy_of(const struct row *row)
     };
 }
 
-static void read_delivery(const struct delivery_row *row, struct ground_delivery *ret)
+static void read_delivery(const struct delivery_row *row, struct fixture_delivery *ret)
 {
-    *ret = (struct ground_delivery){.there = true,
-                                    .finished = row->finished,
-                                    .complete = row->complete,
-                                    .tries = row->tries};
+    *ret = (struct fixture_delivery){.there = true,
+                                     .finished = row->finished,
+                                     .complete = row->complete,
+                                     .tries = row->tries};
     snprintf(ret->outcome, sizeof(ret->outcome), "%s", row->outcome);
 }
 
-void ground_read(const struct ledger_message *content, struct ground_record *ret)
+void fixture_read(const struct ledger_message *content, struct fixture_record *ret)
 {
     struct key key = client_key(content);
     const struct message_row *message = tables_message(key);

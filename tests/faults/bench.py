@@ -16,7 +16,7 @@ import threading
 import time
 
 import death
-from lab import lab as lab_module, locks, south as south_module
+from lab import lab as lab_module, locks, second_imap
 from lab.ledger import POSTGRES, SQLITE, engine
 from lab.messages import message, on_the_wire
 from lab.pgbouncer import PgBouncer
@@ -55,7 +55,7 @@ class Bench:
     def __init__(self, site, direct=False, south=False):
         """direct: without PgBouncer. south: with a second IMAP server, which takes tokens."""
         self.site = site
-        self.south = site.lab.start(south_module.South(site.lab)) if south else None
+        self.south = site.lab.start(second_imap.SecondImap(site.lab)) if south else None
         if south:
             site.settings.update(self.south.settings(self.south.port))
         site.settings.update({"delivery.deadline": "4s", "delivery.hold_off": "5s", "imap.port": site.imap.port,
@@ -78,7 +78,7 @@ class Bench:
         return address
 
     def server_of(self, account):
-        return self.south if self.south and south_module.has(account) else self.site.imap
+        return self.south if self.south and second_imap.has(account) else self.site.imap
 
     def command(self, *arguments, mail, inboxes, sent=None, stdin=b"", **more):
         """Any command of the program, to be repeated until it exits 0 and those mailboxes contain that message."""

@@ -2,7 +2,7 @@
 """Prints what the tests with several hosts saw."""
 
 import pytest
-from lab import forgetful, network
+from lab import network, unsynced_disk
 
 SAW = "saw"     # property of a test's report: it is sent by every worker
 
@@ -18,6 +18,6 @@ def pytest_terminal_summary(terminalreporter):
         for name, line in report.user_properties if report.when == "call" else []:
             if name == SAW:
                 terminalreporter.write_line(line)
-    for what, missing in (("a network of several hosts", network.missing()), ("power cuts", forgetful.missing())):
+    for what, missing in (("a network of several hosts", network.missing()), ("power cuts", unsynced_disk.missing())):
         if missing:
             terminalreporter.write_line(f"The tests with {what} were left out: {missing}.")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
 """The power is cut right before and right behind every fsync(2) of PostgreSQL, Dovecot and Postfix, whose data are on disks
-that forget what was not synced (lab/forgetful.py). What nobody had waited for may have reached them, or not: once
+that forget what was not synced (lab/unsynced_disk.py). What nobody had waited for may have reached them, or not: once
 nothing of it, once names and modes but no data, once everything. PostgreSQL and Dovecot are started on each such state:
 what was accepted is there. Then each message comes again, as from a client that got no answer, or a queue that has
 forgotten that it had one, and is there once. So with a ledger in a file, which is on a disk of its own and sound in each
@@ -23,7 +23,7 @@ import time
 
 import flow
 import pytest
-from lab import dovecot as dovecot_module, forgetful, lab as lab_module, postgres as postgres_module, site as site_module
+from lab import dovecot as dovecot_module, lab as lab_module, postgres as postgres_module, site as site_module, unsynced_disk
 from lab import postfix as postfix_module, replica
 from lab.ledger import POSTGRES, SQLITE, engine
 from lab.messages import message, new_id
@@ -34,7 +34,7 @@ SAMPLE = 3
 ENOUGH = 7          # messages with which a ledger in a file writes its log back
 BEGIN = "begin"     # the mark of the moment when the servers are up
 ENGINES = (POSTGRES, SQLITE) if engine() == POSTGRES else (engine(),)
-pytestmark = pytest.mark.skipif(forgetful.missing() is not None, reason=str(forgetful.missing()))
+pytestmark = pytest.mark.skipif(unsynced_disk.missing() is not None, reason=str(unsynced_disk.missing()))
 
 # mark: in the journal when it was accepted; places: (account, mailbox) where a copy belongs
 Sent = collections.namedtuple("Sent", "mark id mail sender inboxes places")
@@ -50,12 +50,12 @@ class Dovecot(dovecot_module.Dovecot):
 
 
 class Mains(lab_module.Lab):
-    """Servers whose data are on forgetful disks, and a file if that is the ledger."""
+    """Servers whose data are on disks that forget what was not synced, and a file if that is the ledger."""
 
     def __init__(self):
-        super().__init__(forgetful.fast_directory())
+        super().__init__(unsynced_disk.fast_directory())
         self.file = engine() == SQLITE
-        self.disks = forgetful.Disks(os.path.join(self.directory, "disks"))
+        self.disks = unsynced_disk.Disks(os.path.join(self.directory, "disks"))
         self.__dict__["dovecot"] = self.start(Dovecot(self.directory, self.certificate))
         self.ledgers = site_module.install_schema(self)
         self.site = site_module.new_site(self, self.ledgers)
@@ -73,7 +73,7 @@ class Mains(lab_module.Lab):
     def move(self, path, name):
         """A directory onto a disk of its own."""
         new = os.path.join(self.disks.directory, name)
-        forgetful.copy(path, new)   # with its owners
+        unsynced_disk.copy(path, new)   # with its owners
         shutil.rmtree(path)
         os.symlink(new, path)
 
@@ -120,7 +120,7 @@ class Mains(lab_module.Lab):
 
 
 def begin_of(journal):
-    return next(number for number, one in enumerate(journal) if one.path == forgetful.MARK + BEGIN)
+    return next(number for number, one in enumerate(journal) if one.path == unsynced_disk.MARK + BEGIN)
 
 
 def states_of(journal):
@@ -133,10 +133,10 @@ def states_of(journal):
             continue
         why = f"{number} {one.path}"
         if number > before:
-            found += [State(number, level, f"before {why}") for level in (forgetful.NAMES, forgetful.EVERYTHING)]
-        found.append(State(number + 1, forgetful.NOTHING, f"behind {why}"))
+            found += [State(number, level, f"before {why}") for level in (unsynced_disk.NAMES, unsynced_disk.EVERYTHING)]
+        found.append(State(number + 1, unsynced_disk.NOTHING, f"behind {why}"))
         before = number + 1
-    return [*found, *(State(len(journal), level, "at the end") for level in forgetful.LEVELS)]
+    return [*found, *(State(len(journal), level, "at the end") for level in unsynced_disk.LEVELS)]
 
 
 def chosen(states):
@@ -229,7 +229,7 @@ WAYS = {"deliver": Direct, "postfix": ByPostfix}
 
 
 def accepted_until(journal, cut):
-    return {record.path[len(forgetful.MARK):] for record in journal[:cut] if record.path.startswith(forgetful.MARK)}
+    return {record.path[len(unsynced_disk.MARK):] for record in journal[:cut] if record.path.startswith(unsynced_disk.MARK)}
 
 
 def find_wrong(mains, mails, state, when, needed):
@@ -262,7 +262,7 @@ def test_power_cut(saw, monkeypatch, of_engine, name):
         wrong = []
         for state in states:
             wrong += try_state(mains, way, journal, state)
-    synced = collections.Counter(forgetful.disk(one) for one in journal[begin_of(journal):] if one.kind == "fsync")
+    synced = collections.Counter(unsynced_disk.disk(one) for one in journal[begin_of(journal):] if one.kind == "fsync")
     saw(f"power cut, {of_engine}, by {name}: {len(states)} states around {sum(synced.values())} syncs {dict(synced)},"
         f" {len(wrong)} lost or doubled")
     assert not wrong, "\n".join(wrong)

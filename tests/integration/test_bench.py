@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: ISC
-"""The benchmark itself, in its tiny form: `make bench` must work when somebody wants a figure. Which contenders there
+"""The benchmark itself, in its tiny form: `make bench` must work when somebody wants a figure. Which competitors there
 are depends on what is installed; oncedrop always is.
 
-Seen to fail with: a contender that stores nothing; a comparison with the documents exchanged; a plot that is no XML; a
+Seen to fail with: a competitor that stores nothing; a comparison with the documents exchanged; a plot that is no XML; a
 ratio upside down; SIGTERM not caught; a program whose conninfo() knows no PgBouncer."""
 
 import json
@@ -31,9 +31,9 @@ def bench(*arguments, timeout=300):
 
 def document(path, **medians):
     """A bench.json with these medians of one-shot deliveries."""
-    rows = [{"part": "deliver", "case": "3 kB", "contender": contender, "unit": "ms", "larger": False, "n": 1,
+    rows = [{"part": "deliver", "case": "3 kB", "competitor": competitor, "unit": "ms", "larger": False, "n": 1,
              "samples": [],
-             **dict.fromkeys(("median", "min", "max", "q1", "q3"), median)} for contender, median in medians.items()]
+             **dict.fromkeys(("median", "min", "max", "q1", "q3"), median)} for competitor, median in medians.items()]
     with open(path, "w", encoding="utf-8") as file:
         json.dump({"machine": MACHINE, "rows": rows}, file)
     return str(path)
@@ -48,13 +48,13 @@ def measured(tmp_path_factory):
     return directory, done.stdout
 
 
-def test_every_contender_has_its_samples(measured):
+def test_every_competitor_has_its_samples(measured):
     directory, said = measured
     with open(directory / "bench.json", encoding="utf-8") as file:
         rows = json.load(file)["rows"]
     assert {row["part"] for row in rows} == set(PARTS)
     assert {len(row["samples"]) for row in rows} == {1}
-    medians = {(row["case"], row["contender"]): row["median"] for row in rows}
+    medians = {(row["case"], row["competitor"]): row["median"] for row in rows}
     assert medians["3 kB", "oncedrop"] > 0 and medians["3 kB", "oncedrop + Sent"] > 0
     assert medians["of 10 at once, deferred", "oncedrop wait 5s"] == 0
     assert "exit 75 on a held lock ÷ a delivery" in said and "fsync is on" in said
@@ -76,7 +76,7 @@ def test_what_scales_and_the_methods_of_locks(tmp_path):
     assert done.returncode == 0, done
     assert max(map(len, done.stdout.splitlines()[:-1])) <= 80
     with open(tmp_path / "bench.json", encoding="utf-8") as file:
-        found = {(row["case"], row["contender"]): row["median"] for row in json.load(file)["rows"]}
+        found = {(row["case"], row["competitor"]): row["median"] for row in json.load(file)["rows"]}
     for method in ("advisory", "row, PgBouncer", "lease"):
         assert found["4 at once, wait 5s: 75s", f"oncedrop {method}"] == 0
     assert found["most sessions, service.workers=4", "oncedrop service"] == 4

@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 import pytest
-from lab import door, lab as lab_module, postfix as postfix_module, process, terminal
+from lab import lab as lab_module, postfix as postfix_module, process, smtp_gateway, terminal
 from lab.ledger import SQLITE, engine
 from lab.messages import message, new_id
 
@@ -332,7 +332,7 @@ def test_without_postfix(start):
 @pytest.mark.parametrize("codes, answer", [([250, 250], 250), ([250, 552, 250], 552), ([552, 451, 250], 451)])
 def test_one_answer_for_all_recipients(codes, answer):
     """Seen to fail: with the first; with the highest."""
-    assert door.one_for_all([(code, b"") for code in codes])[0] == answer
+    assert smtp_gateway.one_for_all([(code, b"") for code in codes])[0] == answer
 
 
 @pytest.mark.skipif(postfix_module.missing() is not None, reason="no Postfix")

@@ -14,7 +14,7 @@ from lab import locks
 from lab.ledger import MARIADB, engine
 from lab.messages import message, new_id, on_the_wire
 from lab.process import wait_until
-from test_abandon import age, defer
+from test_expire import age, defer
 from test_operator import lock_of
 
 ADA = "ada.lovelace@elsewhere.example"

@@ -22,7 +22,7 @@ from lab.lmtp import stored
 from lab.messages import message, new_id
 from lab.process import free_port, wait_until
 from lab.service import Service
-from lab.south import South
+from lab.second_imap import SecondImap
 
 NORTH, SOUTH = "lisa@north.example", "scuba@south.example"
 
@@ -242,7 +242,7 @@ def test_tls_is_loaded_at_once(site):
 
 @pytest.fixture(name="far")
 def far_fixture(site):
-    server = South(site.lab).start()
+    server = SecondImap(site.lab).start()
     site.settings.update({"imap.port": site.imap.port, "imap.tls": "none", "delivery.deadline": "4s", "delivery.hold_off": "5s",
                           **server.settings(server.port)})
     yield server

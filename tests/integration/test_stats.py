@@ -18,7 +18,7 @@ import expect
 import pytest
 from lab import lab as lab_module, locks
 from lab.messages import message, new_id
-from test_abandon import age, defer
+from test_expire import age, defer
 from test_operator import answers, lock_of
 from test_second_try import SCUBA, fake, refuse
 

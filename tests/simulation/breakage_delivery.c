@@ -16,24 +16,24 @@ struct plan *__real_plan_make(const struct ledger_state *found, const struct pla
 struct plan *__wrap_plan_make(const struct ledger_state *found, const struct plan_request *request);
 void __real_copy_make(struct delivery_work *work, size_t target);
 void __wrap_copy_make(struct delivery_work *work, size_t target);
-struct copy_result __real_append_now(struct delivery_work *work, const struct letter *letter);
-struct copy_result __wrap_append_now(struct delivery_work *work, const struct letter *letter);
+struct copy_result __real_append_now(struct delivery_work *work, const struct append_item *item);
+struct copy_result __wrap_append_now(struct delivery_work *work, const struct append_item *item);
 struct copy_result __real_append_collect(struct delivery_work *work, size_t target, int64_t until_ms, bool alone);
 struct copy_result __wrap_append_collect(struct delivery_work *work, size_t target, int64_t until_ms, bool alone);
-enum search_result __real_search_copy(struct delivery_work *work, const struct letter *letter,
+enum search_result __real_search_copy(struct delivery_work *work, const struct append_item *item,
                                       struct copy_result *result);
-enum search_result __wrap_search_copy(struct delivery_work *work, const struct letter *letter,
+enum search_result __wrap_search_copy(struct delivery_work *work, const struct append_item *item,
                                       struct copy_result *result);
 void __real_quarantine_append(struct delivery_work *work, size_t target);
 void __wrap_quarantine_append(struct delivery_work *work, size_t target);
-bool __real_fallback_search(struct delivery_work *work, struct letter *letter, struct copy_result *result);
-bool __wrap_fallback_search(struct delivery_work *work, struct letter *letter, struct copy_result *result);
+bool __real_fallback_search(struct delivery_work *work, struct append_item *item, struct copy_result *result);
+bool __wrap_fallback_search(struct delivery_work *work, struct append_item *item, struct copy_result *result);
 void __real_fallback_append(struct delivery_work *work, size_t target);
 void __wrap_fallback_append(struct delivery_work *work, size_t target);
-void __real_replies_sent(struct delivery_work *work, enum outcome outcome, const char *text);
-void __wrap_replies_sent(struct delivery_work *work, enum outcome outcome, const char *text);
-void __real_replies_unrecorded(struct delivery_work *work, enum ledger_result result, const char *text);
-void __wrap_replies_unrecorded(struct delivery_work *work, enum ledger_result result, const char *text);
+void __real_reply_sent(struct delivery_work *work, enum outcome outcome, const char *text);
+void __wrap_reply_sent(struct delivery_work *work, enum outcome outcome, const char *text);
+void __real_reply_unrecorded(struct delivery_work *work, enum ledger_result result, const char *text);
+void __wrap_reply_unrecorded(struct delivery_work *work, enum ledger_result result, const char *text);
 const struct outcome_row *__real_outcome_row(enum outcome outcome);
 const struct outcome_row *__wrap_outcome_row(enum outcome outcome);
 
@@ -104,10 +104,10 @@ void __wrap_copy_make(struct delivery_work *work, size_t target)
     work->results[target] = clear_doubt(work->results[target]);
 }
 
-struct copy_result __wrap_append_now(struct delivery_work *work, const struct letter *letter)
+struct copy_result __wrap_append_now(struct delivery_work *work, const struct append_item *item)
 {
     world.current->certain = true;
-    return clear_doubt(__real_append_now(work, letter));
+    return clear_doubt(__real_append_now(work, item));
 }
 
 struct copy_result __wrap_append_collect(struct delivery_work *work, size_t target, int64_t until_ms, bool alone)
@@ -117,11 +117,11 @@ struct copy_result __wrap_append_collect(struct delivery_work *work, size_t targ
 }
 
 /* Before the explanation. */
-enum search_result __wrap_search_copy(struct delivery_work *work, const struct letter *letter,
+enum search_result __wrap_search_copy(struct delivery_work *work, const struct append_item *item,
                                       struct copy_result *result)
 {
     bool refused = result->quarantine == QUARANTINE_DUE;
-    return refused && breakage == BREAK_REFUSAL_TRUSTED ? SEARCH_ABSENT : __real_search_copy(work, letter, result);
+    return refused && breakage == BREAK_REFUSAL_TRUSTED ? SEARCH_ABSENT : __real_search_copy(work, item, result);
 }
 
 void __wrap_quarantine_append(struct delivery_work *work, size_t target)
@@ -135,11 +135,11 @@ void __wrap_quarantine_append(struct delivery_work *work, size_t target)
     }
 }
 
-bool __wrap_fallback_search(struct delivery_work *work, struct letter *letter, struct copy_result *result)
+bool __wrap_fallback_search(struct delivery_work *work, struct append_item *item, struct copy_result *result)
 {
     if (breakage != BREAK_FALLBACK_FORGOTTEN)
-        return __real_fallback_search(work, letter, result);
-    letter->doubt = false;
+        return __real_fallback_search(work, item, result);
+    item->doubt = false;
     return true;
 }
 
@@ -163,20 +163,20 @@ static bool forgets_sent(const struct delivery_work *work)
     return breakage == BREAK_WAITS_AFTER_HOLD && work->plan->sent_waits;
 }
 
-void __wrap_replies_sent(struct delivery_work *work, enum outcome outcome, const char *text)
+void __wrap_reply_sent(struct delivery_work *work, enum outcome outcome, const char *text)
 {
     if (!forgets_sent(work) || (strcmp(text, "not held") != 0 && strstr(text, "elsewhere") == NULL))
-        __real_replies_sent(work, outcome, text);
+        __real_reply_sent(work, outcome, text);
 }
 
-void __wrap_replies_unrecorded(struct delivery_work *work, enum ledger_result result, const char *text)
+void __wrap_reply_unrecorded(struct delivery_work *work, enum ledger_result result, const char *text)
 {
     size_t owner = work->plan->sent_owner;
     bool forgets = forgets_sent(work) && owner != LEDGER_OTHER;
     struct report report = {.given = false};
     if (forgets)
         report = work->delivery->replies[owner].report;
-    __real_replies_unrecorded(work, result, text);
+    __real_reply_unrecorded(work, result, text);
     if (report.given)
         work->delivery->replies[owner].report = report;
 }

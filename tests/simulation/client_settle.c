@@ -75,23 +75,23 @@ enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *cla
                                  const struct ledger_settling *settling, bool *ret_next, bool *ret_taken,
                                  struct error *error)
 {
-    const struct ledger_copy_result *result = settling->result;
+    const struct ledger_copy_result *results = settling->result;
     struct statements it = {.key = client_key(claim->message), .token = claim->token};
     *ret_next = false;
     (void)client_trouble(error, "dead");
     if (client_dead())
         return LEDGER_ERROR;
     for (size_t i = 0; i < settling->result_count; i++) {
-        size_t place = claimed(claim, result[i].target);
+        size_t place = claimed(claim, results[i].target);
         claim->settled[place] = true;
         it.settled[it.settled_count++] = (struct settled){
-            .place = client_place(claim->message, result[i].target),
+            .place = client_place(claim->message, results[i].target),
             .generation = claim->attempts[place],
-            .state = (uint8_t)result[i].state,
-            .doubt = result[i].doubt,
-            .error = result[i].error != NULL,
-            .uidvalidity = result[i].uid != 0 ? result[i].uidvalidity : 0,
-            .uid = result[i].uid,
+            .state = (uint8_t)results[i].state,
+            .doubt = results[i].doubt,
+            .error = results[i].error != NULL,
+            .uidvalidity = results[i].uid != 0 ? results[i].uidvalidity : 0,
+            .uid = results[i].uid,
         };
     }
     client_add_replies(&it, claim->message, settling->replies);

@@ -28,7 +28,7 @@ static void make_settings(struct dice *dice)
     *config = (struct config){.lock = {.namespace = name},
                               .route = {.account_query = empty},
                               .record = {.notify = empty},
-                              .log = {.unrecorded = empty},
+                              .log = {.unrecorded_file = empty},
                               .server = empty};
     config->delivery.deadline = fast ? 20000 : 120000;
     config->delivery.hold_off = fast ? 60000 : 320000;

@@ -140,9 +140,9 @@ char *notice_id(const char *namespace, const struct message *message)
     return base_strdup(world.explanations[((const struct content *)(const void *)message->data)->number].id);
 }
 
-struct message *notice_make(const struct explanation *explanation, struct error *error)
+struct message *notice_make(const struct notice *notice, struct error *error)
 {
-    const struct content *content = (const struct content *)(const void *)explanation->message->data;
+    const struct content *content = (const struct content *)(const void *)notice->message->data;
     struct message *message = base_alloc(sizeof(*message));
     (void)error;
     *message = world.explanations[content->number].message;

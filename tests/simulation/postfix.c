@@ -78,7 +78,7 @@ static void take_job(struct process *process)
         .sasl_user = local ? world_address(job->content->sender) : "",
         .only_login = job->own_login ? world_account(world_account_of(job->addresses[0])) : NULL,
         .complete = job->kind != JOB_PIPE,
-        .again = job->again,
+        .redeliver = job->again,
         .peer_closed = job->kind == JOB_PIPE ? peer_closed : NULL,
         .recipients = process->recipients,
         .recipient_count = count,

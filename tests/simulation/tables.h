@@ -30,13 +30,13 @@ struct wanted {
     struct place place;
     uint8_t address; /* claimed_by */
     bool doubt, again;
-    int32_t attempt; /* the number that it gets */
+    int32_t generation; /* the number that it gets */
 };
 
 /* A copy to be settled. */
 struct settled {
     struct place place;
-    int32_t attempt;
+    int32_t generation;
     uint8_t state;
     bool doubt, error;
     uint32_t uidvalidity, uid;
@@ -82,7 +82,7 @@ struct row {
     struct place place;
     uint8_t state, claimed_by;
     bool doubt, error;
-    int32_t attempt, repeated;
+    int32_t generation, repeated;
     int64_t attempt_at, first_at, token;
     int64_t boot, boot_ahead, host_ahead;
     unsigned host;

@@ -9,7 +9,7 @@ import sys
 import measure
 from lab.messages import message
 
-ACCOUNTS = 20       # of each contender
+ACCOUNTS = 20       # of each competitor
 SIZE = 3000         # bytes, about
 NUMBERS = itertools.count(1)
 LINE = "Sea cucumbers have no brain, and yet they always know which way is down.\n"
@@ -167,7 +167,7 @@ class Script(OneShot):
 PEERS = (("dovecot-lda", DovecotLda), ("fdm, IMAP", Fdm), ("maildrop", Maildrop), ("script", Script))
 
 
-def contenders(servers, runner, programs):
+def competitors(servers, runner, programs):
     """Everybody who delivers one-shot."""
     found = []
     for program in programs:

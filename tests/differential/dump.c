@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "differential/tell.h"
+#include "differential/dump.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const tell_states[] = {
+const char *const dump_states[] = {
     [COPY_NONE] = "nothing",  [COPY_PENDING] = "pending", [COPY_APPENDING] = "appending",
     [COPY_STORED] = "stored", [COPY_FAILED] = "failed",
 };
-const char *const tell_results[] = {
+const char *const dump_results[] = {
     [LEDGER_ERROR] = "tempfail", [LEDGER_OK] = "ok", [LEDGER_BUSY] = "busy", [LEDGER_CONFLICT] = "conflict"};
 
 static int64_t tokens[STEPS_MAX * 2];
 static size_t token_count;
 
-void tell_begin(void)
+void dump_begin(void)
 {
     token_count = 0;
 }
@@ -33,7 +33,7 @@ static size_t number_of(int64_t token)
     return token_count++;
 }
 
-void tell(const struct history *history, const char *format, ...)
+void dump(const struct history *history, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -43,7 +43,7 @@ void tell(const struct history *history, const char *format, ...)
     va_end(arguments);
 }
 
-const char *tell_target(const struct ledger_target *target)
+const char *dump_target(const struct ledger_target *target)
 {
     static char texts[2][64];
     static unsigned turn;
@@ -53,17 +53,17 @@ const char *tell_target(const struct ledger_target *target)
     return text;
 }
 
-void tell_found(const struct history *history, const struct player *player)
+void dump_found(const struct history *history, const struct player *player)
 {
     const struct ledger_state *found = player->found;
-    tell(history, "  finds it %s, of %" PRId64, found->known ? "known" : "not known", found->received_at);
+    dump(history, "  finds it %s, of %" PRId64, found->known ? "known" : "not known", found->received_at);
     for (size_t i = 0; i < player->message.target_count; i++) {
         const struct ledger_copy_state *copy = &found->copies[i];
-        tell(history,
+        dump(history,
              "    %s: %s%s, attempt %" PRId64 ", %" PRId64 " h ago, first %" PRId64
              " h ago, owner %s%s%s%s%s,"
              " uid %" PRId64 "/%" PRId64,
-             tell_target(&player->targets[i]), tell_states[copy->state], copy->doubt ? " in doubt" : "",
+             dump_target(&player->targets[i]), dump_states[copy->state], copy->doubt ? " in doubt" : "",
              copy->generation, copy->claim_age_ms / HOUR_MS, copy->first_age_ms / HOUR_MS,
              copy->owner != LEDGER_OTHER ? player->recipients[copy->owner].address : "another",
              copy->owner_finished ? ", finished" : "",
@@ -75,30 +75,30 @@ void tell_found(const struct history *history, const struct player *player)
     }
 }
 
-static void tell_delivery(const struct history *history, unsigned address, const struct ground_delivery *row)
+static void dump_delivery(const struct history *history, unsigned address, const struct fixture_delivery *row)
 {
-    tell(history, "    delivery to %s: %s, %d tries%s%s", history_address(address), row->outcome, row->tries,
+    dump(history, "    delivery to %s: %s, %d tries%s%s", history_address(address), row->outcome, row->tries,
          row->finished ? ", finished" : "", row->complete ? ", whole" : "");
 }
 
-static void tell_copy(const struct history *history, const struct ledger_target *target, const struct ground_copy *row)
+static void dump_copy(const struct history *history, const struct ledger_target *target, const struct fixture_copy *row)
 {
-    tell(history,
+    dump(history,
          "    copy in %s: %s%s%s, attempt %d, %" PRId64 " h ago, first %" PRId64
          " h ago, claim %zu of %s,"
          " repeated %d, uid %" PRId64 "/%" PRId64,
-         tell_target(target), tell_states[row->state], row->doubt ? " in doubt" : "",
+         dump_target(target), dump_states[row->state], row->doubt ? " in doubt" : "",
          row->error ? " with an error" : "", row->generation, row->hours, row->first_hours, number_of(row->token),
          history_address(row->owner), row->repeated, row->uidvalidity, row->uid);
 }
 
-static bool same_delivery(const struct ground_delivery *a, const struct ground_delivery *b)
+static bool same_delivery(const struct fixture_delivery *a, const struct fixture_delivery *b)
 {
     return a->there == b->there && a->finished == b->finished && a->complete == b->complete && a->tries == b->tries &&
            strcmp(a->outcome, b->outcome) == 0;
 }
 
-static bool same_copy(const struct ground_copy *a, const struct ground_copy *b)
+static bool same_copy(const struct fixture_copy *a, const struct fixture_copy *b)
 {
     return a->state == b->state && a->role == b->role && a->doubt == b->doubt && a->error == b->error &&
            a->generation == b->generation && a->repeated == b->repeated && a->hours == b->hours &&
@@ -106,21 +106,21 @@ static bool same_copy(const struct ground_copy *a, const struct ground_copy *b)
            a->uidvalidity == b->uidvalidity && a->uid == b->uid;
 }
 
-static void tell_content(struct history *history, size_t content)
+static void dump_content(struct history *history, size_t content)
 {
-    struct ground_record now, *before = &history->records[content];
+    struct fixture_record now, *before = &history->records[content];
     memset(&now, 0, sizeof(now));
-    ground_read(&history->contents[content].message, &now);
+    fixture_read(&history->contents[content].message, &now);
     if (now.known != before->known || now.received_at != before->received_at)
-        tell(history, "  message %zu is %s, of %" PRId64, content, now.known ? "recorded" : "gone", now.received_at);
+        dump(history, "  message %zu is %s, of %" PRId64, content, now.known ? "recorded" : "gone", now.received_at);
     for (unsigned i = 0; i < ADDRESSES_MAX; i++)
         if (!same_delivery(&now.deliveries[i], &before->deliveries[i])) {
-            tell(history, "  message %zu:", content);
-            tell_delivery(history, i, &now.deliveries[i]);
+            dump(history, "  message %zu:", content);
+            dump_delivery(history, i, &now.deliveries[i]);
         }
     for (unsigned i = 0; i < ACCOUNTS_MAX; i++)
         for (int sent = 0; sent < 2; sent++) {
-            const struct ground_copy *row = &now.copies[i][sent];
+            const struct fixture_copy *row = &now.copies[i][sent];
             const struct ledger_target target = {
                 .account = history_account(i),
                 .mailbox = sent ? "Sent" : "INBOX",
@@ -128,14 +128,14 @@ static void tell_content(struct history *history, size_t content)
             };
             if (same_copy(row, &before->copies[i][sent]))
                 continue;
-            tell(history, "  message %zu:", content);
-            tell_copy(history, &target, row);
+            dump(history, "  message %zu:", content);
+            dump_copy(history, &target, row);
         }
     *before = now;
 }
 
-void tell_changes(struct history *history)
+void dump_changes(struct history *history)
 {
     for (size_t i = 0; i < history->content_count; i++)
-        tell_content(history, i);
+        dump_content(history, i);
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: ISC
-"""The file system of forgetful.py, a program of its own: passes everything on to a directory, and keeps a journal of what
+"""The file system of unsynced_disk.py, a program of its own: passes everything on to a directory, and keeps a journal of what
 changes.
 
-    forgetful_disk.py MOUNT DIRECTORY JOURNAL"""
+    unsynced_disk_fuse.py MOUNT DIRECTORY JOURNAL"""
 
 import errno
 import os

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: ISC
  *
  * The fate of a batch is arranged by an engine that does what the real one does, but for what is added and sent. */
-#include "differential/fates.h"
+#include "differential/batch_faults.h"
 
 #include <glib.h>
 
 #include "differential/engine.h"
-#include "differential/ground.h"
+#include "differential/fixture.h"
 
-const char *const ground_fate_names[] = {
-    [GROUND_LOST] = "lost",
-    [GROUND_UNTOLD] = "executed, but not answered",
-    [GROUND_ROLLED_BACK] = "rolled back",
-    [GROUND_LATE] = "late",
+const char *const fixture_fate_names[] = {
+    [FIXTURE_LOST] = "lost",
+    [FIXTURE_UNREPORTED] = "executed, but not answered",
+    [FIXTURE_ROLLED_BACK] = "rolled back",
+    [FIXTURE_LATE] = "late",
 };
 
 static const struct sql_engine *real;
 static struct sql_engine fated;
 static enum lock_method method;
-static enum ground_fate fate;
+static enum fixture_fate fate;
 static int fate_count;
 static int64_t late;
 static GHashTable *sessions; /* the last one of each ledger, by where it has its application's name */
@@ -32,43 +32,43 @@ const struct sql_engine *__wrap_sql_load(const struct config *config, struct err
     return &fated;
 }
 
-struct sql_session *fates_session(const struct ledger *ledger)
+struct sql_session *batch_faults_session(const struct ledger *ledger)
 {
     return ledger->sql != NULL ? g_hash_table_lookup(sessions, ledger->application) : NULL;
 }
 
-int64_t fates_late(void)
+int64_t batch_faults_late(void)
 {
     return late;
 }
 
-void ground_set_fate(enum ground_fate the_fate, int count)
+void fixture_set_fate(enum fixture_fate the_fate, int count)
 {
     fate = the_fate;
     fate_count = count;
 }
 
-static bool has_fate(enum ground_fate which)
+static bool has_fate(enum fixture_fate which)
 {
     return fate == which && fate_count > 0;
 }
 
 /* If so, uses it up once. */
-static bool takes_fate(enum ground_fate which)
+static bool takes_fate(enum fixture_fate which)
 {
     bool has = has_fate(which);
     fate_count -= has;
     return has;
 }
 
-bool ground_late(void)
+bool fixture_late(void)
 {
     return late != 0;
 }
 
-void ground_late_comes(void)
+void fixture_late_comes(void)
 {
-    ground_engine.late_comes(late);
+    fixture_engine.late_comes(late);
     late = 0;
 }
 
@@ -81,16 +81,16 @@ static struct sql_session *fated_open(const struct config *config, const char *a
 
 static void fated_close(struct sql_session *session)
 {
-    if (ground_engine.gone != NULL)
-        ground_engine.gone(session);
+    if (fixture_engine.gone != NULL)
+        fixture_engine.gone(session);
     real->close(session);
 }
 
-static void fated_look(struct sql_session *session)
+static void fated_check_connection(struct sql_session *session)
 {
-    if (ground_engine.used != NULL)
-        ground_engine.used(session);
-    real->look(session);
+    if (fixture_engine.used != NULL)
+        fixture_engine.used(session);
+    real->check_connection(session);
 }
 
 /* A statement that fails, once in a batch: with a lease that has several COMMITs, and whatever follows the first one that
@@ -102,20 +102,21 @@ static void fated_add(struct sql_session *session, enum sql_step step, const str
     size_t mark = real->mark(session);
     gated = gated && mark > 0;
     failed = failed && mark > 0;
-    if (has_fate(GROUND_LATE) && !gated && step != SQL_STEP_rollback && step != SQL_STEP_begin) {
+    if (has_fate(FIXTURE_LATE) && !gated && step != SQL_STEP_rollback && step != SQL_STEP_begin) {
         gated = true;
-        ground_engine.add(session, ground_engine.gate);
+        fixture_engine.add(session, fixture_engine.gate);
     }
     /* The beginning of a long batch is sent before its end is added: nothing of that is executed. */
-    if (has_fate(GROUND_LOST) && mark == 0 && real->usable(session))
-        ground_engine.end(ground_engine.number_of(session));
-    if (ground_engine.used != NULL && mark == 0)
-        ground_engine.used(session);
-    if (step == SQL_STEP_settings && mark > 1 && ground_engine.let_pass[method] != NULL) /* not the first transaction */
-        ground_engine.add(session, ground_engine.let_pass[method]);
-    if (step == SQL_STEP_commit && !failed && takes_fate(GROUND_ROLLED_BACK)) {
+    if (has_fate(FIXTURE_LOST) && mark == 0 && real->usable(session))
+        fixture_engine.end(fixture_engine.number_of(session));
+    if (fixture_engine.used != NULL && mark == 0)
+        fixture_engine.used(session);
+    if (step == SQL_STEP_settings && mark > 1 &&
+        fixture_engine.let_pass[method] != NULL) /* not the first transaction */
+        fixture_engine.add(session, fixture_engine.let_pass[method]);
+    if (step == SQL_STEP_commit && !failed && takes_fate(FIXTURE_ROLLED_BACK)) {
         failed = true;
-        ground_engine.add(session, ground_engine.fails);
+        fixture_engine.add(session, fixture_engine.fails);
     } else {
         real->add(session, step, values);
     }
@@ -123,21 +124,21 @@ static void fated_add(struct sql_session *session, enum sql_step step, const str
 
 static bool fated_send(struct sql_session *session, struct error *error)
 {
-    (void)takes_fate(GROUND_LOST);
+    (void)takes_fate(FIXTURE_LOST);
     if (!real->send(session, error))
         return false;
-    if (takes_fate(GROUND_UNTOLD)) {
-        (void)ground_engine.waits(session);
-        ground_engine.end(ground_engine.number_of(session));
-        ground_engine.deafen(session);
-    } else if (takes_fate(GROUND_LATE) && ground_engine.waits(session)) { /* not if the session had already ended */
-        late = ground_engine.number_of(session);
-        ground_engine.deafen(session);
+    if (takes_fate(FIXTURE_UNREPORTED)) {
+        (void)fixture_engine.waits(session);
+        fixture_engine.end(fixture_engine.number_of(session));
+        fixture_engine.deafen(session);
+    } else if (takes_fate(FIXTURE_LATE) && fixture_engine.waits(session)) { /* not if the session had already ended */
+        late = fixture_engine.number_of(session);
+        fixture_engine.deafen(session);
     }
     return true;
 }
 
-const struct sql_engine *fates_open(const struct config *config, struct error *error)
+const struct sql_engine *batch_faults_open(const struct config *config, struct error *error)
 {
     real = __real_sql_load(config, error);
     if (real == NULL)
@@ -147,7 +148,7 @@ const struct sql_engine *fates_open(const struct config *config, struct error *e
     fated = *real;
     fated.open = fated_open;
     fated.close = fated_close;
-    fated.look = fated_look;
+    fated.check_connection = fated_check_connection;
     fated.add = fated_add;
     fated.send = fated_send;
     return real;

@@ -17,9 +17,9 @@ import subprocess
 import sys
 import tempfile
 
-from .forgetful_disk import fuse
+from .unsynced_disk_fuse import fuse
 
-PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "forgetful_disk.py")
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "unsynced_disk_fuse.py")
 MARK = "/mark."         # a directory whose name begins so is a mark in the journal, and nothing else
 HIDDEN = ".fuse_hidden"     # libfuse's name for a file that was removed while open
 # How much a disk had done of what nobody had waited for: nothing; names, modes and sizes; everything.

@@ -140,7 +140,7 @@ class Session(socketserver.StreamRequestHandler):
         self.reply(*one_for_all(replies))
 
 
-class Door(socketserver.ThreadingTCPServer):
+class SmtpGateway(socketserver.ThreadingTCPServer):
     """Listens on the port `port` of 127.0.0.1. lmtp: the service's socket; accounts: who have mail here, all with this password;
     certificate: (certificate, key) files."""
 

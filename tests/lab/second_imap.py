@@ -18,7 +18,7 @@ def has(account):
     return account.startswith("s")
 
 
-class South(oauth2.Dovecot):
+class SecondImap(oauth2.Dovecot):
     def __init__(self, lab, forgetful=False):
         """forgetful: every third time the command prints the token from before the last renewal."""
         super().__init__(lab.new_directory("south", 0o755), lab.certificate, special_sent="Gesendet")

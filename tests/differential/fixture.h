@@ -3,8 +3,8 @@
  * What a history needs besides ledger.h: events that happen to a ledger, and its tables. There are two: real.c with the
  * real ledger and a database, simulated.c with that of tests/simulation. Everything here happens between two
  * calls and is over when the function returns, so that a history has only one possible course. */
-#ifndef ONCEDROP_DIFFERENTIAL_GROUND_H
-#define ONCEDROP_DIFFERENTIAL_GROUND_H
+#ifndef ONCEDROP_DIFFERENTIAL_FIXTURE_H
+#define ONCEDROP_DIFFERENTIAL_FIXTURE_H
 
 #include "ledger/ledger.h"
 
@@ -14,77 +14,77 @@ enum { SESSIONS = 3, STRANGERS = 2, ADDRESSES_MAX = 8, ACCOUNTS_MAX = 6, CONTENT
 #define HOUR_MS INT64_C(3600000)
 
 /* database.conninfo says how the simulated ledger is broken ("": not at all). False: impossible. The configuration must
- * last until ground_close. */
-bool ground_open(const struct config *config) OD_MUST;
-void ground_close(void);
+ * last until fixture_close. */
+bool fixture_open(const struct config *config) OD_MUST;
+void fixture_close(void);
 
 /* A new history with these ledgers: each has a session and no transaction. Earlier contents do not matter. */
-void ground_begin(struct ledger *const ledgers[SESSIONS]);
+void fixture_begin(struct ledger *const ledgers[SESSIONS]);
 
 /* Replaces one that was closed. */
-void ground_replace(size_t session, struct ledger *ledger);
+void fixture_replace(size_t session, struct ledger *ledger);
 
 /* What happens to a batch. */
-enum ground_fate {
-    GROUND_DONE,
-    GROUND_LOST,        /* the session ends before it is executed */
-    GROUND_UNTOLD,      /* executed, but the session ends without an answer */
-    GROUND_ROLLED_BACK, /* one of its statements fails, instead of its COMMIT */
-    GROUND_LATE,        /* its ledger loses it; it is executed later (ground_late_comes), then its session ends */
+enum fixture_fate {
+    FIXTURE_DONE,
+    FIXTURE_LOST,        /* the session ends before it is executed */
+    FIXTURE_UNREPORTED,  /* executed, but the session ends without an answer */
+    FIXTURE_ROLLED_BACK, /* one of its statements fails, instead of its COMMIT */
+    FIXTURE_LATE,        /* its ledger loses it; it is executed later (fixture_late_comes), then its session ends */
 };
-extern const char *const ground_fate_names[];
+extern const char *const fixture_fate_names[];
 
 /* For the next `count` batches. */
-void ground_set_fate(enum ground_fate fate, int count);
+void fixture_set_fate(enum fixture_fate fate, int count);
 
 /* Whether a late batch is still to come; lets it come. */
-bool ground_late(void) OD_MUST;
-void ground_late_comes(void);
+bool fixture_late(void) OD_MUST;
+void fixture_late_comes(void);
 
 /* Waits until everything that was sent is executed, or waits for a lock. */
-void ground_work(void);
+void fixture_work(void);
 
 /* Whether a ledger's batch waits for its lock. */
-bool ground_waits(size_t session) OD_MUST;
+bool fixture_waits(size_t session) OD_MUST;
 
 /* A ledger's session ends; the ledger does not know yet. */
-void ground_kill(size_t session);
+void fixture_kill(size_t session);
 
 /* Makes all attempts this much older. */
-void ground_pass(int hours);
+void fixture_pass(int hours);
 
 /* A stranger asks for the message's lock, and waits for it without limit; then it keeps it until it leaves. For a
  * session's lock nobody waits: false if somebody else has it, and the stranger leaves at once. */
-bool ground_stranger_asks(size_t stranger, const struct ledger_message *message) OD_MUST;
-bool ground_stranger_waits(size_t stranger) OD_MUST;
-void ground_stranger_leaves(size_t stranger);
+bool fixture_stranger_asks(size_t stranger, const struct ledger_message *message) OD_MUST;
+bool fixture_stranger_waits(size_t stranger) OD_MUST;
+void fixture_stranger_leaves(size_t stranger);
 
 /* Rows, as far as both grounds have them. */
-struct ground_delivery {
+struct fixture_delivery {
     bool there, finished, complete;
     int tries;
     char outcome[16];
 };
 
-struct ground_copy {
+struct fixture_copy {
     enum copy_state state; /* COPY_NONE: no row */
     enum copy_role role;
     bool doubt, error;
-    int attempt, repeated;
+    int generation, repeated;
     int64_t hours, first_hours; /* since the attempt, and since the first one */
     int64_t token;
     unsigned owner; /* number of the owner's address */
     int64_t uidvalidity, uid;
 };
 
-struct ground_record {
+struct fixture_record {
     bool known;
     int64_t received_at;
-    struct ground_delivery deliveries[ADDRESSES_MAX];
-    struct ground_copy copies[ACCOUNTS_MAX][2]; /* INBOX and Sent of each account */
+    struct fixture_delivery deliveries[ADDRESSES_MAX];
+    struct fixture_copy copies[ACCOUNTS_MAX][2]; /* INBOX and Sent of each account */
 };
 
 /* Reads what is recorded about a content, by its identity and digest. */
-void ground_read(const struct ledger_message *content, struct ground_record *ret);
+void fixture_read(const struct ledger_message *content, struct fixture_record *ret);
 
 #endif
