@@ -104,7 +104,7 @@ def test_systemds_socket(site):
 
 
 @pytest.mark.parametrize("address, listens, why", [
-    (("0.0.0.0", 0), True, "set service.allowed_networks"), (("127.0.0.1", 0), False, "does not listen"), (None, True, "no socket"),
+    (("0.0.0.0", 0), True, "set service.allowed_networks"), (("127.0.0.1", 0), False, "does not listen"), (None, True, "not a socket"),
 ])
 def test_systemds_sockets_that_are_refused(site, address, listens, why):
     with open("/dev/null", "rb") if address is None else socket.socket() as listener:
