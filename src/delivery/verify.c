@@ -56,7 +56,7 @@ static bool verify_target(struct delivery_work *work, size_t target, struct copy
     return true;
 }
 
-static void give_report(struct delivery_work *work, size_t target, const struct copy_result *result)
+static void set_reports(struct delivery_work *work, size_t target, const struct copy_result *result)
 {
     if (!result->report.given)
         return;
@@ -81,7 +81,7 @@ bool *verify_copies(struct delivery_work *work)
         size_t target = work->targets.order[i];
         struct copy_result result = {.state = COPY_PENDING};
         skipped[target] = verify_target(work, target, &result);
-        give_report(work, target, &result);
+        set_reports(work, target, &result);
     }
     work->read_only = false;
     delivery_add_time(work->delivery, PHASE_IMAP);

@@ -10,7 +10,7 @@
 #include "mailbox/mailbox_session.h"
 
 /* Fixed names: a server that creates an account for any name creates only these. Skips one that the login contains. */
-static const char *const nobodies[] = {"oncedrop-probe", "oncedrop-other", "oncedrop-nobody"};
+static const char *const unknown_users[] = {"oncedrop-probe", "oncedrop-other", "oncedrop-nobody"};
 
 #define SECOND_MS 1100             /* a UIDVALIDITY from a clock differs after it */
 #define CLOCK UINT32_C(1000000000) /* a smaller UIDVALIDITY is not from a clock: all mailboxes may have it */
@@ -91,10 +91,10 @@ static void examine_inbox(const struct config *config, const char *login, struct
 static void examine_no_account(const struct config *config, const char *login, size_t which, struct inbox *ret)
 {
     const char *domain = strrchr(login, '@');
-    size_t i = 0, last = sizeof(nobodies) / sizeof(*nobodies) - 1;
-    while (i < last && (strcasestr(login, nobodies[i]) != NULL || which-- > 0))
+    size_t i = 0, last = sizeof(unknown_users) / sizeof(*unknown_users) - 1;
+    while (i < last && (strcasestr(login, unknown_users[i]) != NULL || which-- > 0))
         i++;
-    char *name OD_CLEANUP(base_free) = base_printf("%s%s", nobodies[i], domain != NULL ? domain : "");
+    char *name OD_CLEANUP(base_free) = base_printf("%s%s", unknown_users[i], domain != NULL ? domain : "");
     examine_inbox(config, name, ret);
 }
 
