@@ -109,7 +109,7 @@ CREATE TABLE IF NOT EXISTS attempt (
     span_id     BINARY(8),
     PRIMARY KEY (delivery, claim),
     KEY attempt_queue_id (queue_id),
-    KEY try_started (started_at),
+    KEY attempt_started (started_at),
     FOREIGN KEY (delivery) REFERENCES delivery (id) ON DELETE CASCADE
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT 'One row for each attempt to deliver a message to a recipient that got as far as a claim';
@@ -122,8 +122,8 @@ CREATE TABLE IF NOT EXISTS copy (
     role        ENUM('inbox', 'sent') NOT NULL,
     state       ENUM('pending', 'appending', 'stored', 'failed', 'expired') NOT NULL,
     doubt       BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'An earlier attempt may have stored it: the mailbox is searched before the next APPEND',
-    generation     INTEGER NOT NULL DEFAULT 1 COMMENT 'Number of the last attempt; only its owner may settle it',
-    claimed_at  DATETIME(6) NOT NULL COMMENT 'When that attempt was claimed, by the clock of the database; delivery.hold_off counts from here',
+    generation     INTEGER NOT NULL DEFAULT 1 COMMENT 'Number of the last claim; only its owner may settle it',
+    claimed_at  DATETIME(6) NOT NULL COMMENT 'When that claim was made, by the clock of the database; delivery.hold_off counts from here',
     claim       BIGINT NOT NULL COMMENT 'Random number of that claim',
     claimed_by  BIGINT NOT NULL COMMENT 'The delivery that answers for it, of this message, with which both go',
     host        VARCHAR(255) NOT NULL,

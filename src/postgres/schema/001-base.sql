@@ -135,7 +135,7 @@ COMMENT ON COLUMN @schema@.delivery.queue_id IS 'Postfix queue id of the last at
 COMMENT ON COLUMN @schema@.delivery.host IS 'Host of the last attempt';
 COMMENT ON COLUMN @schema@.delivery.outcome IS 'What the last attempt answered (stored, duplicate, busy, ...); claimed while it is under way; expired when there was no other for record.expire_after. Done is what has finished_at';
 COMMENT ON COLUMN @schema@.delivery.reason IS 'The text of that answer';
-COMMENT ON COLUMN @schema@.delivery.attempts IS 'How often it was tried; a attempt that met a held lock does not count';
+COMMENT ON COLUMN @schema@.delivery.attempts IS 'How often it was tried; an attempt that met a held lock does not count';
 COMMENT ON COLUMN @schema@.delivery.first_at IS 'First attempt';
 COMMENT ON COLUMN @schema@.delivery.last_at IS 'Last attempt, or its end';
 COMMENT ON COLUMN @schema@.delivery.finished_at IS 'When it was stored, found stored, refused for good, or expired; NULL while Postfix is expected to try again';
@@ -179,9 +179,9 @@ COMMENT ON COLUMN @schema@.copy.mailbox IS 'Mailbox name as configured or routed
 COMMENT ON COLUMN @schema@.copy.role IS 'inbox: the delivery itself; sent: the sender''s own copy';
 COMMENT ON COLUMN @schema@.copy.state IS 'pending: not stored, to be tried again; appending: an APPEND may be under way; stored; failed: not tried again; expired: not tried since record.expire_after, or expired by an administrator; should the message be delivered again, as pending';
 COMMENT ON COLUMN @schema@.copy.doubt IS 'An earlier attempt may have stored it: the mailbox is searched before the next APPEND';
-COMMENT ON COLUMN @schema@.copy.generation IS 'Number of the last attempt; only its owner may settle it';
-COMMENT ON COLUMN @schema@.copy.claimed_at IS 'When that attempt was claimed, by the database''s clock; delivery.hold_off counts from here';
-COMMENT ON COLUMN @schema@.copy.claim IS 'Random number of that claim: distinguishes two claims of one attempt number when a COMMIT was lost';
+COMMENT ON COLUMN @schema@.copy.generation IS 'Number of the last claim; only its owner may settle it';
+COMMENT ON COLUMN @schema@.copy.claimed_at IS 'When that claim was made, by the database''s clock; delivery.hold_off counts from here';
+COMMENT ON COLUMN @schema@.copy.claim IS 'Random number of that claim: distinguishes two claims of one generation when a COMMIT was lost';
 COMMENT ON COLUMN @schema@.copy.claimed_by IS 'The delivery that answers for it: not successful before this copy is settled';
 COMMENT ON COLUMN @schema@.copy.host IS 'Host of that attempt';
 COMMENT ON COLUMN @schema@.copy.pid IS 'Process of that attempt';
@@ -218,8 +218,8 @@ CREATE TABLE @schema@.attempt (
     PRIMARY KEY (delivery, claim)
 ) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05);
 CREATE INDEX attempt_queue_id ON @schema@.attempt (queue_id);
-CREATE INDEX try_started_at ON @schema@.attempt USING brin (started_at) WITH (pages_per_range = 16);
-COMMENT ON TABLE @schema@.attempt IS 'One row for each attempt to deliver a message to a recipient that got as far as a claim; goes with its message. Tries that found the lock held, or no database, are in the log only';
+CREATE INDEX attempt_started_at ON @schema@.attempt USING brin (started_at) WITH (pages_per_range = 16);
+COMMENT ON TABLE @schema@.attempt IS 'One row for each attempt to deliver a message to a recipient that got as far as a claim; goes with its message. Attempts that found the lock held, or no database, are in the log only';
 COMMENT ON COLUMN @schema@.attempt.delivery IS 'The message and its recipient';
 COMMENT ON COLUMN @schema@.attempt.claim IS 'Random number of its claim; copies that this attempt made have the same (copy.claim)';
 COMMENT ON COLUMN @schema@.attempt.started_at IS 'When the program began to read the message, by the database''s clock';
@@ -478,7 +478,7 @@ BEGIN
         EXECUTE pg_catalog.format('GRANT SELECT (id, message, account, mailbox, role, state, doubt, generation, claimed_at,'
             ' claim, claimed_by, host, pid, first_at, uidvalidity, uid, repeated, boot, boot_us, host_us), INSERT (message,'
             ' account, mailbox, role, state, doubt, claim, claimed_by, host, pid, boot, boot_us, host_us), UPDATE (state,'
-            ' doubt, attempt, attempt_at, claim, claimed_by, host, pid, first_at, stored_at, uidvalidity, uid, error,'
+            ' doubt, generation, claimed_at, claim, claimed_by, host, pid, first_at, stored_at, uidvalidity, uid, error,'
             ' repeated, boot, boot_us, host_us) ON @schema@.copy TO %I', grantee);
         EXECUTE pg_catalog.format('GRANT SELECT (delivery, claim), INSERT (delivery, claim, started_at, ended_at,'
             ' queue_id, queued_at, host, pid, outcome, reason, read_ms, lock_ms, database_ms, imap_ms, trace_id, span_id),'
