@@ -11,8 +11,27 @@
 
 enum { FILE_LIMIT = 1048576 };
 
+/* Names that settings had before 1.0. */
+static const struct {
+    const char *group, *old, *name;
+} renamed[] = {
+    {"imap", "idle", "idle_timeout"},
+    {"route", "unknown", "unknown_account"},
+    {"delivery", "sent_retry", "sent_expire_after"},
+    {"delivery", "rejected", "refused"},
+    {"delivery", "reject_after", "refuse_after"},
+    {"identity", "ignore", "ignore_headers"},
+    {"record", "abandon_after", "expire_after"},
+    {"service", "clients", "trusted_users"},
+    {"service", "networks", "allowed_networks"},
+    {"log", "unrecorded", "unrecorded_file"},
+};
+
 static bool refuse_unknown(const char *origin, const char *group, const char *name, struct error *error)
 {
+    for (size_t i = 0; i < sizeof(renamed) / sizeof(*renamed); i++)
+        if (strcmp(renamed[i].group, group) == 0 && strcmp(renamed[i].old, name) == 0)
+            return error_set(error, "%s: [%s] %s: no such setting; it is now %s", origin, group, name, renamed[i].name);
     g_autoptr(GString) known = g_string_new(NULL);
     bool is_group = config_table_find(group, NULL) != NULL;
     const char *last = "";

@@ -98,7 +98,7 @@ static void take_option(const struct cmd_option *option)
         g_ptr_array_add(option->list, optarg);
 }
 
-bool cmd_parse(struct cmd *cmd, const struct cmd_option *options, int least, int max, const char *what)
+bool cmd_parse(struct cmd *cmd, const struct cmd_option *options, int min, int max, const char *what)
 {
     const struct cmd_option *by_value[256] = {NULL};
     struct option words[16] = {{0}}, *word = words;
@@ -119,7 +119,7 @@ bool cmd_parse(struct cmd *cmd, const struct cmd_option *options, int least, int
     }
     cmd->operands = cmd->argv + optind;
     int count = cmd->argc - optind;
-    if (count < least)
+    if (count < min)
         return cmd_wrong(cmd, "%s is missing", what);
     return count <= max || cmd_wrong(cmd, "unexpected argument '%.200s'", cmd->operands[max]);
 }

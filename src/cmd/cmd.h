@@ -73,9 +73,9 @@ struct cmd_option {
     GPtrArray *list;
 };
 
-/* Parses options (ended by one without a name; or NULL) and `least` to `most` operands. what: the operands, as in "the
+/* Parses options (ended by one without a name; or NULL) and `min` to `max` operands. what: the operands, as in "the
  * id of a message". Returns false, with a report, if an argument is wrong. */
-bool cmd_parse(struct cmd *cmd, const struct cmd_option *options, int least, int max, const char *what) OD_MUST;
+bool cmd_parse(struct cmd *cmd, const struct cmd_option *options, int min, int max, const char *what) OD_MUST;
 
 /* Parses a number of workers; NULL: 1. Returns false, with a report, if it is wrong. */
 bool cmd_parse_jobs(const struct cmd *cmd, const char *text, size_t *ret) OD_MUST;

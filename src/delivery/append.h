@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * APPENDs in steps, so that several are in flight: begin while the claim is committed, feed once the copy is held,
+ * APPENDs in steps, so that several are in flight: begin while the claim is committed, send once the copy is held,
  * collect. Precondition: a session is available for the account. */
 #ifndef ONCEDROP_APPEND_H
 #define ONCEDROP_APPEND_H

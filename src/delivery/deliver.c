@@ -24,10 +24,10 @@
 #include "delivery/claim.h"
 #include "delivery/delivery_backoff.h"
 #include "delivery/inboxes.h"
+#include "delivery/recorded.h"
 #include "delivery/reply.h"
 #include "delivery/sent.h"
 #include "delivery/server.h"
-#include "delivery/spare.h"
 #include "delivery/verify.h"
 
 static void report_without_sandbox(int errnum)

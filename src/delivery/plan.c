@@ -58,7 +58,7 @@ static void append_or_search(const struct plan_request *request, const struct le
     target->action = target->doubt || by_id || request->search ? PLAN_SEARCH : PLAN_APPEND;
 }
 
-/* Returns true if the account has, or gets, a sibling copy. alias: only in what may be the same mailbox by another
+/* Returns true if the account has, or gets, a sibling copy. same_mailbox: only in what may be the same mailbox by another
  * name. */
 static bool has_other(const struct plan_request *request, const struct ledger_state *found, size_t target,
                       bool same_mailbox)

@@ -20,7 +20,7 @@ enum delivery_redeliver {
 enum plan_action {
     PLAN_BUSY,             /* skip: another delivery may be making it. 0: the undecided is retried */
     PLAN_DUPLICATE,        /* skip: it is stored */
-    PLAN_VARIANT_HAS_COPY, /* Sent, skip: another delivery makes it */
+    PLAN_VARIANT_HAS_COPY, /* Sent, skip: a variant has the copy, or no recipient goes on */
     PLAN_EXPIRED,          /* Sent, skip: it failed for good */
     PLAN_APPEND,
     PLAN_SEARCH, /* append it unless a search finds it */
@@ -54,6 +54,7 @@ struct plan_request {
     size_t recipient_count;
 };
 
+/* Sibling: another copy of this message for the same account. Variant: another message with this Message-ID. */
 struct plan_target {
     enum plan_action action;
     enum plan_reason why;

@@ -8,7 +8,7 @@
 void search_open(struct delivery_work *work, size_t target);
 
 /* Searches for the message, and for a notice in its place if there can be one; in doubt on a new session. SEARCH_FOUND:
- * the result is stored. SEARCH_ERROR: it is deferred. */
+ * the result is stored. SEARCH_ERROR: deferred, and never taken for absent. */
 enum search_result search_copy(struct delivery_work *work, const struct append_item *item,
                                struct copy_result *result) OD_MUST;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A connection to an IMAP server (RFC 3501). A function that fails sets *fault, and closes an unusable connection. */
+ * A connection to an IMAP server (RFC 3501). A function that fails sets *error, and closes an unusable connection. */
 #ifndef ONCEDROP_IMAP_H
 #define ONCEDROP_IMAP_H
 

@@ -11,7 +11,7 @@
 char *imap_password(const struct config *config, const char *login, int64_t ms, struct error *error) OD_MUST;
 
 /* Reads the file, or runs the command, again. Returns a password other than the refused one, like imap_password().
- * NULL: there is none; a failure to read is appended to *fault. */
+ * NULL: there is none; a failure to read is appended to *error. */
 char *imap_password_renew(const struct config *config, const char *login, const char *refused, int64_t ms,
                           struct error *error) OD_MUST;
 

@@ -17,12 +17,12 @@ struct mailbox;
 bool mailbox_load(const struct config *config, struct error *error) OD_MUST;
 
 /* Codes of mailbox_open's error:
- * REFUSED      NO to this account's login, with no sign of a temporary failure
- * CROWDED      too many sessions, or refused: connection closed, BYE, or [UNAVAILABLE]
- * LIMIT        too many sessions: [LIMIT] or [INUSE]
- * LATE         timeout
- * UNREACHABLE  connection failed before the login: concerns all accounts of the server
- * NO_FILES     too few descriptors in this process (mailbox_descriptors) */
+ * REFUSED            NO to this account's login, with no sign of a temporary failure
+ * TOO_MANY_SESSIONS  too many sessions, or refused: connection closed, BYE, or [UNAVAILABLE]
+ * LIMIT              too many sessions: [LIMIT] or [INUSE]
+ * TIMED_OUT          timeout
+ * UNREACHABLE        connection failed before the login: concerns all accounts of the server
+ * NO_FILES           too few descriptors in this process (mailbox_descriptors) */
 #define MAILBOX_REFUSED "refused"
 #define MAILBOX_TOO_MANY_SESSIONS "CROWD"
 #define MAILBOX_LIMIT "LIMIT"
@@ -117,10 +117,10 @@ struct append {
  * begin   sends the command, and does not wait, except to find \Sent. The server stores nothing before '+' and the
  *         literal (RFC 3501, 4.3 and 7.5; never LITERAL+). So `begin` may precede the decision to store. To cancel,
  *         close the connection: the server would take anything for the message.
- * feed    waits for '+', until until_ms (base_now_ms()), and sends the message.
- * append  does missing steps, and waits for the response: imap.timeout after `feed`.
+ * send    waits for '+', until until_ms (base_now_ms()), and sends the message.
+ * append  does missing steps, and waits for the response: imap.timeout after `send`.
  *
- * If the mailbox is missing (TRYCREATE, or refused and not listed), `feed` and `append` create it, subscribe, and begin
+ * If the mailbox is missing (TRYCREATE, or refused and not listed), `send` and `append` create it, subscribe, and begin
  * again; once, if the settings allow it, and never for an INBOX. With config_is_shared they do not subscribe, which
  * would be for the login, and only retry the owner's inbox, which Dovecot creates on first use.
  *

@@ -137,7 +137,7 @@ bool maria_statement_failed(struct sql_session *maria, struct error *error);
 
 bool maria_send_text(struct sql_session *maria, const char *text, size_t size, struct error *error) OD_MUST;
 
-/* maria_rows.c: reads the next result, or the first. gives: see struct sql_step_text. */
+/* maria_rows.c: reads the next result, or the first. column_kinds: as in struct sql_step_text. */
 struct sql_rows *maria_read(struct sql_session *maria, bool first, const char *column_kinds,
                             struct error *error) OD_MUST;
 
@@ -156,7 +156,7 @@ void maria_undo(struct sql_session *maria);
 /* The text of a no-op step, which is not sent. */
 #define MARIA_NOTHING "DO 0"
 
-/* gives: of the last statement. */
+/* column_kinds: of the last statement. */
 void maria_add(struct sql_session *maria, const char *text, size_t statements, const char *column_kinds);
 
 /* Adds a step whose rows are not read. Consecutive ones are one compound statement: each result costs a packet and a

@@ -9,7 +9,7 @@
 /* Delivers every message of setup->next. While another delivery is making one, retries it with backoff, as long as that
  * claim may be valid. SIGINT or SIGTERM only finishes messages in flight.
  *
- * fault  why setup->next ended early, for the caller to report; or ""
+ * error  why setup->next ended early, for the caller to report; or ""
  *
  * Returns 0 if all is in place; EX_DATAERR if some failed permanently or are missing; else EX_TEMPFAIL: some were
  * deferred or not tried. */

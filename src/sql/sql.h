@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * A session with the database, of any engine. Steps are added to a batch, sent together, and their results taken by
- * mark. Every wait has a timeout. A function that fails sets *fault.
+ * mark. Every wait has a timeout. A function that fails sets *error.
  *
  * A step is a named statement, in the engine's .sql files (steps.awk). SQL_STEP names a step and its parameters:
  *

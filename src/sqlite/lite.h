@@ -86,7 +86,7 @@ struct sql_session *lite_session_new(const char *path) OD_MUST;
 void lite_session_end(struct sql_session *lite);
 void lite_session_free(struct sql_session *lite);
 
-/* Executes all statements of a text; returns the rows of the last. gives: see lite_run. */
+/* Executes all statements of a text; returns the rows of the last. column_kinds: as in struct sql_step_text. */
 struct sql_rows *lite_execute(struct sql_session *lite, const char *sql, const char *column_kinds, size_t count,
                               const struct sql_value *values, struct error *error) OD_MUST;
 
@@ -95,7 +95,7 @@ bool lite_is_query(struct sql_session *lite, const char *sql, struct error *erro
 
 /* lite_batch.c */
 
-/* gives: NULL for a text of the site (lite_is_query). */
+/* column_kinds: NULL for a text of the site (lite_is_query). */
 void lite_add(struct sql_session *lite, const char *sql, const char *column_kinds, size_t count,
               const struct sql_value *values);
 bool lite_send(struct sql_session *lite, struct error *error) OD_MUST;
@@ -105,7 +105,7 @@ bool lite_passed(struct sql_session *lite, size_t mark, struct error *error) OD_
 bool lite_finish(struct sql_session *lite);
 bool lite_script(struct sql_session *lite, const char *sql, struct error *error) OD_MUST;
 
-/* lite_rows.c: executes the statement. gives: see struct sql_step_text. */
+/* lite_rows.c: executes the statement. column_kinds: as in struct sql_step_text. */
 struct sql_rows *lite_run(struct sql_session *lite, sqlite3_stmt *statement, const char *column_kinds,
                           struct error *error) OD_MUST;
 

@@ -278,6 +278,8 @@ static const struct refusal syntax[] = {
     {"", "conninfo=host=a.example password=x", "-o conninfo: not of the form GROUP.NAME=VALUE"},
     {"", "", "-o : not of the form GROUP.NAME=VALUE"},
     {"", "imap.hots=a", "-o: [imap] hots: no such setting"},
+    {"[imap]\nidle = 1s\n", NULL, "FILE: [imap] idle: no such setting; it is now idle_timeout"},
+    {"", "record.abandon_after=9d", "-o: [record] abandon_after: no such setting; it is now expire_after"},
     {"", "mail.host=a", "-o: [mail]: no such group"},
     {"", "imap.password=a", "-o: [imap] password: no such setting"},
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-#ifndef ONCEDROP_SPARE_H
-#define ONCEDROP_SPARE_H
+#ifndef ONCEDROP_RECORDED_H
+#define ONCEDROP_RECORDED_H
 
 #include "delivery/work.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "delivery/spare.h"
+#include "delivery/recorded.h"
 
 static bool recipient_is_recorded(const struct delivery_work *work, size_t recipient)
 {
