@@ -118,7 +118,9 @@ bool lite_bind(sqlite3_stmt *statement, size_t count, const struct sql_value *va
 /* In errors; lite_hint.c looks for it. */
 #define LITE_REPLACED "was replaced, or written by another program"
 
-void lite_files_see(const char *path, struct lite_files *ret);
+/* Examines the files; those that are not there have node 0. Returns false with errno if that fails: then nothing is known
+ * of them, and nothing may be recorded. */
+bool lite_files_see(const char *path, struct lite_files *ret) OD_MUST;
 
 /* Returns false if a file was replaced or truncated. */
 bool lite_files_same(const struct lite_files *was, const struct lite_files *now) OD_MUST;

@@ -3,6 +3,7 @@
  * Two sessions with different indexes of one log do not see each other's commits, and overwrite them. So the lock
  * file records the files in use. A session that opens others records them, with the writer's lock; sessions whose
  * files are not as recorded write nothing more. */
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
@@ -81,22 +82,27 @@ static bool recorded_files(int lock_file, struct lite_files *ret)
     return true;
 }
 
-void lite_files_see(const char *path, struct lite_files *ret)
+bool lite_files_see(const char *path, struct lite_files *ret)
 {
-    memset(ret, 0, sizeof(*ret));
+    struct lite_files seen = {.written_ns = 0};
     for (size_t i = 0; i < LITE_FILES; i++) {
         char *name OD_CLEANUP(base_free) = base_printf("%s%s", path, ends[i]);
         struct stat status;
-        if (stat(name, &status) != 0)
+        if (stat(name, &status) != 0) {
+            if (errno != ENOENT)
+                return false;
             continue;
-        ret->file[i] = (struct lite_file){
+        }
+        seen.file[i] = (struct lite_file){
             .device = (int64_t)status.st_dev,
             .node = (int64_t)status.st_ino,
             .size = status.st_size,
         };
         if (i == LITE_LEDGER)
-            ret->written_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+            seen.written_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
     }
+    *ret = seen;
+    return true;
 }
 
 /* Returns the first file replaced, removed or truncated, or LITE_FILES. Log and index only grow. */
@@ -125,7 +131,8 @@ bool lite_files_same(const struct lite_files *was, const struct lite_files *now)
 bool lite_files_recorded(const char *path, int lock_file, struct lite_files *ret)
 {
     struct lite_files record;
-    lite_files_see(path, ret);
+    if (!lite_files_see(path, ret))
+        return false;
     bool same = recorded_files(lock_file, &record) && lite_files_same(&record, ret) && !is_written(&record, ret);
     ret->file[LITE_INDEX].size = 0;
     return same;
@@ -149,7 +156,10 @@ static bool declare_lost(struct sql_session *lite, int lock_file, const struct l
 bool lite_files_unchanged(struct sql_session *lite, int lock_file, struct error *error)
 {
     struct lite_files now, record;
-    lite_files_see(lite->path, &now);
+    if (!lite_files_see(lite->path, &now)) {
+        lite->lost = true;
+        return error_set(error, "database: %s: %m", lite->path);
+    }
     enum lite_which changed = first_changed(&lite->files, &now);
     bool known = recorded_files(lock_file, &record);
     if (changed == LITE_FILES && known)
@@ -171,20 +181,23 @@ static bool remove_index(const char *path, struct error *error)
 }
 
 /* Waits until a process that creates the index has extended it. */
-static void file_of_stat(const char *path, struct lite_files *ret)
+static bool see_complete_index(const char *path, struct lite_files *ret)
 {
-    lite_files_see(path, ret);
-    for (int i = 0; i < MAKING_MS && ret->file[LITE_INDEX].node != 0 && ret->file[LITE_INDEX].size < INDEX_MIN; i++) {
+    bool seen = lite_files_see(path, ret);
+    for (int i = 0; seen && i < MAKING_MS && ret->file[LITE_INDEX].node != 0 && ret->file[LITE_INDEX].size < INDEX_MIN;
+         i++) {
         (void)poll(NULL, 0, 1);
-        lite_files_see(path, ret);
+        seen = lite_files_see(path, ret);
     }
+    return seen;
 }
 
 bool lite_files_prepare(struct sql_session *lite, int lock_file, struct error *error)
 {
     struct lite_files now, record;
     bool known = recorded_files(lock_file, &record);
-    file_of_stat(lite->path, &now);
+    if (!see_complete_index(lite->path, &now))
+        return error_set(error, "database: %s: %m", lite->path);
     bool has_log = now.file[LITE_LOG].size > 0, has_index = now.file[LITE_INDEX].node != 0;
     if (sessions > 0 && !lite_files_same(&ours, &now))
         return error_set(error, "database: files of %s were moved, replaced, cut or removed while they were in use",
@@ -206,8 +219,8 @@ bool lite_files_prepare(struct sql_session *lite, int lock_file, struct error *e
 void lite_files_record(const char *path, int lock_file)
 {
     struct lite_files now;
-    lite_files_see(path, &now);
-    (void)write_record(lock_file, &now); /* on failure, opening the files requires the lock */
+    if (lite_files_see(path, &now))
+        (void)write_record(lock_file, &now); /* on failure, opening the files requires the lock */
 }
 
 bool lite_files_forget(int lock_file)
@@ -217,8 +230,8 @@ bool lite_files_forget(int lock_file)
 
 bool lite_files_join(struct sql_session *lite, const struct lite_files *before)
 {
-    lite_files_see(lite->path, &lite->files);
-    if (!lite_files_same(before, &lite->files) || (sessions > 0 && !lite_files_same(&ours, &lite->files)))
+    if (!lite_files_see(lite->path, &lite->files) || !lite_files_same(before, &lite->files) ||
+        (sessions > 0 && !lite_files_same(&ours, &lite->files)))
         return false;
     if (sessions++ == 0)
         ours = lite->files;

@@ -171,7 +171,8 @@ static bool open_locked(struct sql_session *lite, struct error *error)
     if (!lite_files_prepare(lite, lite_lock_file(), error))
         return false;
     for (int i = 0; i < 3; i++) {
-        lite_files_see(lite->path, &before);
+        if (!lite_files_see(lite->path, &before))
+            return error_set(error, "database: %s: %m", lite->path);
         if (!connect_file(lite, error))
             return false;
         if (lite_files_join(lite, &before)) {
@@ -190,8 +191,7 @@ static bool open_files(struct sql_session *lite, struct error *error)
         bool connected = connect_file(lite, error);
         if (connected && lite_files_join(lite, &before))
             return true;
-        lite_files_see(lite->path, &now);
-        if (!connected && lite_files_same(&before, &now))
+        if (!connected && lite_files_see(lite->path, &now) && lite_files_same(&before, &now))
             return false;
         disconnect(lite);
     }

@@ -6,7 +6,8 @@ there, nothing is doubled either.
 ONCEDROP_REMOVALS says how many messages; with ONCEDROP_FAULTS=all 300.
 
 Seen to fail with: files that are opened without the writer's lock (lite_open.c), or written although other files stand at their
-names (lite_lock.c), doubled; SIGBUS without a handler (deadline.c), exit -7."""
+names (lite_lock.c), doubled; SIGBUS without a handler (deadline.c), exit -7; a stat that fails taken for a missing file
+(lite_files.c), all mail deferred for good."""
 
 import concurrent.futures
 import contextlib
@@ -128,3 +129,21 @@ def test_file(site, tally, replace):
     always = [case._replace(words=bench.with_options(case, "-o", "imap.search=always")) for case in cases]
     wrong = [repeat(case, death.run(case.words, case.stdin)) or look(bench, case) for case in always]
     tally("ledgers replaced", 1, [one for one in wrong if one])
+
+
+def test_stat_fails(site, tally):
+    """Once, at each of its calls, in a delivery that writes the log back. Afterwards mail is delivered as before."""
+    bench = Bench(site)
+    site.ledger.create_table("filler", "data")
+
+    def deliver():
+        site.sql("INSERT INTO oncedrop.site_filler VALUES (zeroblob(1000000))")    # so a checkpoint is due
+        return bench.deliver(sent=False)
+    found = death.points(bench.trace(deliver()), ("newfstatat",))
+    wrong = []
+    for point in found:
+        case = deliver()
+        wrong.append(repeat(case, death.run(death.failing_at(point, "ENOMEM") + case.words, case.stdin)) or look(bench, case))
+        assert not wrong[-1], (point, wrong[-1])
+    tally("failing stat calls", len(found), [one for one in wrong if one])
+    check_ledger(site)
