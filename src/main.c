@@ -31,7 +31,7 @@ static void fill_standard_descriptors(void)
         close(fd);
 }
 
-/* For commands without a handler of their own. */
+/* For commands without their own handler. */
 static void end_by_bus(int signal)
 {
     static const char text[] = "oncedrop: " DEADLINE_BUS "\n";
@@ -70,17 +70,17 @@ OD_PRINTF(1, 2) static int refuse_usage(const char *format, ...)
 /* Reports an option that getopt_long rejected. */
 static int refuse_word(int c, char **argv)
 {
-    char letter[] = {'-', (char)optopt, '\0'};
+    char option[] = {'-', (char)optopt, '\0'};
     if (c == ':')
         return refuse_usage("option -%c before the command needs a value", optopt);
-    return refuse_usage("unknown option %.80s before the command", optopt != 0 ? letter : argv[optind - 1]);
+    return refuse_usage("unknown option %.80s before the command", optopt != 0 ? option : argv[optind - 1]);
 }
 
 static int refuse_command(const char *name)
 {
-    const char *nearest = command_suggest(name);
-    return refuse_usage("no such command: %.80s%s%s", name, nearest != NULL ? "; nearest: " : "",
-                        nearest != NULL ? nearest : "");
+    const char *suggestion = command_suggest(name);
+    return refuse_usage("no such command: %.80s%s%s", name, suggestion != NULL ? "; nearest: " : "",
+                        suggestion != NULL ? suggestion : "");
 }
 
 static bool is_sent_something(void)

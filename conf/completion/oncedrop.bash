@@ -47,7 +47,7 @@ _oncedrop() {
     local command='' previous='' current words word i
     local -a line=()
     COMPREPLY=()
-    # In COMP_WORDS "=" is a word of its own.
+    # In COMP_WORDS "=" is a separate word.
     for ((i = 0; i <= COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         if ((i > 1)) && [[ $word == = || ${COMP_WORDS[i - 1]} == = ]]; then

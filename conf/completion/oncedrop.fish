@@ -74,7 +74,7 @@ complete -c oncedrop -n '__oncedrop_in restore' -l account -x -d 'only of this a
 complete -c oncedrop -n '__oncedrop_in restore' -l since -x -d 'stored since'
 complete -c oncedrop -n '__oncedrop_in restore' -s j -x -d 'messages at a time'
 complete -c oncedrop -n '__oncedrop_in restore' -l include-deleted -d 'also what may have been deleted'
-complete -c oncedrop -n '__oncedrop_in restore' -l dry-run -d 'only look, and print'
+complete -c oncedrop -n '__oncedrop_in restore' -l dry-run -d 'only search, and print'
 complete -c oncedrop -n '__oncedrop_in setup' -l domain -x -d 'whose mail it is'
 complete -c oncedrop -n '__oncedrop_in setup' -l transport -xa 'lmtp pipe mailbox_command' -d 'how Postfix delivers'
 complete -c oncedrop -n '__oncedrop_in setup' -l accounts -xa 'system virtual' -d 'who has mail'

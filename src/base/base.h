@@ -44,7 +44,7 @@ struct error {
     char code[16]; /* SQLSTATE or the engine's own, or of mailbox.h; "": none */
 };
 
-#define ERROR_HINT "; remedy, type: " /* a command follows, up to the end of the text */
+#define ERROR_HINT "; to fix it, run: " /* a command follows, up to the end of the text */
 
 /* Replaces the text and clears the code; returns false. Control characters become blanks; long text is truncated
  * between characters. */

@@ -168,8 +168,8 @@ enum config_print { CONFIG_PRINT_ALL, CONFIG_PRINT_NON_DEFAULT, CONFIG_PRINT_DEF
 void config_print(FILE *out, const struct config *config, enum config_print which);
 
 /* Like config_print, but calls `take`; name: "group.name". */
-void config_tell(const struct config *config, enum config_print which,
-                 void (*take)(void *context, const char *name, const char *value), void *context);
+void config_visit(const struct config *config, enum config_print which,
+                  void (*take)(void *context, const char *name, const char *value), void *context);
 
 /* Returns a new string, as config_print shows it. */
 char *config_conninfo_shown(const struct config *config) OD_MUST;

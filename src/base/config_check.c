@@ -29,10 +29,10 @@ static bool refuse_value(const struct config_loading *it, const void *field, con
 
 static bool valid_schema(const struct config_loading *it)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
+    static const char initials[] = "abcdefghijklmnopqrstuvwxyz_";
     static const char all[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
     const char *name = it->config->database.schema;
-    if (strchr(letters, *name) == NULL || name[strspn(name, all)] != '\0' || strlen(name) > 63)
+    if (strchr(initials, *name) == NULL || name[strspn(name, all)] != '\0' || strlen(name) > 63)
         return refuse_value(it, &it->config->database.schema,
                             "must be at most 63 letters a to z, digits and _, and not begin with a digit");
     if (strncmp(name, "pg_", 3) == 0)

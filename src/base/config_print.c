@@ -32,8 +32,8 @@ char *config_conninfo_shown(const struct config *config)
 }
 
 /* Passes settings that differ from [imap]. */
-static void tell_server(const struct config *config, const struct config *server,
-                        void (*take)(void *context, const char *name, const char *value), void *context)
+static void visit_server(const struct config *config, const struct config *server,
+                         void (*take)(void *context, const char *name, const char *value), void *context)
 {
     for (const struct setting *setting = config_table; setting->group != NULL; setting++) {
         char *first OD_CLEANUP(base_free) = config_value_text(config, setting);
@@ -44,8 +44,8 @@ static void tell_server(const struct config *config, const struct config *server
     }
 }
 
-void config_tell(const struct config *config, enum config_print which,
-                 void (*take)(void *context, const char *name, const char *value), void *context)
+void config_visit(const struct config *config, enum config_print which,
+                  void (*take)(void *context, const char *name, const char *value), void *context)
 {
     for (const struct setting *setting = config_table; setting->group != NULL; setting++) {
         if (which != CONFIG_PRINT_DEFAULTS && !config_in_force(config, setting))
@@ -63,7 +63,7 @@ void config_tell(const struct config *config, enum config_print which,
         take(context, name, value);
     }
     for (size_t i = 0; which != CONFIG_PRINT_DEFAULTS && i < config_server_count(config); i++)
-        tell_server(config, config->servers[i], take, context);
+        visit_server(config, config->servers[i], take, context);
 }
 
 static void print_setting(void *context, const char *name, const char *value)
@@ -73,7 +73,7 @@ static void print_setting(void *context, const char *name, const char *value)
 
 void config_print(FILE *out, const struct config *config, enum config_print which)
 {
-    config_tell(config, which, print_setting, out);
+    config_visit(config, which, print_setting, out);
 }
 
 static void add_to_digest(GChecksum *sum, const struct config *config)

@@ -185,7 +185,7 @@ static bool check_text(const struct setting *setting, const char *text, struct e
         if ((*at > 0 && *at < ' ' && *at != '\t') || *at == 0x7f)
             return error_set(error, "contains a control character");
         if (*at == '#' && (at == text || at[-1] == ' ' || at[-1] == '\t') && !(setting->flags & SETTING_HASH))
-            return error_set(error, "a comment must be on a line of its own");
+            return error_set(error, "a comment must be on a separate line");
     }
     return true;
 }

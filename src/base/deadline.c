@@ -86,8 +86,8 @@ int64_t deadline_left_ms(void)
 
 void deadline_disarm(void)
 {
-    struct itimerspec never = {.it_value = {.tv_sec = 0}};
+    struct itimerspec disarmed = {.it_value = {.tv_sec = 0}};
     if (ends_at != INT64_MAX && timer_owner == getpid())
-        timer_settime(timer, 0, &never, NULL);
+        timer_settime(timer, 0, &disarmed, NULL);
     ends_at = INT64_MAX;
 }

@@ -29,11 +29,11 @@ static char *own_directory(void)
 char *module_path(const char *file)
 {
     char *directory OD_CLEANUP(base_free) = own_directory();
-    char *beside = directory != NULL ? base_printf("%s%s", directory, file) : NULL;
+    char *candidate = directory != NULL ? base_printf("%s%s", directory, file) : NULL;
     /* EACCES is an error to report: no other file replaces it */
-    if (beside != NULL && (access(beside, F_OK) == 0 || errno == EACCES))
-        return beside;
-    base_free(&beside);
+    if (candidate != NULL && (access(candidate, F_OK) == 0 || errno == EACCES))
+        return candidate;
+    base_free(&candidate);
     return base_printf("%s/%s", INSTALLED, file);
 }
 
@@ -62,7 +62,7 @@ const void *module_load(const struct module *module, struct error *error)
     if (!elf_file_is_complete(path) || stat(path, &status) != 0)
         return refuse(module, path, error);
     if ((status.st_mode & S_IWOTH) != 0) {
-        error_set(error, "cannot load %s: everybody may write %s; remedy: chmod o-w %s", module->what, path, path);
+        error_set(error, "cannot load %s: everybody may write %s; run: chmod o-w %s", module->what, path, path);
         return NULL;
     }
     void *loaded = dlopen(path, RTLD_NOW);

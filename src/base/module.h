@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Parts with libraries of their own, loaded on demand. They call the functions in modules.symbols. */
+ * Parts with separate libraries, loaded on demand. They call the functions in modules.symbols. */
 #ifndef ONCEDROP_MODULE_H
 #define ONCEDROP_MODULE_H
 

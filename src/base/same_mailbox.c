@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-/* Normalizes what servers may ignore; all separators become '/'. */
+/* Normalises what servers may ignore; all separators become '/'. */
 static char *plain(const char *name)
 {
     char *valid = g_utf8_make_valid(name, -1), *folded = g_utf8_casefold(valid, -1);

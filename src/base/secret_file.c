@@ -19,7 +19,7 @@ static bool check_secret_file(const char *path, int fd, struct error *error)
     if (!S_ISREG(status.st_mode))
         return error_set(error, "%s: not a regular file", path);
     if (status.st_mode & S_IRWXO)
-        return error_set(error, "%s: accessible to others (mode %04o); remedy: chmod o-rwx %s", path,
+        return error_set(error, "%s: accessible to others (mode %04o); run: chmod o-rwx %s", path,
                          (unsigned)(status.st_mode & 07777), path);
     return true;
 }

@@ -186,7 +186,7 @@ static void step_decoder(struct check *check)
 static const struct {
     const char *name;
     int64_t ms;
-    const char *late;
+    const char *timeout_text;
     void (*run)(struct check *check);
 } steps[] = {
     {"decoder", 10000, "loading it takes too long", step_decoder},
@@ -213,7 +213,7 @@ static int examine_all(struct check *check)
     check_time_limits(cmd->config);
     check_sessions(cmd->config);
     for (size_t i = 0; i < G_N_ELEMENTS(steps); i++)
-        check_step(steps[i].name, steps[i].ms, steps[i].late, steps[i].run, check);
+        check_step(steps[i].name, steps[i].ms, steps[i].timeout_text, steps[i].run, check);
     return 0;
 }
 

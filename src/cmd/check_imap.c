@@ -107,13 +107,13 @@ static void check_capabilities(const struct config *config, struct mailbox *mail
 /* APPEND needs the right i, a search r, the flag \\Seen s (RFC 4314, 4). Reports no more than the server says. */
 static void check_present(const struct mailbox_rights *rights, const char *item, const char *name)
 {
-    const char *letters = rights->letters;
-    if (rights->known && (strchr(letters, 'i') == NULL || strchr(letters, 'r') == NULL)) {
+    const char *granted = rights->granted;
+    if (rights->known && (strchr(granted, 'i') == NULL || strchr(granted, 'r') == NULL)) {
         check_item(false, item, "the login has the rights \"%s\" in mailbox %s: it needs i (insert) and r (read)",
-                   letters, name);
+                   granted, name);
         return;
     }
-    if (rights->known && strcmp(item, "sent") == 0 && strchr(letters, 's') == NULL)
+    if (rights->known && strcmp(item, "sent") == 0 && strchr(granted, 's') == NULL)
         check_warning(item, "the login does not have the right s in mailbox %s: copies there will be unread", name);
     check_item(true, item, "mailbox %s exists%s", name, rights->known ? ", and the login may use it" : "");
 }

@@ -73,7 +73,7 @@ static char *is_in_earlier_class(const struct setting *setting)
     return NULL;
 }
 
-static char *takes_the_domain_elsewhere(const struct setting *setting)
+static char *takes_the_domain(const struct setting *setting)
 {
     const struct postconf *postconf = setting->postconf;
     const char *other = postconf_value(postconf, NULL, "mailbox_transport");
@@ -166,9 +166,9 @@ static const struct rule {
      ": Postfix uses that, and mail for it is refused or delivered elsewhere; leave it in one of them" SEE},
     {ANY, "local_transport virtual_transport relay_transport default_transport mailbox_transport fallback_transport",
      is_undefined, NULL, NULL, true, ": mail is deferred; add the service" SEE},
-    {ANY, "mydestination", takes_the_domain_elsewhere, NULL, NULL, true,
+    {ANY, "mydestination", takes_the_domain, NULL, NULL, true,
      " is in it, from where no mail comes to oncedrop: move it to virtual_mailbox_domains, or set mailbox_command" SEE},
-    {ANY, "virtual_mailbox_domains", takes_the_domain_elsewhere, NULL, NULL, true,
+    {ANY, "virtual_mailbox_domains", takes_the_domain, NULL, NULL, true,
      " is in it, but virtual_transport does not lead to oncedrop: no mail for it comes here" SEE},
     {ANY, "virtual_mailbox_domains", has_no_class, NULL, NULL, true,
      " is not a domain of this Postfix, which sends its mail elsewhere: add it" SEE},

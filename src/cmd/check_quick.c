@@ -12,7 +12,7 @@
 #define DATABASE_MS 400 /* the rest is for IMAP, ... */
 #define REPORT_MS 130   /* ... ending and reporting a step, ... */
 #define WORDS_MS 50     /* ... and reporting an unresponsive server */
-#define LATE \
+#define TIMED_OUT \
     "the configuration, a file that it names, the user database or the disk of the ledger does not answer in time"
 #define SLOW "it accepts connections but does not answer, or is slow"
 
@@ -21,8 +21,8 @@ static bool as_json;
 /* Steps end before, unless the kernel hangs. */
 static void end_timed_out(int signal)
 {
-    static const char object[] = "[{\"item\": \"check\", \"status\": \"failed\", \"text\": \"" LATE "\"}]\n";
-    static const char line[] = "failed  check         " LATE "\n";
+    static const char object[] = "[{\"item\": \"check\", \"status\": \"failed\", \"text\": \"" TIMED_OUT "\"}]\n";
+    static const char line[] = "failed  check         " TIMED_OUT "\n";
     bool written = signal != SIGALRM ||
                    write(STDOUT_FILENO, as_json ? object : line, (as_json ? sizeof(object) : sizeof(line)) - 1) > 0;
     _exit(signal != SIGALRM ? 128 + signal : written ? 1 : EX_IOERR);

@@ -152,7 +152,8 @@ static _Noreturn void run_step(int64_t ms, void (*run)(struct check *check), str
     _exit(0);
 }
 
-void check_step(const char *name, int64_t ms, const char *late, void (*run)(struct check *check), struct check *check)
+void check_step(const char *name, int64_t ms, const char *timeout_text, void (*run)(struct check *check),
+                struct check *check)
 {
     int status = 0;
     fflush(stdout);
@@ -164,7 +165,7 @@ void check_step(const char *name, int64_t ms, const char *late, void (*run)(stru
     if (child < 0)
         check_item(false, name, "not tried: fork: %s", strerror(errno));
     else if (WIFEXITED(status) && WEXITSTATUS(status) == TIME_OVER)
-        check_item(false, name, "not done within %g s: %s", (double)ms / 1000, late);
+        check_item(false, name, "not done within %g s: %s", (double)ms / 1000, timeout_text);
     else if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
         check_item(false, name, "this step ended with status %d", WEXITSTATUS(status));
     else if (WIFSIGNALED(status))

@@ -32,8 +32,9 @@ const struct config *check_server_of(const struct check *check) OD_MUST;
 void *check_shared(size_t size) OD_MUST;
 
 /* Runs a step in a child process, whose only effects are items and check_shared memory. After ms milliseconds it is
- * killed, and item `name` fails with `late`. */
-void check_step(const char *name, int64_t ms, const char *late, void (*run)(struct check *check), struct check *check);
+ * killed, and item `name` fails with `timeout_text`. */
+void check_step(const char *name, int64_t ms, const char *timeout_text, void (*run)(struct check *check),
+                struct check *check);
 
 size_t check_failures(void) OD_MUST;
 

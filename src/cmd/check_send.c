@@ -120,7 +120,7 @@ static const char *text_in(const json_t *object, const char *name)
 }
 
 /* Returns true, with a report, if the result is final. */
-static bool told_by_ledger(struct sending *sending)
+static bool reported_by_ledger(struct sending *sending)
 {
     json_t *message = ask_ledger(sending), *copy = json_array_get(json_object_get(message, "copies"), 0);
     const char *state = text_in(copy, "state");
@@ -137,7 +137,7 @@ static bool told_by_ledger(struct sending *sending)
 }
 
 /* Returns true, with a report, if a new message of this sender is deferred. */
-static bool told_by_queue(const struct sending *sending)
+static bool reported_by_queue(const struct sending *sending)
 {
     const char *postfix = sending->check->postfix;
     const char *words[] = {"postqueue", "-j", postfix != NULL ? "-c" : NULL, postfix, NULL};
@@ -206,7 +206,7 @@ static enum search_result find_in_mailbox(const struct sending *sending, uint32_
     return result;
 }
 
-static bool told_by_mailbox(struct sending *sending)
+static bool reported_by_mailbox(struct sending *sending)
 {
     uint32_t uid;
     struct error error;
@@ -282,8 +282,8 @@ void check_send(struct check *check)
     bool reported = false, queued = false;
     while (!reported && !queued) {
         g_usleep(POLL_MS * 1000);
-        reported = told_by_ledger(&sending) || (sending.no_ledger && told_by_mailbox(&sending));
-        queued = !reported && told_by_queue(&sending);
+        reported = reported_by_ledger(&sending) || (sending.no_ledger && reported_by_mailbox(&sending));
+        queued = !reported && reported_by_queue(&sending);
     }
     if (reported && !sending.no_ledger)
         report_mailbox(&sending);

@@ -38,7 +38,7 @@ static void check_in_force(const struct config *config, int fd)
         strcmp(line, LMTP_OTHER_CONFIG) == 0)
         check_warning("service",
                       "it runs with another configuration or password than this one: after a change, "
-                      "systemctl reload oncedrop, or SIGHUP; if that is not enough, start it anew");
+                      "systemctl reload oncedrop, or SIGHUP; if that is not enough, restart it");
 }
 
 void check_service(struct check *check)
@@ -50,8 +50,8 @@ void check_service(struct check *check)
     if (lmtp_service_socket_is_remote(path))
         check_warning(
             "service",
-            "service.socket = %s: mail and addresses cross the network in the clear, and whoever is in"
-            " service.allowed_networks is believed: fine between containers of one host; between hosts use a VPN or"
+            "service.socket = %s: mail and addresses cross the network in the clear, and every host in"
+            " service.allowed_networks is trusted: fine between containers of one host; between hosts use a VPN or"
             " stunnel",
             path);
     if (path[0] != '/' || strlen(path) >= sizeof(address.sun_path) || access(path, F_OK) != 0)

@@ -102,17 +102,17 @@ bool cmd_parse(struct cmd *cmd, const struct cmd_option *options, int min, int m
 {
     const struct cmd_option *by_value[256] = {NULL};
     struct option words[16] = {{0}}, *word = words;
-    g_autoptr(GString) letters = g_string_new(":");
+    g_autoptr(GString) short_options = g_string_new(":");
     for (int value = 1; options != NULL && options->name != NULL; options++, value++) {
-        bool takes = options->flag == NULL, is_drive_letter = options->name[1] == '\0';
-        if (is_drive_letter)
-            g_string_append_printf(letters, "%c%s", *options->name, takes ? ":" : "");
+        bool takes = options->flag == NULL, is_short = options->name[1] == '\0';
+        if (is_short)
+            g_string_append_printf(short_options, "%c%s", *options->name, takes ? ":" : "");
         else
             *word++ = (struct option){options->name, takes ? required_argument : no_argument, NULL, value};
-        by_value[is_drive_letter ? (unsigned char)*options->name : value] = options;
+        by_value[is_short ? (unsigned char)*options->name : value] = options;
     }
     opterr = 0;
-    for (int c; (c = getopt_long(cmd->argc, cmd->argv, letters->str, words, NULL)) != -1;) {
+    for (int c; (c = getopt_long(cmd->argc, cmd->argv, short_options->str, words, NULL)) != -1;) {
         if (c == '?' || c == ':')
             return refuse_option(cmd, words, c);
         take_option(by_value[c]);
@@ -173,7 +173,7 @@ struct config *cmd_config_load(const struct cmd *cmd, int log_fd, struct error *
     return config;
 }
 
-/* Loads what service.user may not be able to read. False with the fault set only if the engine cannot be loaded: what needs the
+/* Loads what service.user may not be able to read. False with *error set only if the engine cannot be loaded: what needs the
  * decoder or TLS reports that itself. */
 static bool load_modules(const struct config *config, struct error *error)
 {

@@ -93,14 +93,14 @@ struct config *cmd_config_load(const struct cmd *cmd, int log_fd, struct error *
 /* As whom root goes on. Other users stay who they are. */
 enum cmd_user {
     CMD_AS_CALLER,  /* as root: it opens no ledger, or becomes another user later (`ledger copy`) */
-    CMD_AS_OWNER,   /* if the ledger is a file, as service.user, whose it is: no file beside it may belong to root */
+    CMD_AS_OWNER,   /* if the ledger is a file, as service.user, whose it is: no file next to it may belong to root */
     CMD_AS_SERVICE, /* as service.user, as a delivery does, unless conninfo names another database user */
     CMD_AS_READER,  /* the same, with root's right to read any file */
 };
 
 /* Loads what service.user may not be able to read: the ledger's engine and, if root changes, all modules. Then root becomes that
  * user for good. Returns 0, EX_UNAVAILABLE if the engine cannot be loaded, or EX_OSERR if there is no such user or the kernel
- * refuses, with the fault set. */
+ * refuses, with *error set. */
 int cmd_become(const struct config *config, enum cmd_user user, struct error *error) OD_MUST;
 
 /* For commands that people use: loads the configuration, and cmd_become. Returns 0; on failure prints the reason on stderr and

@@ -61,7 +61,7 @@ const char *command_suggest(const char *name)
     return suggest_find(names, count, name, suggestions) > 0 ? suggestions[0] : NULL;
 }
 
-/* Prints each form of the command line on a line of its own: `first` and then `next` stand before the name. */
+/* Prints each form of the command line on its own line: `first` and then `next` stand before the name. */
 static void print_forms(FILE *out, int indent, const struct command *command, const char *first, const char *next)
 {
     const char *before = first, *form = command->arguments;

@@ -19,7 +19,7 @@ static void print_settings(const struct config *config, enum config_print which,
         config_print(stdout, config, which);
         return;
     }
-    config_tell(config, which, add_setting, object);
+    config_visit(config, which, add_setting, object);
     table_print_json(object);
 }
 

@@ -32,10 +32,10 @@ static void end_delivery(int signal)
 
 static void report_option(struct report *report, int c, char **argv)
 {
-    const char letter[] = {'-', (char)(c == 's' ? c : optopt), '\0'};
+    const char option[] = {'-', (char)(c == 's' ? c : optopt), '\0'};
     bool is_word = c == '?' && optopt == '-'; /* getopt(3) took "--word" for letters */
     report_set(report, OUTCOME_CONFIG, "deliver: option %.80s %s; see oncedrop help deliver",
-               is_word ? argv[optind] : letter,
+               is_word ? argv[optind] : option,
                c == 's'   ? "needs a number of bytes"
                : c == ':' ? "needs a value"
                           : "is unknown");

@@ -113,10 +113,10 @@ static bool parse_listing(struct cmd *cmd, struct options *options)
            take_values(cmd, options, delay, limit);
 }
 
-static void print_notes(const struct options *options, size_t rows, size_t unknown)
+static void print_remarks(const struct options *options, size_t rows, size_t unknown)
 {
     if (unknown > 0)
-        fprintf(stderr, "Of %zu it cannot be told; oncedrop show --verify says why.\n", unknown);
+        fprintf(stderr, "%zu could not be checked; oncedrop show --verify says why.\n", unknown);
     if ((int64_t)rows == options->filter.limit)
         fprintf(stderr,
                 options->missing ? "The newest %zu were looked for; --limit looks for more.\n"
@@ -141,7 +141,7 @@ static int print_list(struct cmd *cmd, const struct options *options)
     else
         table_print_list(table);
     if (!options->json || options->missing)
-        print_notes(options, rows, unknown);
+        print_remarks(options, rows, unknown);
     return 0;
 }
 

@@ -24,7 +24,7 @@ struct question {
     bool digest_only;
     bool json;
     bool utc;
-    bool look;
+    bool verify;
     unsigned char identity[MESSAGE_DIGEST_SIZE];
     unsigned char digest[MESSAGE_DIGEST_SIZE];
     bool is_digest; /* id can be a digest */
@@ -62,7 +62,7 @@ static bool parse_show(struct cmd *cmd, struct question *question)
     const struct cmd_option words[] = {{"json", .flag = &question->json},
                                        {"digest", .flag = &question->digest_only},
                                        {"utc", .flag = &question->utc},
-                                       {"verify", .flag = &question->look},
+                                       {"verify", .flag = &question->verify},
                                        {.name = NULL}};
     if (!cmd_parse(cmd, words, 1, 1, "the id of a message"))
         return false;
@@ -99,7 +99,7 @@ static bool show_message(struct cmd *cmd, const struct question *question, const
         table_print_row(messages, row);
     }
     for (size_t i = 0; i < G_N_ELEMENTS(sections); i++) {
-        if ((json == NULL && sections[i].for_programs) || (sections[i].make == verify_options && !question->look))
+        if ((json == NULL && sections[i].for_programs) || (sections[i].make == verify_options && !question->verify))
             continue;
         struct ledger_table *table OD_CLEANUP(ledger_table_free) =
             sections[i].make != NULL

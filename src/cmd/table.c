@@ -133,8 +133,8 @@ static int column_width(const struct ledger_table *table, size_t column)
     return any ? widest : 0;
 }
 
-/* note: printed below its row; or NO_COLUMN. */
-static void print_layout(const struct ledger_table *table, const struct column *columns, size_t note)
+/* detail: printed below its row; or NO_COLUMN. */
+static void print_layout(const struct ledger_table *table, const struct column *columns, size_t detail)
 {
     char text[CELL_BYTES];
     size_t last = 0;
@@ -149,8 +149,8 @@ static void print_layout(const struct ledger_table *table, const struct column *
         for (size_t column = 0; column < table->columns; column++)
             if (columns[column].width > 0)
                 print_cell(cell_text(table, row, column, text), &columns[column], column == last);
-        if (note != NO_COLUMN && !is_empty(table, row, note))
-            terminal_print(stdout, 4, "    %s", cell_text(table, row, note, text));
+        if (detail != NO_COLUMN && !is_empty(table, row, detail))
+            terminal_print(stdout, 4, "    %s", cell_text(table, row, detail, text));
     }
 }
 
@@ -234,13 +234,13 @@ void table_print_list(const struct ledger_table *table)
     int room = terminal_width(STDOUT_FILENO);
     /* a truncated reason says nothing */
     size_t error = find_column(table, "error"), why = error != NO_COLUMN ? error : find_column(table, "reason");
-    size_t note = room > 0 ? why : NO_COLUMN;
-    struct column *columns OD_CLEANUP(base_free) = measure(table, note);
+    size_t detail = room > 0 ? why : NO_COLUMN;
+    struct column *columns OD_CLEANUP(base_free) = measure(table, detail);
     char *left_out OD_CLEANUP(base_free) = room > 0 ? leave_out(table, columns, room) : NULL;
     if (room > 0)
         shrink(columns, table->columns, room);
     if (table->rows > 0)
-        print_layout(table, columns, note);
+        print_layout(table, columns, detail);
     if (left_out != NULL && left_out[0] != '\0') {
         fflush(stdout);
         terminal_print(stderr, 0, "Left out here: %s; use a wider window, a pipe, or --json to see them.", left_out);

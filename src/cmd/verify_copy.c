@@ -25,7 +25,7 @@ struct place {
     uint32_t uid;      /* set if found */
 };
 
-struct look {
+struct verifier {
     struct cmd *cmd;
     const struct config *config;
     const struct ledger_table *messages;
@@ -37,38 +37,38 @@ struct look {
     bool by_id; /* a Sent copy: its id decides, since mail programs may have stored it */
 };
 
-static const char *const *fields_left_out(const struct look *look)
+static const char *const *fields_left_out(const struct verifier *verifier)
 {
-    return (const char *const *)look->config->identity.ignore_headers;
+    return (const char *const *)verifier->config->identity.ignore_headers;
 }
 
 static void feed_content(void *context, const void *bytes, size_t size)
 {
-    struct look *look = context;
-    message_digest_feed(look->digest, bytes, size);
+    struct verifier *verifier = context;
+    message_digest_feed(verifier->digest, bytes, size);
 }
 
 /* Returns true for the content of a message shown. */
-static bool is_shown(const struct look *look, const unsigned char digest[MESSAGE_DIGEST_SIZE])
+static bool is_shown(const struct verifier *verifier, const unsigned char digest[MESSAGE_DIGEST_SIZE])
 {
     char hex[2 * MESSAGE_DIGEST_SIZE + 1];
     base_hex(digest, MESSAGE_DIGEST_SIZE, hex);
-    for (size_t row = 0; row < look->messages->rows; row++)
-        if (strcmp(ledger_cell(look->messages, row, FIND_MESSAGES_DIGEST), hex) == 0)
+    for (size_t row = 0; row < verifier->messages->rows; row++)
+        if (strcmp(ledger_cell(verifier->messages, row, FIND_MESSAGES_DIGEST), hex) == 0)
             return true;
     return false;
 }
 
 static enum candidate classify_content(void *context)
 {
-    struct look *look = context;
+    struct verifier *verifier = context;
     unsigned char digest[MESSAGE_DIGEST_SIZE];
-    (void)message_digest_end(look->digest, digest);
-    message_digest_free(&look->digest);
-    look->digest = message_digest_new(fields_left_out(look));
-    if (memcmp(digest, look->message.digest, sizeof(digest)) == 0)
+    (void)message_digest_end(verifier->digest, digest);
+    message_digest_free(&verifier->digest);
+    verifier->digest = message_digest_new(fields_left_out(verifier));
+    if (memcmp(digest, verifier->message.digest, sizeof(digest)) == 0)
         return CANDIDATE_SAME;
-    look->met = look->met || !is_shown(look, digest);
+    verifier->met = verifier->met || !is_shown(verifier, digest);
     return CANDIDATE_OTHER;
 }
 
@@ -90,7 +90,7 @@ static enum candidate search_by_id(void *context)
     return CANDIDATE_OTHER;
 }
 
-static enum search_result search_for(struct look *look, struct mailbox *mailbox, const char *name,
+static enum search_result search_for(struct verifier *verifier, struct mailbox *mailbox, const char *name,
                                      const struct message *message, bool by_id, uint32_t *ret_uid, struct error *error)
 {
     uint32_t uidvalidity;
@@ -98,44 +98,45 @@ static enum search_result search_for(struct look *look, struct mailbox *mailbox,
     struct message_comparison *ids OD_CLEANUP(message_comparison_free) = has_id ? message_comparison_new_id(message)
                                                                                 : NULL;
     const struct search_reader reader = {.feed = has_id ? search_id : NULL, .end = search_by_id, .context = ids};
-    look->digest = message_digest_new(fields_left_out(look));
+    verifier->digest = message_digest_new(fields_left_out(verifier));
     const struct search search = {
         .mailbox = name,
         .message_id = message->message_id,
-        .internal_date = look->received_at,
+        .internal_date = verifier->received_at,
         .smallest = 1,
-        .largest = has_id ? 0 : look->size + TRANSPORT_MAX,
+        .largest = has_id ? 0 : verifier->size + TRANSPORT_MAX,
         .newest = by_id ? NEWEST : 0,
         .by_id = by_id,
         .complete = by_id ? reader
-                          : (struct search_reader){.feed = feed_content, .end = classify_content, .context = look},
+                          : (struct search_reader){.feed = feed_content, .end = classify_content, .context = verifier},
         .ids = reader,
     };
     enum search_result result = mailbox_search(mailbox, &search, &uidvalidity, ret_uid, error);
-    message_digest_free(&look->digest);
+    message_digest_free(&verifier->digest);
     return result;
 }
 
 /* Verifies a copy. The error, which may be empty, is the reason. */
 static enum search_result search_in(void *context, struct mailbox *mailbox, struct error *error)
 {
-    struct look *look = context;
-    struct place *place = &look->place;
-    look->met = false;
-    bool by_id = look->by_id && look->message.message_id != NULL;
-    enum search_result result = search_for(look, mailbox, place->mailbox, &look->message, by_id, &place->uid, error);
+    struct verifier *verifier = context;
+    struct place *place = &verifier->place;
+    verifier->met = false;
+    bool by_id = verifier->by_id && verifier->message.message_id != NULL;
+    enum search_result result =
+        search_for(verifier, mailbox, place->mailbox, &verifier->message, by_id, &place->uid, error);
     if (result != SEARCH_ABSENT)
         return result;
-    char *id OD_CLEANUP(base_free) = notice_id(look->config->lock.namespace, &look->message);
+    char *id OD_CLEANUP(base_free) = notice_id(verifier->config->lock.namespace, &verifier->message);
     const struct message explanation = {.message_id = id, .message_id_length = strlen(id)};
-    result = search_for(look, mailbox, place->mailbox, &explanation, true, &place->uid, error);
+    result = search_for(verifier, mailbox, place->mailbox, &explanation, true, &place->uid, error);
     if (result == SEARCH_FOUND)
         (void)error_set(error, "attached to an explanation");
-    if (result != SEARCH_ABSENT || (!look->met && place->error[0] == '\0'))
+    if (result != SEARCH_ABSENT || (!verifier->met && place->error[0] == '\0'))
         return result;
-    if (look->met)
+    if (verifier->met)
         (void)error_set(error, "a message %s has other content: it is another one, or the server has changed this one",
-                        look->message.message_id != NULL ? "with its Message-ID" : "of those days");
+                        verifier->message.message_id != NULL ? "with its Message-ID" : "of those days");
     else
         (void)error_set(error, "it is not there, but may be elsewhere: %s", place->error);
     return SEARCH_ERROR;
@@ -158,55 +159,56 @@ static const struct config *verify_server(struct cmd *cmd, const char *account, 
     return NULL;
 }
 
-static void add_result(struct look *look, const struct ledger_table *copies, size_t row, struct ledger_table *table)
+static void add_result(struct verifier *verifier, const struct ledger_table *copies, size_t row,
+                       struct ledger_table *table)
 {
     static const char *const words[] = {
         [SEARCH_FOUND] = VERIFY_PRESENT, [SEARCH_ABSENT] = VERIFY_MISSING, [SEARCH_ERROR] = VERIFY_UNKNOWN};
     struct error error = {.text = ""};
     const char *account = ledger_cell(copies, row, SHOW_COPIES_ACCOUNT);
     enum search_result result = SEARCH_ERROR;
-    look->place = (struct place){.mailbox = ledger_cell(copies, row, SHOW_COPIES_MAILBOX),
-                                 .error = ledger_cell(copies, row, SHOW_COPIES_ERROR)};
-    look->by_id = strcmp(ledger_cell(copies, row, SHOW_COPIES_ROLE), "sent") == 0;
-    const struct config *server = verify_server(look->cmd, account, &error);
+    verifier->place = (struct place){.mailbox = ledger_cell(copies, row, SHOW_COPIES_MAILBOX),
+                                     .error = ledger_cell(copies, row, SHOW_COPIES_ERROR)};
+    verifier->by_id = strcmp(ledger_cell(copies, row, SHOW_COPIES_ROLE), "sent") == 0;
+    const struct config *server = verify_server(verifier->cmd, account, &error);
     if (server != NULL)
-        result = verify_session_run(look->cmd, server, account, search_in, look, &error);
-    char *number OD_CLEANUP(base_free) = base_printf("%u", look->place.uid);
+        result = verify_session_run(verifier->cmd, server, account, search_in, verifier, &error);
+    char *number OD_CLEANUP(base_free) = base_printf("%u", verifier->place.uid);
     ledger_table_add(table, account);
-    ledger_table_add(table, look->place.mailbox);
+    ledger_table_add(table, verifier->place.mailbox);
     ledger_table_add(table, words[result]);
     ledger_table_add(table, result == SEARCH_FOUND ? number : NULL);
     ledger_table_add(table, error.text[0] != '\0' ? error.text : NULL);
 }
 
-static void take_message(struct look *look, size_t row, char **id)
+static void take_message(struct verifier *verifier, size_t row, char **id)
 {
-    const char *digest = ledger_cell(look->messages, row, FIND_MESSAGES_DIGEST);
+    const char *digest = ledger_cell(verifier->messages, row, FIND_MESSAGES_DIGEST);
     g_autoptr(GDateTime)
-        at = g_date_time_new_from_iso8601(ledger_cell(look->messages, row, FIND_MESSAGES_RECEIVED_AT), NULL);
-    look->received_at = at != NULL ? g_date_time_to_unix(at) : 0;
-    look->size = g_ascii_strtoll(ledger_cell(look->messages, row, FIND_MESSAGES_SIZE), NULL, 10);
+        at = g_date_time_new_from_iso8601(ledger_cell(verifier->messages, row, FIND_MESSAGES_RECEIVED_AT), NULL);
+    verifier->received_at = at != NULL ? g_date_time_to_unix(at) : 0;
+    verifier->size = g_ascii_strtoll(ledger_cell(verifier->messages, row, FIND_MESSAGES_SIZE), NULL, 10);
     for (size_t i = 0; i < MESSAGE_DIGEST_SIZE && digest[2 * i] != '\0'; i++)
-        look->message.digest[i] =
+        verifier->message.digest[i] =
             (unsigned char)(g_ascii_xdigit_value(digest[2 * i]) << 4 | g_ascii_xdigit_value(digest[2 * i + 1]));
-    *id = base_strdup(ledger_cell(look->messages, row, FIND_MESSAGES_MESSAGE_ID));
+    *id = base_strdup(ledger_cell(verifier->messages, row, FIND_MESSAGES_MESSAGE_ID));
     if (mailbox_searchable(*id, strlen(*id), false)) /* else it may be recorded differently */
-        look->message.message_id = *id;
-    look->message.message_id_length = strlen(*id);
+        verifier->message.message_id = *id;
+    verifier->message.message_id_length = strlen(*id);
 }
 
 /* account, mailbox: NULL: all. */
 static struct ledger_table *search_copies(struct cmd *cmd, const struct ledger_table *messages, size_t row,
                                           const char *account, const char *mailbox)
 {
-    struct look look = {.cmd = cmd, .config = cmd->config, .messages = messages};
+    struct verifier verifier = {.cmd = cmd, .config = cmd->config, .messages = messages};
     char *id OD_CLEANUP(base_free) = NULL;
     struct ledger_table *copies OD_CLEANUP(ledger_table_free) =
         ledger_show(cmd->ledger, "copies", ledger_cell(messages, row, FIND_MESSAGES_ID), &cmd->error);
     if (copies == NULL || !mailbox_load(cmd->config, &cmd->error) ||
         !privilege_become(cmd->config->service.user, false, &cmd->error))
         return NULL;
-    take_message(&look, row, &id);
+    take_message(&verifier, row, &id);
     static const char *const names[] = {"account", "mailbox", "copy", "uid", "reason"};
     struct ledger_table *table = ledger_table_new(names, G_N_ELEMENTS(names));
     table->types[3] = SQL_TYPE_NUMBER;
@@ -214,7 +216,7 @@ static struct ledger_table *search_copies(struct cmd *cmd, const struct ledger_t
         if (account == NULL || (strcmp(ledger_cell(copies, i, SHOW_COPIES_ACCOUNT), account) == 0 &&
                                 strcmp(ledger_cell(copies, i, SHOW_COPIES_MAILBOX), mailbox) == 0 &&
                                 strcmp(ledger_cell(copies, i, SHOW_COPIES_STATE), "stored") == 0))
-            add_result(&look, copies, i, table);
+            add_result(&verifier, copies, i, table);
     return table;
 }
 

@@ -62,8 +62,8 @@ void verify_sessions_forget_failures(struct cmd *cmd)
 
 /* *ret_again: a reused session was lost. */
 static enum search_result visit_once(struct verify_sessions *verify_sessions, const struct config *server,
-                                     const char *account, verify_session_function *look, void *context, bool *ret_again,
-                                     struct error *error)
+                                     const char *account, verify_session_function *verify, void *context,
+                                     bool *ret_again, struct error *error)
 {
     bool reused = *ret_again = false;
     sessions_begin(verify_sessions->sessions);
@@ -74,14 +74,14 @@ static enum search_result visit_once(struct verify_sessions *verify_sessions, co
         return SEARCH_ERROR;
     }
     *error = (struct error){.text = ""};
-    enum search_result result = look(context, mailbox, error);
+    enum search_result result = verify(context, mailbox, error);
     *ret_again = result == SEARCH_ERROR && reused && !mailbox_connected(mailbox);
     sessions_release(verify_sessions->sessions, server, account);
     return result;
 }
 
 enum search_result verify_session_run(struct cmd *cmd, const struct config *server, const char *account,
-                                      verify_session_function *look, void *context, struct error *error)
+                                      verify_session_function *verify, void *context, struct error *error)
 {
     struct verify_sessions *verify_sessions = have_visits(cmd);
     enum search_result result = SEARCH_ERROR;
@@ -89,6 +89,6 @@ enum search_result verify_session_run(struct cmd *cmd, const struct config *serv
     if (has_failed(verify_sessions, server, "", error) || has_failed(verify_sessions, server, account, error))
         return SEARCH_ERROR;
     while (again)
-        result = visit_once(verify_sessions, server, account, look, context, &again, error);
+        result = visit_once(verify_sessions, server, account, verify, context, &again, error);
     return result;
 }

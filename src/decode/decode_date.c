@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Parses dates; without gmime, since replay does so in the delivering process. Recognizes tokens by form, not order:
+ * Parses dates; without gmime, since replay does so in the delivering process. Recognises tokens by form, not order:
  * RFC 5322, ctime(3), RFC 850 and ISO 8601 all occur. */
 #include <string.h>
 

@@ -56,13 +56,13 @@ static void read_content(struct decode_span body, GMimeContentEncoding encoding,
     char *out OD_CLEANUP(base_free) = base_alloc(g_mime_encoding_outlen(&decoder, CHUNK_SIZE));
     for (const unsigned char *at = begin != NULL ? begin : body.start; at < body.end;) {
         size_t taken = MIN((size_t)(body.end - at), CHUNK_SIZE);
-        size_t made = g_mime_encoding_step(&decoder, (const char *)at, taken, out);
+        size_t length = g_mime_encoding_step(&decoder, (const char *)at, taken, out);
 
         at += taken;
-        part->size += (int64_t)made;
-        sha256_feed(sha256, out, made);
+        part->size += (int64_t)length;
+        sha256_feed(sha256, out, length);
         if (text != NULL)
-            g_byte_array_append(text, (const guint8 *)out, (guint)MIN(made, RAW_TEXT_MAX - text->len));
+            g_byte_array_append(text, (const guint8 *)out, (guint)MIN(length, RAW_TEXT_MAX - text->len));
     }
     sha256_end(sha256, part->sha256);
 }

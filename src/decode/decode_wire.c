@@ -90,7 +90,7 @@ void decode_wire_write(void *context, const struct decoded *decoded, enum decode
         break;
     }
     if (!writer->full)
-        atomic_store_explicit(&writer->wire->whole, writer->used, memory_order_release);
+        atomic_store_explicit(&writer->wire->complete, writer->used, memory_order_release);
 }
 
 struct reader {
@@ -258,10 +258,10 @@ static void get_frame(struct reader *reader, struct decoded *decoded, enum decod
 
 bool decode_wire_read(const struct decode_wire *wire, struct decoded *decoded)
 {
-    size_t whole = atomic_load_explicit(&wire->whole, memory_order_acquire);
+    size_t complete = atomic_load_explicit(&wire->complete, memory_order_acquire);
     struct reader reader = {
         .at = wire->bytes,
-        .end = wire->bytes + (whole <= DECODE_WIRE_MAX ? whole : 0),
+        .end = wire->bytes + (complete <= DECODE_WIRE_MAX ? complete : 0),
         .texts_left = DECODE_TEXTS_MAX,
         .paths = g_hash_table_new(g_str_hash, g_str_equal),
     };

@@ -13,7 +13,7 @@
 #define DECODE_WIRE_MAX ((size_t)64 << 20)
 
 struct decode_wire {
-    _Atomic size_t whole;       /* bytes of complete frames */
+    _Atomic size_t complete;    /* bytes of complete frames */
     atomic_int without_sandbox; /* errno why there is no sandbox, or 0 */
     unsigned char bytes[DECODE_WIRE_MAX];
 };

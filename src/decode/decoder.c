@@ -49,7 +49,7 @@ static void close_files(int end)
     (void)close_range((unsigned)end + 1, ~0U, 0);
 }
 
-/* The hard limit would send SIGKILL, which does not tell the reason. */
+/* The hard limit would send SIGKILL, which does not say the reason. */
 static void limit_processor(int64_t seconds)
 {
     struct rusage used = {0};
@@ -165,7 +165,7 @@ bool decoder_ask(struct decoder *decoder, const struct message *message, struct 
     if (decoder->size > message->size)
         memset(shared->message + message->size, 0, decoder->size - message->size);
     decoder->size = message->size;
-    atomic_store(&shared->wire.whole, 0);
+    atomic_store(&shared->wire.complete, 0);
     return send(decoder->socket, &request, sizeof(request), MSG_NOSIGNAL) == sizeof(request);
 }
 

@@ -179,7 +179,7 @@ static bool explain_failure(enum decoder_state state, int status, struct error *
 static void put_away(struct decoding *decoding)
 {
     struct decoder *decoder = decoding->decoder;
-    bool small = atomic_load(&decoder->shared->wire.whole) <= KEPT_RESULT;
+    bool small = atomic_load(&decoder->shared->wire.complete) <= KEPT_RESULT;
 
     if (kept == NULL && decoder->child > 0 && decoder->keeps && !decoding->error.text[0] && small &&
         ++decoder->messages < KEPT_MESSAGES)

@@ -148,13 +148,13 @@ static char *plain_text(const struct notice *it)
     g_string_append(text,
                     "\nTo read the message, open the attachment, or save it and open it with a mail program.\n"
                     "Damaged messages are often unsolicited: be careful with what you did not expect.\n"
-                    "If you know the sender, tell them that their program writes messages with mistakes.\n\n"
+                    "If you know the sender, please write to them that their program writes messages with mistakes.\n\n"
                     "For the administrator: the message is recorded under its Message-ID (oncedrop show).\n"
                     "Explanations like this one are made because of delivery.refused = quarantine.\n");
     return g_string_free(text, FALSE);
 }
 
-/* ASCII stays as it is, readable in the mailbox's file; else base64, which every server accepts. */
+/* ASCII stays unchanged, readable in the mailbox's file; else base64, which every server accepts. */
 static void add_text(GString *out, const struct notice *it)
 {
     char *text OD_CLEANUP(base_free) = plain_text(it);
@@ -196,8 +196,8 @@ static bool feed_attachment(struct message_builder *builder, const struct notice
         const unsigned char *at = pieces[i].iov_base, *end = at + pieces[i].iov_len;
         while (at < end) {
             size_t n = (size_t)(end - at) < CHUNK_SIZE ? (size_t)(end - at) : CHUNK_SIZE;
-            size_t made = g_base64_encode_step(at, n, TRUE, encoded, &state, &save);
-            if (!message_builder_feed(builder, encoded, made, error))
+            size_t length = g_base64_encode_step(at, n, TRUE, encoded, &state, &save);
+            if (!message_builder_feed(builder, encoded, length, error))
                 return false;
             at += n;
         }

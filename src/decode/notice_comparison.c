@@ -88,11 +88,11 @@ bool notice_comparison_end(struct notice_comparison *comparison)
 {
     if (comparison->length > 0)
         end_line(comparison);
-    bool whole = comparison->step == STEP_AFTER;
+    bool complete = comparison->step == STEP_AFTER;
     comparison->step = STEP_BEFORE;
     comparison->state = 0;
     comparison->save = 0;
-    return message_comparison_end(comparison->content) == MESSAGE_SAME && whole;
+    return message_comparison_end(comparison->content) == MESSAGE_SAME && complete;
 }
 
 void notice_comparison_free(struct notice_comparison **comparison)

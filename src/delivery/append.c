@@ -48,9 +48,9 @@ bool append_begin(struct delivery_work *work, const struct append_item *item, en
         announce(work, it);
         return true;
     }
-    bool late = !it->postponed && strcmp(it->error.code, MAILBOX_TIMED_OUT) == 0;
-    it->postponed |= late;
-    it->begun = !late && !sessions_none_free(sessions, &it->error);
+    bool timed_out = !it->postponed && strcmp(it->error.code, MAILBOX_TIMED_OUT) == 0;
+    it->postponed |= timed_out;
+    it->begun = !timed_out && !sessions_none_free(sessions, &it->error);
     return false;
 }
 

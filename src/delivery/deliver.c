@@ -36,7 +36,7 @@ static void report_without_sandbox(int errnum)
     if (errnum == 0 || reported)
         return;
     reported = true;
-    log_info("the decoder is not confined, for a filter of its system calls cannot be set: %s", strerror(errnum));
+    log_info("the decoder runs without sandbox: cannot set a filter of its system calls: %s", strerror(errnum));
 }
 
 /* Waits before the lock is taken, so that slow decoding blocks no other delivery. Returns false, with reports, if it

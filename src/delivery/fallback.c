@@ -10,9 +10,9 @@
 bool fallback_search(struct delivery_work *work, struct append_item *item, struct copy_result *result)
 {
     const char *fallback = work->targets.fallbacks[item->target];
-    bool perhaps = item->doubt && fallback != NULL, sibling = work->plan->targets[item->target].sibling;
-    item->doubt = perhaps && sibling;
-    if (!perhaps || sibling)
+    bool has_fallback = item->doubt && fallback != NULL, sibling = work->plan->targets[item->target].sibling;
+    item->doubt = has_fallback && sibling;
+    if (!has_fallback || sibling)
         return true;
     const struct append_item there = {.target = item->target, .doubt = true, .fallback = fallback};
     return search_copy(work, &there, result) == SEARCH_ABSENT;

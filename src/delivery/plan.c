@@ -6,23 +6,23 @@
 #include "base/same_mailbox.h"
 
 static const char *const texts[] = {
-    [WHY_NEW_MESSAGE] = "a new message",
-    [WHY_NEW_MAILBOX] = "a new mailbox for a known message",
-    [WHY_PENDING] = "recorded, but not stored yet",
-    [WHY_DOUBT] = "recorded, perhaps stored: the mailbox is searched first",
-    [WHY_CUT_OFF] = "its last attempt was cut off: the mailbox is searched first",
-    [WHY_REFUSED] = "refused before",
-    [WHY_STORED] = "stored already",
-    [WHY_VERIFIED] = "stored: the mailbox is searched for it",
-    [WHY_FORCED] = "stored, but forced",
-    [WHY_UNDER_WAY] = "being delivered elsewhere, or was when its delivery died",
-    [WHY_VARIANT] = "another message with this Message-ID has it",
-    [WHY_NOBODY] = "no recipient of this delivery goes on",
+    [REASON_NEW_MESSAGE] = "a new message",
+    [REASON_NEW_MAILBOX] = "a new mailbox for a known message",
+    [REASON_PENDING] = "recorded, but not stored yet",
+    [REASON_DOUBT] = "recorded, possibly stored: the mailbox is searched first",
+    [REASON_CUT_OFF] = "its last attempt was cut off: the mailbox is searched first",
+    [REASON_REFUSED] = "refused before",
+    [REASON_STORED] = "stored already",
+    [REASON_VERIFIED] = "stored: the mailbox is searched for it",
+    [REASON_FORCED] = "stored, but forced",
+    [REASON_UNDER_WAY] = "being delivered elsewhere, or was when its delivery died",
+    [REASON_VARIANT] = "another message with this Message-ID has it",
+    [REASON_NO_RECIPIENT] = "all recipients finished or deferred",
 };
 
-const char *plan_reason_text(enum plan_reason why)
+const char *plan_reason_text(enum plan_reason reason)
 {
-    return texts[why];
+    return texts[reason];
 }
 
 static enum plan_reason find_reason(const struct ledger_state *found, const struct plan_request *request, size_t target)
@@ -30,23 +30,23 @@ static enum plan_reason find_reason(const struct ledger_state *found, const stru
     const struct ledger_copy_state *copy = &found->copies[target];
     bool sent = request->targets[target].role == COPY_SENT; /* never made twice */
     if (request->skipped != NULL && request->skipped[target])
-        return WHY_STORED;
+        return REASON_STORED;
     switch (copy->state) {
     case COPY_NONE:
-        return found->known ? WHY_NEW_MAILBOX : WHY_NEW_MESSAGE;
+        return found->known ? REASON_NEW_MAILBOX : REASON_NEW_MESSAGE;
     case COPY_PENDING:
-        return copy->doubt ? WHY_DOUBT : WHY_PENDING;
+        return copy->doubt ? REASON_DOUBT : REASON_PENDING;
     case COPY_APPENDING:
-        return ledger_in_hold_off(copy->claim_age_ms, request->hold_off) ? WHY_UNDER_WAY : WHY_CUT_OFF;
+        return ledger_in_hold_off(copy->claim_age_ms, request->hold_off) ? REASON_UNDER_WAY : REASON_CUT_OFF;
     case COPY_STORED:
-        return request->redeliver == REDELIVER_NO      ? WHY_STORED
-               : request->redeliver != REDELIVER_FORCE ? WHY_VERIFIED
-               : sent                                  ? WHY_STORED
-                                                       : WHY_FORCED;
+        return request->redeliver == REDELIVER_NO      ? REASON_STORED
+               : request->redeliver != REDELIVER_FORCE ? REASON_VERIFIED
+               : sent                                  ? REASON_STORED
+                                                       : REASON_FORCED;
     case COPY_FAILED:
         break;
     }
-    return WHY_REFUSED;
+    return REASON_REFUSED;
 }
 
 /* After its hold-off, `appending` means in doubt. */
@@ -54,7 +54,7 @@ static void append_or_search(const struct plan_request *request, const struct le
                              enum copy_role role, struct plan_target *target)
 {
     bool by_id = role == COPY_SENT && request->has_id;
-    target->doubt = copy->doubt || target->why == WHY_CUT_OFF || target->why == WHY_VERIFIED;
+    target->doubt = copy->doubt || target->reason == REASON_CUT_OFF || target->reason == REASON_VERIFIED;
     target->action = target->doubt || by_id || request->search ? PLAN_SEARCH : PLAN_APPEND;
 }
 
@@ -83,7 +83,7 @@ static bool is_fresh(const struct plan_request *request, const struct ledger_cop
 static void plan_sibling(const struct plan_request *request, const struct ledger_state *found, size_t target,
                          struct plan_target *it)
 {
-    if (it->why == WHY_FORCED)
+    if (it->reason == REASON_FORCED)
         return;
     it->same_mailbox = has_other(request, found, target, true);
     it->sibling = it->same_mailbox || (request->fallbacks != NULL && has_other(request, found, target, false));
@@ -92,7 +92,7 @@ static void plan_sibling(const struct plan_request *request, const struct ledger
     if (!it->sibling || only_otherwise || !plan_makes_copy(it))
         return;
     if (it->sibling_in_flight) {
-        it->why = WHY_UNDER_WAY;
+        it->reason = REASON_UNDER_WAY;
         it->action = PLAN_BUSY;
     } else {
         it->action = PLAN_SEARCH;
@@ -102,9 +102,9 @@ static void plan_sibling(const struct plan_request *request, const struct ledger
 static void plan_inbox(const struct plan_request *request, const struct ledger_copy_state *copy,
                        struct plan_target *target)
 {
-    if (target->why == WHY_UNDER_WAY)
+    if (target->reason == REASON_UNDER_WAY)
         target->action = PLAN_BUSY;
-    else if (target->why == WHY_STORED)
+    else if (target->reason == REASON_STORED)
         target->action = PLAN_DUPLICATE;
     else
         append_or_search(request, copy, COPY_INBOX, target);
@@ -121,20 +121,20 @@ static void plan_sent(const struct plan_request *request, const struct ledger_co
     struct plan_target *target = &plan->targets[plan->sent];
     target->action = PLAN_VARIANT_HAS_COPY;
     if (plan->sent_owner == LEDGER_OTHER) {
-        target->why = WHY_NOBODY;
-    } else if (target->why == WHY_STORED) {
+        target->reason = REASON_NO_RECIPIENT;
+    } else if (target->reason == REASON_STORED) {
         target->action = PLAN_DUPLICATE;
-    } else if (target->why == WHY_REFUSED) {
+    } else if (target->reason == REASON_REFUSED) {
         target->action = PLAN_EXPIRED;
-    } else if (target->why == WHY_UNDER_WAY) {
+    } else if (target->reason == REASON_UNDER_WAY) {
         target->action = PLAN_BUSY;
         plan->sent_waits = copy->owner != LEDGER_OTHER || copy->owner_finished;
         if (copy->owner != LEDGER_OTHER && !copy->owner_finished)
             plan->sent_owner = copy->owner;
-    } else if (copy->variant_has_copy && (target->why != WHY_VERIFIED || copy->variant_in_flight)) {
-        target->why = WHY_VARIANT;
+    } else if (copy->variant_has_copy && (target->reason != REASON_VERIFIED || copy->variant_in_flight)) {
+        target->reason = REASON_VARIANT;
     } else if (target->sibling_in_flight || copy->variant_waits) {
-        target->why = WHY_UNDER_WAY;
+        target->reason = REASON_UNDER_WAY;
         target->action = PLAN_BUSY;
         plan->sent_waits = true;
     } else {
@@ -158,7 +158,7 @@ struct plan *plan_make(const struct ledger_state *found, const struct plan_reque
     plan->sent = LEDGER_NO_TARGET;
     for (size_t i = 0; i < request->target_count; i++) {
         plan->targets[i].doubt = found->copies[i].doubt;
-        plan->targets[i].why = find_reason(found, request, i);
+        plan->targets[i].reason = find_reason(found, request, i);
         if (request->targets[i].role == COPY_SENT) {
             plan->sent = i;
             plan->targets[i].same_mailbox = has_other(request, found, i, true);

@@ -27,18 +27,18 @@ enum plan_action {
 };
 
 enum plan_reason {
-    WHY_NEW_MESSAGE,
-    WHY_NEW_MAILBOX, /* for a recorded message */
-    WHY_PENDING,     /* certainly not stored */
-    WHY_DOUBT,       /* perhaps stored */
-    WHY_CUT_OFF,     /* no result within the hold-off */
-    WHY_REFUSED,     /* refused permanently, and delivered again */
-    WHY_STORED,
-    WHY_VERIFIED,  /* stored; search requested */
-    WHY_FORCED,    /* stored; further copy requested */
-    WHY_UNDER_WAY, /* claimed within the hold-off */
-    WHY_VARIANT,   /* Sent: a variant has it, or may get it */
-    WHY_NOBODY,    /* Sent: no recipient goes on */
+    REASON_NEW_MESSAGE,
+    REASON_NEW_MAILBOX, /* for a recorded message */
+    REASON_PENDING,     /* certainly not stored */
+    REASON_DOUBT,       /* possibly stored */
+    REASON_CUT_OFF,     /* no result within the hold-off */
+    REASON_REFUSED,     /* refused permanently, and delivered again */
+    REASON_STORED,
+    REASON_VERIFIED,     /* stored; search requested */
+    REASON_FORCED,       /* stored; further copy requested */
+    REASON_UNDER_WAY,    /* claimed within the hold-off */
+    REASON_VARIANT,      /* Sent: a variant has it, or may get it */
+    REASON_NO_RECIPIENT, /* Sent: all recipients finished or deferred */
 };
 
 struct plan_request {
@@ -57,7 +57,7 @@ struct plan_request {
 /* Sibling: another copy of this message for the same account. Variant: another message with this Message-ID. */
 struct plan_target {
     enum plan_action action;
-    enum plan_reason why;
+    enum plan_reason reason;
     bool doubt;             /* claim it in doubt */
     bool sibling;           /* the account has or gets a sibling, perhaps in this mailbox */
     bool same_mailbox;      /* a sibling's mailbox may be this one by another name: search */
@@ -91,6 +91,6 @@ static inline bool plan_goes_on(const struct plan *plan, size_t target)
     return target != LEDGER_NO_TARGET && plan->targets[target].action != PLAN_BUSY;
 }
 
-const char *plan_reason_text(enum plan_reason why) OD_MUST;
+const char *plan_reason_text(enum plan_reason reason) OD_MUST;
 
 #endif

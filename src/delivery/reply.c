@@ -40,7 +40,7 @@ static void report_claimed(const struct delivery_work *work, size_t target, stru
     bool own = copy->state == COPY_APPENDING && ledger_in_hold_off(copy->claim_age_ms, hold_off);
     int64_t age = own ? copy->claim_age_ms : copy->sibling_age_ms;
     report_set(report, OUTCOME_BUSY, "message <%s> is %s: claimed %lld s ago, left alone for another %lld s",
-               message_id(work), plan_reason_text(work->plan->targets[target].why), (long long)(age / 1000),
+               message_id(work), plan_reason_text(work->plan->targets[target].reason), (long long)(age / 1000),
                (long long)((ledger_hold_off_left(age, hold_off) + 999) / 1000));
 }
 
@@ -64,10 +64,10 @@ void reply_by_plan(struct delivery_work *work)
 static void preview(const struct delivery_work *work, size_t target, struct report *report)
 {
     const char *mailbox = work->targets.list[target].mailbox;
-    enum plan_reason why = work->plan->targets[target].why;
+    enum plan_reason why = work->plan->targets[target].reason;
     if (work->request->id_only)
         report_set(report, OUTCOME_MISSING, "missing in mailbox=%s, and its bytes are not recorded", mailbox);
-    else if (why == WHY_VERIFIED)
+    else if (why == REASON_VERIFIED)
         report_set(report, OUTCOME_STORED, "would be restored in mailbox=%s", mailbox);
     else
         report_set(report, OUTCOME_STORED, "would be stored in mailbox=%s (%s)", mailbox, plan_reason_text(why));
@@ -117,7 +117,7 @@ void reply_log_sent(struct delivery_work *work, const struct report *report, uin
         .failed = failed,
         .uid = uid,
     };
-    report_set(&sent->report, report->outcome, "Sent copy%s: %s", failed ? " given up" : "", report->text);
+    report_set(&sent->report, report->outcome, "Sent copy%s: %s", failed ? " failed" : "", report->text);
 }
 
 void reply_sent(struct delivery_work *work, enum outcome outcome, const char *text)
@@ -142,7 +142,7 @@ static bool sent_is_open(const struct delivery_work *work)
     return state != COPY_STORED && state != COPY_FAILED;
 }
 
-static struct ledger_times spent(const struct delivery *delivery)
+static struct ledger_times phase_times(const struct delivery *delivery)
 {
     const int64_t *ms = delivery->phase_ms;
     return (struct ledger_times){
@@ -172,7 +172,7 @@ struct ledger_replies reply_record(const struct delivery_work *work)
             .complete = work->complete,
         };
     }
-    return (struct ledger_replies){.replies = replies, .count = count, .times = spent(delivery)};
+    return (struct ledger_replies){.replies = replies, .count = count, .times = phase_times(delivery)};
 }
 
 void reply_clear(struct ledger_replies *replies)

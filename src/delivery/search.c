@@ -90,12 +90,12 @@ static enum search_result search_message(struct mailbox *mailbox, const struct d
 }
 
 /* An earlier attempt, or a sibling copy, may have left a notice. */
-static bool is_perhaps_explained(const struct delivery_work *work, size_t target)
+static bool may_be_explained(const struct delivery_work *work, size_t target)
 {
     const struct config *config = target_server(work, target);
     const struct plan_target *plan = &work->plan->targets[target];
-    bool perhaps = plan->doubt || plan->sibling || config->imap.search == IMAP_SEARCH_ALWAYS;
-    return config->delivery.refused == REJECTED_QUARANTINE && perhaps;
+    bool possible = plan->doubt || plan->sibling || config->imap.search == IMAP_SEARCH_ALWAYS;
+    return config->delivery.refused == REJECTED_QUARANTINE && possible;
 }
 
 static enum search_result search_notice(struct mailbox *mailbox, const struct delivery_work *work,
@@ -146,7 +146,7 @@ static enum search_result search_once(const struct delivery_work *work, const st
     if (mailbox == NULL)
         return SEARCH_ERROR;
     enum search_result status = search_message(mailbox, work, item, result, error);
-    if (status == SEARCH_ABSENT && is_perhaps_explained(work, item->target)) {
+    if (status == SEARCH_ABSENT && may_be_explained(work, item->target)) {
         status = search_notice(mailbox, work, item, result, error);
         result->quarantine = status == SEARCH_FOUND ? QUARANTINE_STORED : QUARANTINE_NONE;
     }

@@ -6,17 +6,17 @@
 #include "ledger/ledger_server.h"
 #include "mailbox/mailbox.h"
 
-#define LOOKS_MAX 3 /* accounts to try: any may be missing on the server */
+#define PROBES_MAX 3 /* accounts to try: any may be missing on the server */
 
 static enum identity_result verify_identity(struct delivery_work *work, const struct config *config, const char *name,
                                             struct error *error)
 {
     enum identity_result result = IDENTITY_UNKNOWN;
     struct refusals *refusals = sessions_login_backoff(work->request->sessions);
-    size_t verify = 0;
+    size_t probes = 0;
     struct error minor;
     char text[1024];
-    for (size_t i = 0; result == IDENTITY_UNKNOWN && i < work->targets.message.target_count && verify < LOOKS_MAX;
+    for (size_t i = 0; result == IDENTITY_UNKNOWN && i < work->targets.message.target_count && probes < PROBES_MAX;
          i++) {
         size_t target = work->targets.order[i];
         if (target_server(work, target) != config)
@@ -24,7 +24,7 @@ static enum identity_result verify_identity(struct delivery_work *work, const st
         const char *account = work->targets.list[target].account;
         if (login_backoff_active(refusals, config, account, error))
             continue;
-        verify++;
+        probes++;
         result = mailbox_identity(config, account, error);
         if (result == IDENTITY_UNKNOWN)
             login_backoff_failed(refusals, config, account, false, error);
@@ -37,7 +37,8 @@ static enum identity_result verify_identity(struct delivery_work *work, const st
     return result;
 }
 
-static bool is_trusted(struct delivery_work *work, const struct config *config, enum outcome *ret, struct error *error)
+static bool identity_is_verified(struct delivery_work *work, const struct config *config, enum outcome *ret,
+                                 struct error *error)
 {
     const struct delivery_request *request = work->request;
     enum ledger_server known;
@@ -65,7 +66,7 @@ static bool is_trusted(struct delivery_work *work, const struct config *config, 
     *ret = found == IDENTITY_IGNORED || known == LEDGER_SERVER_IGNORED ? OUTCOME_CONFIG : OUTCOME_MAILBOX;
     if (!verify_due)
         error_set(error,
-                  "IMAP server %s was found to open the same INBOX whatever account is named; run oncedrop check to see"
+                  "IMAP server %s was found to open the same INBOX for every account; run oncedrop check to see"
                   " whether it still does",
                   name);
     return false;
@@ -102,7 +103,7 @@ bool server_identity_verified(struct delivery_work *work)
         const struct config *config = target_server(work, i);
         struct error error = {.text = ""};
         enum outcome outcome;
-        if (is_trusted(work, config, &outcome, &error))
+        if (identity_is_verified(work, config, &outcome, &error))
             continue;
         leave_server(work, config, outcome, error.text);
         i = SIZE_MAX; /* restart: the others have moved up */

@@ -294,7 +294,7 @@ bool sessions_is_unresponsive(const struct sessions *sessions, const struct conf
     int64_t left = state_of_server(sessions, config)->unresponsive_until - base_now_ms();
     if (left <= 0)
         return false;
-    error_set(error, "IMAP server %s was silent, and is not asked again for %lld s",
+    error_set(error, "IMAP server %s timed out; not retried for %lld s",
               *config->server != '\0' ? config->server : config->imap.host, (long long)(left + 999) / 1000);
     return true;
 }

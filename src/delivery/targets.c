@@ -57,7 +57,7 @@ static enum route_result check_caller(const struct delivery *delivery, const cha
     return ROUTE_ERROR;
 }
 
-static enum outcome trouble(const struct delivery *delivery)
+static enum outcome defer_outcome(const struct delivery *delivery)
 {
     return ledger_is_lost(delivery->ledger) ? OUTCOME_DATABASE : OUTCOME_TEMPFAIL;
 }
@@ -79,7 +79,7 @@ static bool route_recipients(struct delivery *delivery, struct targets *targets)
             (struct ledger_recipient){.address = recipient->address, .original = recipient->original};
         targets->of_recipient[i] = LEDGER_NO_TARGET;
         if (result != ROUTE_OK) {
-            report_set(&delivery->replies[i].report, result == ROUTE_NONE ? unknown : trouble(delivery), "%s",
+            report_set(&delivery->replies[i].report, result == ROUTE_NONE ? unknown : defer_outcome(delivery), "%s",
                        error.text);
             continue;
         }
@@ -223,7 +223,7 @@ static bool add_sent(struct delivery *delivery, struct targets *targets)
         return true;
     for (size_t i = 0; i < request->recipient_count; i++)
         if (targets->of_recipient[i] != LEDGER_NO_TARGET)
-            report_set(&delivery->replies[i].report, trouble(delivery), "sender: %s", error.text);
+            report_set(&delivery->replies[i].report, defer_outcome(delivery), "sender: %s", error.text);
     return false;
 }
 

@@ -21,13 +21,14 @@ static bool stays_deleted(struct delivery_work *work, size_t target, struct repo
     if (absence == ABSENCE_ERROR)
         report_set(report, OUTCOME_MAILBOX, "%s", error.text);
     else if (absence == ABSENCE_DELETED)
-        report_set(report, OUTCOME_DELETED, "not in mailbox=%s any more, perhaps deleted: left so (--include-deleted)",
+        report_set(report, OUTCOME_DELETED,
+                   "not in mailbox=%s any more, may be deleted: not restored without --include-deleted",
                    work->targets.list[target].mailbox);
     return absence != ABSENCE_LOST;
 }
 
 /* Returns true if the copy is skipped; the report says why. */
-static bool look_for(struct delivery_work *work, size_t target, struct copy_result *result)
+static bool search_mailboxes(struct delivery_work *work, size_t target, struct copy_result *result)
 {
     struct append_item item = append_item_planned(work, target);
     if (!append_fits_deadline(work, target)) {
@@ -39,14 +40,14 @@ static bool look_for(struct delivery_work *work, size_t target, struct copy_resu
 }
 
 /* Returns true if a target in any state is skipped. */
-static bool look_at(struct delivery_work *work, size_t target, struct copy_result *result)
+static bool verify_target(struct delivery_work *work, size_t target, struct copy_result *result)
 {
     const struct delivery_request *request = work->request;
     const struct ledger_target *it = &work->targets.list[target];
     bool verify = request->redeliver == REDELIVER_VERIFY, known = work->found->copies[target].state != COPY_NONE;
-    if (work->plan->targets[target].why == WHY_VERIFIED && plan_makes_copy(&work->plan->targets[target]) &&
+    if (work->plan->targets[target].reason == REASON_VERIFIED && plan_makes_copy(&work->plan->targets[target]) &&
         is_concerned(request, it))
-        return look_for(work, target, result);
+        return search_mailboxes(work, target, result);
     if (verify || (known && is_concerned(request, it)))
         return false;
     if (!known && is_concerned(request, it))
@@ -55,7 +56,7 @@ static bool look_at(struct delivery_work *work, size_t target, struct copy_resul
     return true;
 }
 
-static void give_report(struct delivery_work *work, size_t target, const struct copy_result *result)
+static void set_reports(struct delivery_work *work, size_t target, const struct copy_result *result)
 {
     if (!result->report.given)
         return;
@@ -74,15 +75,15 @@ static void give_report(struct delivery_work *work, size_t target, const struct 
 bool *verify_copies(struct delivery_work *work)
 {
     size_t count = work->targets.message.target_count;
-    bool *left = base_alloc(count + 1);
+    bool *skipped = base_alloc(count + 1);
     work->read_only = true;
     for (size_t i = 0; i < count; i++) {
         size_t target = work->targets.order[i];
         struct copy_result result = {.state = COPY_PENDING};
-        left[target] = look_at(work, target, &result);
-        give_report(work, target, &result);
+        skipped[target] = verify_target(work, target, &result);
+        set_reports(work, target, &result);
     }
     work->read_only = false;
     delivery_add_time(work->delivery, PHASE_IMAP);
-    return left;
+    return skipped;
 }

@@ -25,7 +25,7 @@ void imap_setup_end(struct imap **imap);
 /* imap_login.c. */
 const char *imap_login_name(const struct config *config, const char *account) OD_MUST;
 
-/* Logs in, unless that would expose the password. After a failure, imap->refused, crowded and ended say more. */
+/* Logs in, unless that would expose the password. After a failure, imap->refused, too_many_sessions and ended say more. */
 bool imap_login(struct imap *imap, const struct config *config, const char *login, const char *password,
                 struct error *error) OD_MUST;
 

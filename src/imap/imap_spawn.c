@@ -190,10 +190,10 @@ char *imap_spawn_password(const struct config *config, const char *login, int64_
     if (output < 0)
         return NULL;
     char *text OD_CLEANUP(base_free_secret) = base_alloc(SECRET_FILE_MAX + 1);
-    bool whole = read_output(output, text, SECRET_FILE_MAX, ret_size, until, error);
-    if (!whole)
+    bool complete = read_output(output, text, SECRET_FILE_MAX, ret_size, until, error);
+    if (!complete)
         (void)kill(-child, SIGKILL);
     int status = imap_spawn_reap(&child);
     deadline_set_group(0);
-    return whole && check_status(status, error) ? g_steal_pointer(&text) : NULL;
+    return complete && check_status(status, error) ? g_steal_pointer(&text) : NULL;
 }

@@ -26,11 +26,11 @@ struct sql_rows *ledger_batch_find(struct ledger *ledger, enum sql_step find, co
     sql_add(ledger->sql, SQL_STEP(read_setting));
     sql_add(ledger->sql, find, values);
     sql_add(ledger->sql, SQL_STEP(commit));
-    struct sql_rows *agreed OD_CLEANUP(sql_rows_free) =
+    struct sql_rows *setting OD_CLEANUP(sql_rows_free) =
         sql_send(ledger->sql, error) ? sql_get_result(ledger->sql, mark, error) : NULL;
-    struct sql_rows *rows = agreed != NULL ? sql_get_result(ledger->sql, mark + 1, error) : NULL;
+    struct sql_rows *rows = setting != NULL ? sql_get_result(ledger->sql, mark + 1, error) : NULL;
     if (rows != NULL &&
-        !ledger_agrees(ledger, agreed->count == 1 ? sql_text(agreed, 0, READ_SETTING_LOCK_METHOD) : NULL, error))
+        !ledger_agrees(ledger, setting->count == 1 ? sql_text(setting, 0, READ_SETTING_LOCK_METHOD) : NULL, error))
         sql_rows_free(&rows);
     sql_finish(ledger->sql);
     if (rows != NULL)

@@ -13,7 +13,7 @@
 enum sharing {
     SHARING_ERROR, /* a transaction failed; error set */
     EXCLUDES,
-    NEVER_GRANTED,
+    NOT_GRANTED,
     GRANTED_TWICE,
     NOT_RELEASED,
 };
@@ -59,10 +59,10 @@ static void explain_no_reply(struct ledger *ledger, struct ledger *other, int64_
 
 static enum sharing try_both(struct ledger *ledger, struct ledger *other, int64_t key, struct error *error)
 {
-    bool first = false, beside = false, second = true, after = false;
+    bool first = false, unrelated = false, second = true, after = false;
     if (!begin_try(ledger, key, &first, error))
         return SHARING_ERROR;
-    if (!begin_try(other, key ^ 1, &beside, error)) {
+    if (!begin_try(other, key ^ 1, &unrelated, error)) {
         explain_no_reply(ledger, other, key ^ 1, error);
         return SHARING_ERROR;
     }
@@ -75,7 +75,7 @@ static enum sharing try_both(struct ledger *ledger, struct ledger *other, int64_
     ledger_rollback(ledger);
     if (!begin_try(other, key, &after, error))
         return SHARING_ERROR;
-    return !first || !beside ? NEVER_GRANTED : second ? GRANTED_TWICE : after ? EXCLUDES : NOT_RELEASED;
+    return !first || !unrelated ? NOT_GRANTED : second ? GRANTED_TWICE : after ? EXCLUDES : NOT_RELEASED;
 }
 
 static enum sharing share(struct ledger *ledger, struct ledger *other, struct error *error)
@@ -112,7 +112,7 @@ static bool explain_sharing(struct ledger *ledger, struct ledger *other, enum sh
                             struct error *error)
 {
     static const char *const wrong[] = {
-        [NEVER_GRANTED] = "the lock is not granted although it is free",
+        [NOT_GRANTED] = "the lock is not granted although it is free",
         [GRANTED_TWICE] = "hold the same lock: it does not exclude",
         [NOT_RELEASED] = "the lock is not released when its transaction ends",
     };

@@ -6,9 +6,9 @@
 
 #include "ledger/ledger_explain_group.h"
 
-#define SLOW_MS 5000  /* longest attempt that needs no explanation */
-#define PHASE_MS 1000 /* shortest phase that is named */
-#define LATE_MS 60000 /* longest time in the queue that needs none */
+#define SLOW_MS 5000         /* longest attempt that needs no explanation */
+#define PHASE_MS 1000        /* shortest phase that is named */
+#define QUEUED_LONG_MS 60000 /* longest time in the queue that needs none */
 
 enum rank { RANK_OTHERS, RANK_TRY, RANK_DOUBT, RANK_STATE, RANK_REMARK };
 
@@ -130,7 +130,7 @@ static void say_group(const struct ledger_explanation *why, const struct explain
 {
     const struct sql_rows *tries = why->tries;
     bool stored = strcmp(sql_text(tries, group->first, EXPLAIN_ATTEMPTS_OUTCOME), "stored") == 0;
-    if (group->of_delivery == 1 && stored && group->ms < SLOW_MS && group->queued_ms < LATE_MS)
+    if (group->of_delivery == 1 && stored && group->ms < SLOW_MS && group->queued_ms < QUEUED_LONG_MS)
         return;
     g_autoptr(GString) text = g_string_new(sql_text(tries, group->first, EXPLAIN_ATTEMPTS_AT));
     if (group->first != group->last)
@@ -144,7 +144,7 @@ static void say_group(const struct ledger_explanation *why, const struct explain
                                           : explain_group_reason(tries, group->last));
     append_original(text, why, group->first);
     append_time(text, group);
-    if (group->queued_ms >= LATE_MS)
+    if (group->queued_ms >= QUEUED_LONG_MS)
         g_string_append_printf(text,
                                "; Postfix had received it %" G_GINT64_FORMAT
                                " s before: earlier tries, if any, recorded nothing and are in the log only",
@@ -231,7 +231,7 @@ static void say_copy(const struct ledger_explanation *why, size_t row, GArray *s
     if (strcmp(state, "pending") == 0)
         say(sentences, RANK_STATE, 0, id, "the copy in %s is not stored yet%s%s", name, colon, error);
     else if (strcmp(state, "failed") == 0)
-        say(sentences, RANK_STATE, 0, id, "the copy in %s was given up %s%s%s", name,
+        say(sentences, RANK_STATE, 0, id, "the copy in %s failed %s%s%s", name,
             sql_text(rows, row, EXPLAIN_COPIES_CLAIMED_AT), colon, error);
     else if (strcmp(state, "stored") == 0 && error[0] != '\0')
         say(sentences, RANK_STATE, 0, id, "the copy in %s: %s", name, error);

@@ -13,8 +13,8 @@ struct explain_group {
     int64_t phases_ms[4], ms, queued_ms; /* the longest; queued_ms -1: unknown */
 };
 
-/* Returns the next group: same outcome and queue id, reasons that differ in numbers only. is_current: a group of its
- * own, reported with its copy. *next: first row, advanced past the group. */
+/* Returns the next group: same outcome and queue id, reasons that differ in numbers only. is_current: a separate
+ * group, reported with its copy. *next: first row, advanced past the group. */
 struct explain_group explain_group_next(const struct sql_rows *tries,
                                         bool (*is_current)(const void *context, size_t row), const void *context,
                                         size_t *next) OD_MUST;

@@ -10,10 +10,10 @@
 static void add_character(GString *pattern, gunichar c)
 {
     gunichar cases[] = {c, g_unichar_tolower(c), g_unichar_toupper(c)};
-    bool is_drive_letter = cases[1] != cases[2];
-    if (!is_drive_letter && (c >= 0x80 || strchr("\\^.*+?(){}|$[", (int)c) == NULL)) {
+    bool has_case = cases[1] != cases[2];
+    if (!has_case && (c >= 0x80 || strchr("\\^.*+?(){}|$[", (int)c) == NULL)) {
         g_string_append_unichar(pattern, c);
-    } else if (!is_drive_letter) {
+    } else if (!has_case) {
         g_string_append_printf(pattern, c == '^' ? "\\%c" : c == '\\' ? "[\\%c]" : "[%c]", (int)c);
     } else {
         char *set OD_CLEANUP(base_free) = g_ucs4_to_utf8(cases, G_N_ELEMENTS(cases), NULL, NULL, NULL);

@@ -3,21 +3,21 @@
 
 #include "ledger/ledger_lock.h"
 
-bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_server *ret, bool *ret_look,
+bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_server *ret, bool *ret_due,
                         struct error *error)
 {
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
         ledger_query_or_retry(ledger_read, ledger,
                               SQL_STEP(server_read, .server = SQL_TEXT(server),
-                                       .honoured_ms = SQL_NUMBER(LEDGER_SERVER_VERIFIED_MS),
+                                       .verified_ms = SQL_NUMBER(LEDGER_SERVER_VERIFIED_MS),
                                        .refused_ms = SQL_NUMBER(LEDGER_SERVER_REFUSED_MS)),
                               error);
     if (rows == NULL)
         return false;
     bool known = rows->count == 1;
     bool verified = known && sql_bool(rows, 0, SERVER_READ_VERIFIED);
-    bool look = !known || sql_bool(rows, 0, SERVER_READ_LOOK);
-    if (known && look) { /* of several processes only one changes the row */
+    bool due = !known || sql_bool(rows, 0, SERVER_READ_DUE);
+    if (known && due) { /* of several processes only one changes the row */
         struct sql_rows *ours OD_CLEANUP(sql_rows_free) =
             ledger_query_or_retry(ledger_write, ledger,
                                   SQL_STEP(server_set_out, .server = SQL_TEXT(server),
@@ -25,10 +25,10 @@ bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_s
                                   error);
         if (ours == NULL)
             return false;
-        look = ours->count == 1;
+        due = ours->count == 1;
     }
     *ret = !known ? LEDGER_SERVER_NEW : verified ? LEDGER_SERVER_VERIFIED : LEDGER_SERVER_IGNORED;
-    *ret_look = look;
+    *ret_due = due;
     return true;
 }
 
@@ -44,7 +44,7 @@ bool ledger_server_record(struct ledger *ledger, const char *server, bool verifi
 void ledger_add_server(struct ledger *ledger)
 {
     sql_add(ledger->sql, SQL_STEP(server_record, .server = SQL_TEXT("check"), .verified = SQL_BOOL(true)));
-    sql_add(ledger->sql, SQL_STEP(server_read, .server = SQL_TEXT("check"), .honoured_ms = SQL_NUMBER(0),
+    sql_add(ledger->sql, SQL_STEP(server_read, .server = SQL_TEXT("check"), .verified_ms = SQL_NUMBER(0),
                                   .refused_ms = SQL_NUMBER(0)));
     sql_add(ledger->sql, SQL_STEP(server_set_out, .server = SQL_TEXT("check"), .refused_ms = SQL_NUMBER(0)));
 }

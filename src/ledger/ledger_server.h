@@ -17,9 +17,9 @@ enum ledger_server {
     LEDGER_SERVER_IGNORED,
 };
 
-/* Reads the result, outside of a transaction. *ret_look: the caller must examine the server (mailbox_server) and record
+/* Reads the result, outside of a transaction. *ret_due: the caller must examine the server (mailbox_server) and record
  * the result; others skip it for LEDGER_SERVER_REFUSED_MS. Always true with LEDGER_SERVER_NEW. */
-bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_server *ret, bool *ret_look,
+bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_server *ret, bool *ret_due,
                         struct error *error) OD_MUST;
 
 bool ledger_server_record(struct ledger *ledger, const char *server, bool verified, struct error *error) OD_MUST;

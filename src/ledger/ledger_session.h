@@ -44,7 +44,7 @@ bool ledger_connect(struct ledger *ledger, struct error *error) OD_MUST;
 /* Returns true if a failed operation lost a reused connection, and may be retried. kept: connected when it began. */
 bool ledger_lost_reused(const struct ledger *ledger, bool kept) OD_MUST;
 
-/* Runs a step in the session as it is. role: needed by the step. */
+/* Runs a step in the current session. role: needed by the step. */
 struct sql_rows *ledger_query_here(struct ledger *ledger, const char *role, enum sql_step step,
                                    const struct sql_value *values, struct error *error) OD_MUST;
 

@@ -253,9 +253,9 @@ static enum ledger_result read_state_once(struct ledger *ledger, const struct le
 }
 
 /* Reads the state. Gives claims in the future the present time, so that their hold-off ends, and reads again: in a
- * transaction of its own, since the delivery may fail. */
-static enum ledger_result look(struct ledger *ledger, const struct ledger_message *message, int64_t wait_ms,
-                               struct ledger_state **ret, struct error *error)
+ * separate transaction, since the delivery may fail. */
+static enum ledger_result read_current_state(struct ledger *ledger, const struct ledger_message *message,
+                                             int64_t wait_ms, struct ledger_state **ret, struct error *error)
 {
     struct ledger_state *found = NULL;
     enum ledger_result result = read_state_once(ledger, message, wait_ms, &found, error);
@@ -343,7 +343,7 @@ enum ledger_result ledger_read_state(struct ledger *ledger, const struct ledger_
         return LEDGER_ERROR;
     for (int64_t pause = POLL_FIRST_MS;; pause = pause * 2 < POLL_LONGEST_MS ? pause * 2 : POLL_LONGEST_MS) {
         struct ledger_state *found = NULL;
-        enum ledger_result result = look(ledger, message, left_until(until), &found, error);
+        enum ledger_result result = read_current_state(ledger, message, left_until(until), &found, error);
         bool again = result == LEDGER_BUSY || (result == LEDGER_OK && just_claimed(ledger, message, found, wait));
         if (!again || base_now_ms() >= until) {
             if (result == LEDGER_OK)

@@ -135,7 +135,7 @@ static bool go_through(struct ledger *source, struct ledger *target, const struc
     return true;
 }
 
-static bool nobody_delivers(struct ledger *source, struct error *error)
+static bool no_delivery_runs(struct ledger *source, struct error *error)
 {
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
         ledger_query_here(source, SQL_OPERATOR, SQL_STEP(under_way, LEDGER_HOLD_OFF(source)), error);
@@ -164,7 +164,7 @@ bool ledger_transfer_begin(struct ledger *source, bool running, struct error *er
         sql_add(source->sql, SQL_STEP(begin_snapshot));
     else {
         sql_add(source->sql, SQL_STEP(begin_hold));
-        sql_add(source->sql, SQL_STEP(hold_patience));
+        sql_add(source->sql, SQL_STEP(hold_timeout));
         sql_add(source->sql, SQL_STEP(hold_writers));
     }
     size_t mark = sql_mark(source->sql);
@@ -173,7 +173,7 @@ bool ledger_transfer_begin(struct ledger *source, bool running, struct error *er
     bool begun = sql_send(source->sql, error) && sql_succeeded(source->sql, mark + 1, error);
     sql_finish(source->sql);
     if (begun)
-        return running || nobody_delivers(source, error);
+        return running || no_delivery_runs(source, error);
     if (source->engine->failure(error) == SQL_FAILURE_LOCK_TIMEOUT)
         return error_set(error, "it is in use: %s", error->text);
     ledger_add_hint(source, SQL_OPERATOR, error);

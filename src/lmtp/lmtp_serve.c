@@ -13,7 +13,7 @@
 /* Grace time of a client when the service stops or others wait. */
 #define MOMENT_MS 100
 #define EXPECTED_MS 2000 /* if invited to begin a transaction */
-#define LOOKS 10         /* checks in that time: others may be served */
+#define POLLS 10         /* checks in that time: others may be served */
 
 static void reply_error(struct lmtp *lmtp, const char *reply)
 {
@@ -111,7 +111,7 @@ static const char *reason_to_leave(const struct lmtp *lmtp)
 {
     const struct lmtp_terms *terms = lmtp->terms;
     if (is_readable(terms->stop_fd))
-        return "4.3.2 the service is stopping or starting anew, open another connection";
+        return "4.3.2 the service is stopping or restarting, open another connection";
     if (is_readable(terms->others_fd) && terms->all_busy(terms->context))
         return "4.3.2 others are waiting, open another connection";
     return NULL;
@@ -145,8 +145,8 @@ static bool await_line(struct lmtp *lmtp, int64_t until_ms)
     int64_t moment_ms = lmtp->messages == 0 || lmtp->expected ? EXPECTED_MS : MOMENT_MS;
     while (base_now_ms() < until_ms && rest(lmtp, stop_fd, others_fd, until_ms) == LMTP_WAIT_EVENT) {
         const char *reason = reason_to_leave(lmtp);
-        for (int looks = 0; looks < LOOKS; looks++) {
-            int64_t next_ms = base_now_ms() + moment_ms / LOOKS;
+        for (int polls = 0; polls < POLLS; polls++) {
+            int64_t next_ms = base_now_ms() + moment_ms / POLLS;
             if (lmtp_stream_wait(lmtp->stream, -1, -1, MIN(next_ms, until_ms)) == LMTP_WAIT_INPUT)
                 return true;
             if (reason == NULL)

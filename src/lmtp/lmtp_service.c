@@ -193,7 +193,7 @@ static void reload(struct running *running)
         say_if_changed("user", service->config->service.user, config->service.user);
         config_free(&service->config);
         service->config = g_steal_pointer(&config);
-        log_info("the configuration was loaded anew: %d workers", (int)service->config->service.workers);
+        log_info("the configuration was reloaded: %d workers", (int)service->config->service.workers);
         start_workers(running);
     } else {
         log_error("the old configuration stays in force: %s", error.text);

@@ -55,7 +55,7 @@ static bool take_passed(int count, const char *networks, struct lmtp_service_soc
     if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 ||
         getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_size) != 0 ||
         getsockname(fd, &address.any, &address_size) != 0)
-        return error_set(error, "what systemd passes is no socket: %m");
+        return error_set(error, "the descriptor passed by systemd is not a socket: %m");
     if (!listens || type != SOCK_STREAM)
         return error_set(error,
                          "the socket that systemd passes does not listen: it must be a ListenStream with Accept=no");
@@ -150,12 +150,12 @@ static bool free_path(const union address *address, struct error *error)
         return error_set(error, "%s: %m", path);
     }
     if (!S_ISSOCK(status.st_mode))
-        return error_set(error, "%s: exists and is no socket; it is left alone", path);
+        return error_set(error, "%s: exists and is not a socket; not replaced", path);
     int fd OD_CLEANUP(base_close) = new_socket(AF_UNIX, error);
     if (fd < 0)
         return false;
     if (connect(fd, &address->any, sizeof(address->local)) == 0 || errno != ECONNREFUSED)
-        return error_set(error, "%s: somebody else listens there", path);
+        return error_set(error, "%s: another process listens there", path);
     if (unlink(path) == 0 || errno == ENOENT)
         return true;
     return error_set(error, "%s: left by a service that is gone, and cannot be removed: %m", path);

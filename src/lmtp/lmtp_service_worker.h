@@ -22,7 +22,7 @@ struct lmtp_service_load {
 void lmtp_service_leave(struct lmtp_service_load *load, size_t number);
 
 /* Serves connections until stop_fd is readable, and finishes the transaction in flight. SIGTERM, and a delivery's
- * deadline, end the process with status 75. Precondition: a process of its own.
+ * deadline, end the process with status 75. Precondition: a separate process.
  *
  * Trusted are root, our own user, the users in service.trusted_users, and TCP clients: TCP does not identify them, so
  * choosing it trusts all of this host and of service.allowed_networks. TCP clients from elsewhere are refused. Untrusted

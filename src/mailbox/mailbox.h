@@ -24,10 +24,10 @@ bool mailbox_load(const struct config *config, struct error *error) OD_MUST;
  * UNREACHABLE        connection failed before the login: concerns all accounts of the server
  * NO_FILES           too few descriptors in this process (mailbox_descriptors) */
 #define MAILBOX_REFUSED "refused"
-#define MAILBOX_TOO_MANY_SESSIONS "CROWD"
+#define MAILBOX_TOO_MANY_SESSIONS "TOO_MANY"
 #define MAILBOX_LIMIT "LIMIT"
 #define MAILBOX_NO_FILES "files"
-#define MAILBOX_TIMED_OUT "late"
+#define MAILBOX_TIMED_OUT "TIMED_OUT"
 #define MAILBOX_UNREACHABLE "unreachable"
 
 /* Returns what one session needs. */
@@ -83,12 +83,12 @@ enum identity_result mailbox_identity(const struct config *config, const char *a
 /* mailbox_refusal.c classifies refusals. */
 enum append_result {
     /* the message may be stored */
-    APPEND_UNKNOWN,           /* no tagged response, or OK before the literal's end */
-    APPEND_ERROR,             /* after the literal: BAD, or another NO */
-    APPEND_REFUSED,           /* after the literal: NO, certainly to this content */
-    APPEND_LIMIT,             /* NO [LIMIT] (RFC 5530) */
-    APPEND_PERHAPS_OVERQUOTA, /* after the literal: NO about a quota, perhaps not the mailbox's */
-    APPEND_STORED,            /* tagged OK */
+    APPEND_UNKNOWN,         /* no tagged response, or OK before the literal's end */
+    APPEND_ERROR,           /* after the literal: BAD, or another NO */
+    APPEND_REFUSED,         /* after the literal: NO, certainly to this content */
+    APPEND_LIMIT,           /* NO [LIMIT] (RFC 5530) */
+    APPEND_MAYBE_OVERQUOTA, /* after the literal: NO about a quota, perhaps not the mailbox's */
+    APPEND_STORED,          /* tagged OK */
     /* certainly nothing was stored */
     APPEND_LOST,        /* before '+': connection lost, or timeout */
     APPEND_NOT_SENT,    /* before the literal: name refused, not wanted, early OK */
@@ -233,7 +233,7 @@ bool mailbox_folder(struct mailbox *mailbox, const char *name, struct mailbox_fo
 struct mailbox_rights {
     bool exists;
     bool known;       /* by ACL */
-    char letters[64]; /* l lookup, r read, i insert, k create, ... (RFC 4314, 2.1) */
+    char granted[64]; /* l lookup, r read, i insert, k create, ... (RFC 4314, 2.1) */
 };
 
 /* Reads the login's rights; stores nothing. Fails if the mailbox exists but does not open, or cannot exist. */

@@ -24,7 +24,7 @@ static bool end_refused(struct mailbox *mailbox, bool literal_sent)
     struct appending *it = &mailbox->appending;
     error_set(&it->why, "%s: APPEND to mailbox %s refused: %s%s", mailbox->imap->peer_name, it->append.mailbox,
               reply->data, mailbox->shared && reply->status == STATUS_NO ? " (imap.user needs rights there)" : "");
-    it->perhaps_missing = mailbox_refusal_perhaps_missing(reply) && strcmp(it->name, "\"INBOX\"") != 0;
+    it->maybe_missing = mailbox_refusal_maybe_missing(reply) && strcmp(it->name, "\"INBOX\"") != 0;
     it->fed = literal_sent;
     it->impossible = mailbox_refusal_is_permanent(reply);
     return end(mailbox, mailbox_refusal(reply, literal_sent));
@@ -80,7 +80,7 @@ static bool is_missing(struct mailbox *mailbox)
     struct appending *it = &mailbox->appending;
     struct error minor;
     bool exists;
-    if (it->result == APPEND_NO_MAILBOX || !it->perhaps_missing || mailbox->imap->stream == NULL)
+    if (it->result == APPEND_NO_MAILBOX || !it->maybe_missing || mailbox->imap->stream == NULL)
         return it->result == APPEND_NO_MAILBOX;
     return mailbox_folder_exists(mailbox->imap, it->name, &exists, &minor) && !exists;
 }

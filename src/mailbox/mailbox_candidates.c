@@ -75,7 +75,7 @@ static GString *set_of(const struct fetch *fetch)
     return set;
 }
 
-/* Reads BODY[part] of each. Sets `told`, `candidates` and, for sequence numbers, `uids`. */
+/* Reads BODY[part] of each. Sets `reported`, `candidates` and, for sequence numbers, `uids`. */
 static bool fetch_part(struct imap *imap, struct fetch *fetch, const char *part, const struct search_reader *reader,
                        struct error *error)
 {

@@ -26,7 +26,7 @@ static bool has_inbox(struct imap *imap, const char *name, struct error *error)
     if (strcasecmp(name, "\"INBOX\"") != 0) {
         if (imap_command(imap, NULL, NULL, error, "STATUS \"INBOX\" (UIDVALIDITY)") || imap->reply.status == STATUS_BAD)
             return true;
-        if (imap->stream == NULL || !mailbox_refusal_perhaps_missing(&imap->reply))
+        if (imap->stream == NULL || !mailbox_refusal_maybe_missing(&imap->reply))
             return false;
     }
     return explain_no_inbox(imap, error);

@@ -54,7 +54,7 @@ static void record_rights(void *context, struct imap_reply *reply)
         return;
     const char *last = strrchr(reply->data, ' ');
     rights->known = true;
-    snprintf(rights->letters, sizeof(rights->letters), "%s", last + 1);
+    snprintf(rights->granted, sizeof(rights->granted), "%s", last + 1);
 }
 
 /* Tries twice: Dovecot lists a shared mailbox only after its first use, and creates an inbox then. */
@@ -80,7 +80,7 @@ static bool examine_rights(struct mailbox *mailbox, const char *quoted, struct m
 {
     const struct imap_reply *reply = &mailbox->imap->reply;
     struct error why;
-    bool impossible = mailbox_refusal_is_permanent(reply), missing = mailbox_refusal_perhaps_missing(reply);
+    bool impossible = mailbox_refusal_is_permanent(reply), missing = mailbox_refusal_maybe_missing(reply);
     bool inbox = strcasecmp(quoted, "\"INBOX\"") == 0 && !mailbox->shared;
     if (reply->status == STATUS_NONE)
         return false;

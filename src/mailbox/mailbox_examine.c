@@ -25,7 +25,7 @@ enum search_result mailbox_examine(struct imap *imap, const char *name, struct e
             error_set(error, "%s: EXAMINE did not report the number of messages", imap->peer_name);
             return SEARCH_ERROR;
         }
-        if (imap->reply.status != STATUS_NO || !mailbox_refusal_perhaps_missing(&imap->reply) ||
+        if (imap->reply.status != STATUS_NO || !mailbox_refusal_maybe_missing(&imap->reply) ||
             !mailbox_folder_exists(imap, name, &listed, &minor))
             return SEARCH_ERROR;
     }

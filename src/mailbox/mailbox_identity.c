@@ -10,7 +10,7 @@
 #include "mailbox/mailbox_session.h"
 
 /* Fixed names: a server that creates an account for any name creates only these. Skips one that the login contains. */
-static const char *const nobodies[] = {"oncedrop-probe", "oncedrop-other", "oncedrop-nobody"};
+static const char *const unknown_users[] = {"oncedrop-probe", "oncedrop-other", "oncedrop-nobody"};
 
 #define SECOND_MS 1100             /* a UIDVALIDITY from a clock differs after it */
 #define CLOCK UINT32_C(1000000000) /* a smaller UIDVALIDITY is not from a clock: all mailboxes may have it */
@@ -91,10 +91,10 @@ static void examine_inbox(const struct config *config, const char *login, struct
 static void examine_no_account(const struct config *config, const char *login, size_t which, struct inbox *ret)
 {
     const char *domain = strrchr(login, '@');
-    size_t i = 0, last = sizeof(nobodies) / sizeof(*nobodies) - 1;
-    while (i < last && (strcasestr(login, nobodies[i]) != NULL || which-- > 0))
+    size_t i = 0, last = sizeof(unknown_users) / sizeof(*unknown_users) - 1;
+    while (i < last && (strcasestr(login, unknown_users[i]) != NULL || which-- > 0))
         i++;
-    char *name OD_CLEANUP(base_free) = base_printf("%s%s", nobodies[i], domain != NULL ? domain : "");
+    char *name OD_CLEANUP(base_free) = base_printf("%s%s", unknown_users[i], domain != NULL ? domain : "");
     examine_inbox(config, name, ret);
 }
 
@@ -118,14 +118,14 @@ static enum identity_result not_reported(const struct config *config, const stru
     if (stable)
         error_set(
             error,
-            "IMAP server %s shows an INBOX with UIDVALIDITY %u whatever account is named, and nothing tells whether"
-            " they are one: it becomes clear once the account has mail; or use one password for all accounts",
+            "IMAP server %s shows an INBOX with UIDVALIDITY %u for two accounts, which may be one mailbox. This is"
+            " checked again once the account has mail; or use one password for all accounts",
             server, own->uidvalidity);
     else
         error_set(
             error,
             "IMAP server %s reports a different UIDVALIDITY of INBOX each time, as Courier does before a mailbox is"
-            " first used, so it cannot be told whether it opens the account that is named (Courier does not: use"
+            " first used, so it is unknown whether it opens the account that the login names (Courier does not: use"
             " imap.command, or one password for all accounts)",
             server);
     return IDENTITY_UNKNOWN;
@@ -135,7 +135,7 @@ static enum identity_result ignored(const struct config *config, struct error *e
 {
     char *server OD_CLEANUP(base_free) = mailbox_server(config);
     error_set(error,
-              "IMAP server %s opens the same INBOX whatever account is named: all mail would go into one mailbox. It"
+              "IMAP server %s opens the same INBOX for every account: all mail would go into one mailbox. It"
               " ignores the authorisation identity of SASL PLAIN (as Courier does); use imap.command, or a server with"
               " master users",
               server);

@@ -12,7 +12,7 @@
 struct imap;
 struct imap_reply;
 
-/* {0}: not reported; names stay as they are. */
+/* {0}: not reported; names stay unchanged. */
 struct mailbox_namespaces {
     bool asked;
     char *own;           /* prefix of own mailboxes; NULL: not reported */

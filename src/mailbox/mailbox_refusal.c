@@ -44,7 +44,7 @@ enum append_result mailbox_refusal(const struct imap_reply *reply, bool literal_
     if (reply->status != STATUS_NO)
         return unknown;
     if (speaks_of_some_quota(reply))
-        return literal_sent ? APPEND_PERHAPS_OVERQUOTA : APPEND_UNAVAILABLE;
+        return literal_sent ? APPEND_MAYBE_OVERQUOTA : APPEND_UNAVAILABLE;
     for (size_t i = 0; i < sizeof(results) / sizeof(*results); i++) {
         if (strcmp(reply->code, results[i].code) == 0)
             return results[i].result;
@@ -53,7 +53,7 @@ enum append_result mailbox_refusal(const struct imap_reply *reply, bool literal_
 }
 
 /* CANNOT: Dovecot, for an invalid name. */
-bool mailbox_refusal_perhaps_missing(const struct imap_reply *reply)
+bool mailbox_refusal_maybe_missing(const struct imap_reply *reply)
 {
     static const char *const codes[] = {"", "TRYCREATE", "NONEXISTENT", "CANNOT", NULL};
     return reply->kind == REPLY_TAGGED && g_strv_contains(codes, reply->code);

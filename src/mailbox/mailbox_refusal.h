@@ -9,7 +9,7 @@
 enum append_result mailbox_refusal(const struct imap_reply *reply, bool literal_sent) OD_MUST;
 
 /* Returns true if the mailbox may not exist; only LIST distinguishes that from a temporary failure. */
-bool mailbox_refusal_perhaps_missing(const struct imap_reply *reply) OD_MUST;
+bool mailbox_refusal_maybe_missing(const struct imap_reply *reply) OD_MUST;
 
 /* Returns true if a refusal of CREATE, or of APPEND before the literal, is permanent: name or rights. */
 bool mailbox_refusal_is_permanent(const struct imap_reply *reply) OD_MUST;

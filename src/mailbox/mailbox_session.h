@@ -23,9 +23,9 @@ struct appending {
     /* APPEND_OVER: why not stored */
     enum append_result result;
     struct error why;
-    bool perhaps_missing; /* the refusal may mean a missing mailbox, ... */
-    bool fed;             /* ... came after the literal, ... */
-    bool impossible;      /* ... and is permanent */
+    bool maybe_missing; /* the refusal may mean a missing mailbox, ... */
+    bool fed;           /* ... came after the literal, ... */
+    bool impossible;    /* ... and is permanent */
 };
 
 struct mailbox {

@@ -100,11 +100,11 @@ bool maria_is_local(const struct maria_host *host) OD_MUST;
 struct sql_session *maria_session_new(const struct config *config) OD_MUST;
 void maria_session_free(struct sql_session *maria);
 
-/* Returns the statements that begin the first batch, a new string. The last returns a row for maria_is_fit. */
+/* Returns the statements that begin the first batch, a new string. The last returns a row for maria_is_suitable. */
 char *maria_set_up(const struct sql_session *maria) OD_MUST;
 
 /* Returns whether this server may be used. */
-bool maria_is_fit(const struct sql_session *maria, const struct sql_rows *rows, struct error *error) OD_MUST;
+bool maria_is_suitable(const struct sql_session *maria, const struct sql_rows *rows, struct error *error) OD_MUST;
 
 /* Returns whether a COMMIT is durable, by the row's first two columns. */
 bool maria_is_durable(const struct sql_rows *rows, struct error *error) OD_MUST;

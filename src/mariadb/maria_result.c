@@ -51,7 +51,7 @@ static bool read_result(struct sql_session *maria)
     maria->begun = maria->begun || !nothing;
     maria->has_result++;
     if (rows != NULL && reply->kind == MARIA_RESULT_SET_UP) {
-        maria->ready = maria_is_fit(maria, rows, &maria->error);
+        maria->ready = maria_is_suitable(maria, rows, &maria->error);
         if (!maria->ready)
             sql_rows_free(&rows);
     }

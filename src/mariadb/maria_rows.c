@@ -138,7 +138,7 @@ static bool begin_result(struct sql_session *maria, bool first, struct error *er
     my_bool refused = 0;
     int failed = 0, status;
     if (!first && !mysql_more_results(maria->mysql)) /* results match no statements */
-        return maria_lose(maria, error, "answers are missing");
+        return maria_lose(maria, error, "results are missing");
     status = first ? mysql_read_query_result_start(&refused, maria->mysql)
                    : mysql_next_result_start(&failed, maria->mysql);
     while (status != 0) {

@@ -41,7 +41,7 @@ bool maria_is_durable(const struct sql_rows *rows, struct error *error)
                      hint);
 }
 
-bool maria_is_fit(const struct sql_session *maria, const struct sql_rows *rows, struct error *error)
+bool maria_is_suitable(const struct sql_session *maria, const struct sql_rows *rows, struct error *error)
 {
     if (rows->count != 1 || rows->columns != 3)
         return error_set(error, "database: the server does not say how it is set up");

@@ -23,8 +23,8 @@ static void append_hex(GString *sql, const void *bytes, size_t size)
 /* hex: even plain text. */
 static void append_text(GString *sql, const char *text, size_t max, bool hex)
 {
-    char *fit OD_CLEANUP(base_free) = sql_value_truncate(text, max);
-    const char *good = fit != NULL ? fit : text;
+    char *truncated OD_CLEANUP(base_free) = sql_value_truncate(text, max);
+    const char *good = truncated != NULL ? truncated : text;
     size_t size = strlen(good);
     if (hex || strspn(good, PLAIN) < size) {
         g_string_append(sql, "_utf8mb4 ");

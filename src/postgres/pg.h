@@ -2,7 +2,7 @@
  *
  * A session with PostgreSQL: asynchronous libpq and poll(2), with a timeout for each wait. A batch is one pipeline
  * (libpq-pipeline-mode). PgBouncer may pool transactions: nothing is set for the session, and behind a pooler nothing
- * is prepared (pg_note_settings).
+ * is prepared (pg_record_settings).
  *
  * Functions without a comment: see sql_engine.h. On false or NULL the error is set. */
 #ifndef ONCEDROP_PG_H
@@ -21,7 +21,7 @@ struct sql_session {
     PGconn *conn;
     char *schema;           /* quoted */
     GHashTable *statements; /* text -> struct statement */
-    size_t settings;        /* mark, for pg_note_settings; SIZE_MAX: none */
+    size_t settings;        /* mark, for pg_record_settings; SIZE_MAX: none */
     bool direct;            /* no pooler: prepared statements persist */
     bool in_batch;
     bool skipped; /* an earlier statement failed */
@@ -54,7 +54,7 @@ void pg_add(struct sql_session *pg, const char *sql, size_t count, const struct 
 
 /* The statement added last returns pg_backend_pid() in its last column. If that is the connection's process, there
  * is no pooler, and repeated statements are prepared. */
-void pg_note_settings(struct sql_session *pg);
+void pg_record_settings(struct sql_session *pg);
 
 bool pg_send(struct sql_session *pg, struct error *error) OD_MUST;
 size_t pg_mark(const struct sql_session *pg) OD_MUST;
@@ -69,13 +69,13 @@ bool pg_finish(struct sql_session *pg);
 
 void pg_clear(PGresult **result);
 
-/* Initializes pg->statements and pg->prepares. */
+/* Initialises pg->statements and pg->prepares. */
 void pg_statements_begin(struct sql_session *pg);
 
 /* pg_value.c: a parameter; NULL data is SQL NULL. */
 struct pg_param {
     const char *data;
-    char *made; /* owns data (free(3)); or NULL */
+    char *owned; /* owns data (free(3)); or NULL */
     size_t size;
     bool binary;
 };

@@ -140,12 +140,12 @@ void pg_add(struct sql_session *pg, const char *sql, size_t count, const struct 
         params[i] = pg_param_of(&values[i]);
     bool sent = send_statement(pg, sql, count, params);
     for (size_t i = 0; i < count; i++)
-        base_free(&params[i].made);
+        base_free(&params[i].owned);
     pg->added += sent;
     pg->failed = !sent || (pg->unflushed >= FLUSH_BYTES && !pg_flush(pg, &pg->error));
 }
 
-void pg_note_settings(struct sql_session *pg)
+void pg_record_settings(struct sql_session *pg)
 {
     if (!pg->failed)
         pg->settings = pg->added - 1;
@@ -179,7 +179,7 @@ static PGresult *next_result(struct sql_session *pg, struct error *error)
         return result;
     pg->skipped = true;
     if (status == PGRES_PIPELINE_SYNC) /* too early: results match no statements */
-        pg_lose(pg, error, "answers are missing");
+        pg_lose(pg, error, "results are missing");
     else
         pg_statement_failed(pg, result, error);
     PQclear(result);

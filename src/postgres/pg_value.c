@@ -9,9 +9,9 @@
 
 static void append_quoted(GString *array, const char *text)
 {
-    char *fit OD_CLEANUP(base_free) = sql_value_truncate(text, SQL_TEXT_MAX);
+    char *truncated OD_CLEANUP(base_free) = sql_value_truncate(text, SQL_TEXT_MAX);
     g_string_append_c(array, '"');
-    for (const char *from = fit != NULL ? fit : text; *from != '\0'; from++) {
+    for (const char *from = truncated != NULL ? truncated : text; *from != '\0'; from++) {
         if (*from == '"' || *from == '\\')
             g_string_append_c(array, '\\');
         g_string_append_c(array, *from);
@@ -35,10 +35,10 @@ static char *array_of(const struct sql_value *list)
     return g_string_free(array, FALSE);
 }
 
-static void set_made(struct pg_param *param, char *made)
+static void set_owned(struct pg_param *param, char *owned)
 {
-    if (made != NULL)
-        param->data = param->made = made;
+    if (owned != NULL)
+        param->data = param->owned = owned;
 }
 
 struct pg_param pg_param_of(const struct sql_value *value)
@@ -53,17 +53,17 @@ struct pg_param pg_param_of(const struct sql_value *value)
         return (struct pg_param){.data = value->bytes, .size = value->size, .binary = true};
     case SQL_KIND_TEXT:
         param.data = value->text;
-        set_made(&param, sql_value_truncate(value->text, value->size));
+        set_owned(&param, sql_value_truncate(value->text, value->size));
         break;
     case SQL_KIND_BOOL:
         param.data = value->boolean ? "t" : "f";
         break;
     case SQL_KIND_NUMBER:
-        set_made(&param, base_printf("%" G_GINT64_FORMAT, value->number));
+        set_owned(&param, base_printf("%" G_GINT64_FORMAT, value->number));
         break;
     case SQL_KIND_TEXTS:
     case SQL_KIND_NUMBERS:
-        set_made(&param, array_of(value));
+        set_owned(&param, array_of(value));
         break;
     }
     param.size = param.data != NULL ? strlen(param.data) : 0;

@@ -32,7 +32,7 @@ static void engine_add(struct sql_session *pg, enum sql_step step, const struct 
         ordered[i] = values[order[i]];
     pg_add(pg, sql, count, ordered);
     if (step == SQL_STEP_settings)
-        pg_note_settings(pg);
+        pg_record_settings(pg);
 }
 
 static void engine_add_text(struct sql_session *pg, const char *text, struct sql_value value)

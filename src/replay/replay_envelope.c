@@ -76,10 +76,10 @@ static enum replay_load add_addressees(struct replay_worker *worker, const struc
     if (recipients->len > 0)
         return REPLAY_LOADED;
     if (decoding_error(decoding) != NULL)
-        error_set(error, "nobody in its header is known to have an account here (%s); name the recipients with -d",
+        error_set(error, "no address in its header is known to have an account here (%s); name the recipients with -d",
                   decoding_error(decoding));
     else
-        error_set(error, "nobody in its header has an account here; name the recipients with -d");
+        error_set(error, "no address in its header has an account here; name the recipients with -d");
     return REPLAY_BAD;
 }
 

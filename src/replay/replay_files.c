@@ -130,8 +130,8 @@ static bool add_entry(struct replay_files *files, FTS *tree, FTSENT *entry, cons
         if (!is_missed_link(entry))
             return true;
         return error_set(error,
-                         "%s: is a symbolic link, and none is followed in a directory; give what it leads to as a path"
-                         " of its own, and the Maildir without it",
+                         "%s: is a symbolic link, and none is followed in a directory; give what it leads to as a"
+                         " separate path, and the Maildir without it",
                          shown);
     case FTS_DNR:
     case FTS_ERR:

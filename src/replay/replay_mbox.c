@@ -153,7 +153,7 @@ static bool classify_candidate(struct scan *scan)
     if (!candidate->there)
         return false;
     candidate->there = false;
-    mbox_from_look_behind(scan->start, &candidate->from);
+    mbox_from_read_next(scan->start, &candidate->from);
     if (before == 0)
         classify_first(scan);
     else

@@ -72,11 +72,11 @@ static int writer_of(const char *rest, bool dated)
     const char *behind = rest + length + strspn(rest + length, " ");
     const char *digits = rest[0] == '-' ? rest + 1 : rest;
     if (length == 0)
-        return MBOX_FROM_NOBODY;
+        return MBOX_FROM_NO_SENDER;
     if (only(rest, length, "0123456789abcdef") && length >= 40 && g_str_has_prefix(behind, "Mon Sep 17 00:00:00 2001"))
         return MBOX_FROM_GIT;
     if (behind[0] != '\0' && !dated)
-        return MBOX_FROM_ANYBODY;
+        return MBOX_FROM_ANY_SENDER;
     if (length == 1 && rest[0] == '-')
         return MBOX_FROM_DASH;
     if (length == 7 && strncmp(rest, "???@\?\?\?", 7) == 0)
@@ -84,18 +84,18 @@ static int writer_of(const char *rest, bool dated)
     if (length > 4 && strncmp(rest + length - 4, "@xxx", 4) == 0 && only(rest, length - 4, "0123456789"))
         return MBOX_FROM_GMAIL;
     return length >= 6 && only(digits, length - (size_t)(digits - rest), "0123456789") ? MBOX_FROM_NUMBER
-                                                                                       : MBOX_FROM_ANYBODY;
+                                                                                       : MBOX_FROM_ANY_SENDER;
 }
 
 /* Adds a word's kind: an address, letters, or the positions of digits. */
 static void add_shape(GString *shape, const char *word, size_t length)
 {
-    bool letters = false;
+    bool has_alpha = false;
     for (size_t i = 0; i < length; i++)
-        letters = letters || g_ascii_isalpha(word[i]) || (unsigned char)word[i] >= 0x80;
+        has_alpha = has_alpha || g_ascii_isalpha(word[i]) || (unsigned char)word[i] >= 0x80;
     if (shape->len > 0)
         g_string_append_c(shape, ' ');
-    if (memchr(word, '@', length) != NULL || letters) {
+    if (memchr(word, '@', length) != NULL || has_alpha) {
         g_string_append_c(shape, memchr(word, '@', length) != NULL ? '@' : 'a');
         return;
     }
@@ -136,7 +136,7 @@ void mbox_from_clear(struct mbox_from *from)
     from->shape = NULL;
 }
 
-void mbox_from_look_behind(const char *line, struct mbox_from *ret)
+void mbox_from_read_next(const char *line, struct mbox_from *ret)
 {
     static const char *const known[] = {"Received", "Return-Path",  "Delivered-To", "Message-ID", "Date", "From",
                                         "Subject",  "MIME-Version", "Content-*",    "Status",     "X-*"};
@@ -158,7 +158,7 @@ void mbox_from_look_behind(const char *line, struct mbox_from *ret)
 enum mbox_verdict mbox_from_classify_first(const struct mbox_from *from)
 {
     bool certain = from->kind == MBOX_FROM_DATED ||
-                   (from->writer != MBOX_FROM_ANYBODY && from->writer != MBOX_FROM_NOBODY);
+                   (from->writer != MBOX_FROM_ANY_SENDER && from->writer != MBOX_FROM_NO_SENDER);
     return certain || from->before_field ? MBOX_BEGINS : MBOX_UNCLEAR;
 }
 
@@ -166,9 +166,9 @@ enum mbox_verdict mbox_from_classify_first(const struct mbox_from *from)
 static bool is_like_first(const struct mbox_from *from, const struct mbox_from *first)
 {
     bool same_shape = strcmp(from->shape, first->shape) == 0;
-    if (first->writer == MBOX_FROM_NOBODY)
+    if (first->writer == MBOX_FROM_NO_SENDER)
         return same_shape;
-    if (first->writer != MBOX_FROM_ANYBODY || from->writer == MBOX_FROM_GIT)
+    if (first->writer != MBOX_FROM_ANY_SENDER || from->writer == MBOX_FROM_GIT)
         return from->writer == first->writer;
     return same_shape || (from->kind == MBOX_FROM_DATED && first->kind == MBOX_FROM_DATED);
 }
@@ -206,7 +206,8 @@ static enum mbox_verdict classify_second(const struct mbox_from *from, const str
 
 enum mbox_verdict mbox_from_classify(const struct mbox_from *from, const struct mbox_from *first)
 {
-    bool marked = from->writer == first->writer && from->writer != MBOX_FROM_ANYBODY && from->writer != MBOX_FROM_GIT;
+    bool marked = from->writer == first->writer && from->writer != MBOX_FROM_ANY_SENDER &&
+                  from->writer != MBOX_FROM_GIT;
     if (from->after_marker)
         return classify_second(from, first);
     return is_like_first(from, first) ? classify_alike(from, marked) : classify_other(from);

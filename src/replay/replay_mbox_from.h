@@ -17,13 +17,13 @@ struct mbox_from {
         MBOX_FROM_DATED,    /* a date, at most after a sender */
     } kind;
     enum {
-        MBOX_FROM_ANYBODY,
-        MBOX_FROM_NOBODY, /* nothing after "From " (Thunderbird) */
-        MBOX_FROM_DASH,   /* "From - " (Thunderbird, Netscape) */
-        MBOX_FROM_EUDORA, /* ???@??? */
-        MBOX_FROM_GMAIL,  /* 1844347792267117879@xxx (Gmail) */
-        MBOX_FROM_NUMBER, /* -5834534534538434534 (Google Groups) */
-        MBOX_FROM_GIT,    /* a hash and 17 September 2001 (git format-patch) */
+        MBOX_FROM_ANY_SENDER,
+        MBOX_FROM_NO_SENDER, /* nothing after "From " (Thunderbird) */
+        MBOX_FROM_DASH,      /* "From - " (Thunderbird, Netscape) */
+        MBOX_FROM_EUDORA,    /* ???@??? */
+        MBOX_FROM_GMAIL,     /* 1844347792267117879@xxx (Gmail) */
+        MBOX_FROM_NUMBER,    /* -5834534534538434534 (Google Groups) */
+        MBOX_FROM_GIT,       /* a hash and 17 September 2001 (git format-patch) */
     } writer;
     char *shape;  /* its words' kinds, equal for one program */
     int64_t time; /* seconds since 1970; 0: unreadable */
@@ -46,7 +46,7 @@ bool mbox_from_is(const char *line) OD_MUST;
 void mbox_from_read(const char *line, struct mbox_from *ret);
 
 /* Sets the members of the next line. */
-void mbox_from_look_behind(const char *next_line, struct mbox_from *ret);
+void mbox_from_read_next(const char *next_line, struct mbox_from *ret);
 
 void mbox_from_clear(struct mbox_from *from);
 

@@ -13,10 +13,10 @@
 
 #define RETRY_FIRST_MS 250
 #define RETRY_LONGEST_MS 10000
-#define DRY_PATIENCE_MS 2000 /* a dry run's workers may verify one id at once */
-#define LOOK_MS 200          /* of the progress bar */
-#define SAY_WAITING_MS 5000  /* most live deliveries end before */
-#define UNACKNOWLEDGED_MAX 5 /* messages, before the ledger counts as dead */
+#define DRY_RUN_TIMEOUT_MS 2000 /* a dry run's workers may verify one id at once */
+#define REDRAW_MS 200           /* of the progress bar */
+#define SAY_WAITING_MS 5000     /* most live deliveries end before */
+#define UNACKNOWLEDGED_MAX 5    /* messages, before the ledger counts as dead */
 
 static volatile sig_atomic_t stops; /* number of stop signals */
 
@@ -224,7 +224,7 @@ static void mark_repeated(struct run *run, const json_t *result)
                                replay_result_text(recipient, "account"), mailbox, NULL);
         if (g_hash_table_add(run->would_store, copy) || run->setup->redeliver == REDELIVER_FORCE)
             continue;
-        char *text OD_CLEANUP(base_free) = base_printf("would be a duplicate in mailbox=%s by then", mailbox);
+        char *text OD_CLEANUP(base_free) = base_printf("would be a duplicate in mailbox=%s", mailbox);
         replay_result_change(recipient, OUTCOME_DUPLICATE, text);
     }
 }
@@ -280,7 +280,7 @@ static void wait_for_result(struct run *run)
     json_t *result;
     int status;
     const struct item *waiting = g_queue_peek_head(&run->waiting);
-    int ms = waiting != NULL ? (int)CLAMP(waiting->due_ms - base_now_ms(), 0, LOOK_MS) : LOOK_MS;
+    int ms = waiting != NULL ? (int)CLAMP(waiting->due_ms - base_now_ms(), 0, REDRAW_MS) : REDRAW_MS;
     struct item *item = workers_wait(run->workers, ms, &result, &status);
     if (item == NULL)
         return;
@@ -322,7 +322,7 @@ int replay_run(const struct replay_setup *setup, struct error *error)
         .unacknowledged = G_QUEUE_INIT,
         .workers = workers_new(setup),
         .would_store = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
-        .timeout_ms = setup->dry_run ? DRY_PATIENCE_MS
+        .timeout_ms = setup->dry_run ? DRY_RUN_TIMEOUT_MS
                                      : setup->config->delivery.hold_off + setup->config->delivery.deadline,
         .error = error,
     };

@@ -206,7 +206,7 @@ static bool check_owner(const char *setting, const char *template, bool shared, 
             error, "[route] %s = %s: must say whose mailbox it is, with %%{user} or %%{address}, like [route] inbox",
             setting, template);
     return shared || !names ||
-           error_set(error, "[route] %s = %s: every account has mailboxes of its own; variables are for [imap] user",
+           error_set(error, "[route] %s = %s: every account has its own mailboxes; variables are for [imap] user",
                      setting, template);
 }
 

@@ -5,7 +5,7 @@
  *
  * A step is a named statement, in the engine's .sql files (steps.awk). SQL_STEP names a step and its parameters:
  *
- *    sql_add(sql, SQL_STEP(server_read, .server = SQL_TEXT(name), .honoured_ms = SQL_NUMBER(1000), ...)) */
+ *    sql_add(sql, SQL_STEP(server_read, .server = SQL_TEXT(name), .verified_ms = SQL_NUMBER(1000), ...)) */
 #ifndef ONCEDROP_SQL_H
 #define ONCEDROP_SQL_H
 

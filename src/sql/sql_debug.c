@@ -18,8 +18,8 @@ static void describe_text(GString *line, const char *text)
         g_string_append(line, "NULL");
         return;
     }
-    bool whole = text[log_escape_as(LOG_ESCAPE_TEXT, text, shown, sizeof(shown))] == '\0';
-    g_string_append_printf(line, "'%s'%s", shown, whole ? "" : "...");
+    bool complete = text[log_escape_as(LOG_ESCAPE_TEXT, text, shown, sizeof(shown))] == '\0';
+    g_string_append_printf(line, "'%s'%s", shown, complete ? "" : "...");
 }
 
 static void describe_list(GString *line, const struct sql_value *list)

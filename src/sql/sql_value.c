@@ -21,16 +21,16 @@ char *sql_value_truncate(const char *text, size_t max)
     if (length <= max && g_utf8_validate(text, (gssize)length, NULL))
         return NULL;
     char *valid = g_utf8_make_valid(text, (gssize)cut(text, length, max));
-    char *fit = base_strndup(valid, cut(valid, strlen(valid), max)); /* U+FFFD takes three bytes for one */
+    char *truncated = base_strndup(valid, cut(valid, strlen(valid), max)); /* U+FFFD takes three bytes for one */
     g_free(valid);
-    return fit;
+    return truncated;
 }
 
 static void append_json(GString *json, const char *text)
 {
-    char *fit OD_CLEANUP(base_free) = sql_value_truncate(text, SQL_TEXT_MAX);
+    char *truncated OD_CLEANUP(base_free) = sql_value_truncate(text, SQL_TEXT_MAX);
     g_string_append_c(json, '"');
-    for (const char *from = fit != NULL ? fit : text; *from != '\0'; from++) {
+    for (const char *from = truncated != NULL ? truncated : text; *from != '\0'; from++) {
         if ((unsigned char)*from < ' ')
             g_string_append_printf(json, "\\u%04x", (unsigned)*from);
         else if (*from == '"' || *from == '\\')

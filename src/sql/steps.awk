@@ -12,14 +12,14 @@
 #    -- NAME: what it does                        a step; then its text
 #    -- params: NAME[:content]...                  its values, which stand in the text as :NAME; several lines add up. content: of
 #                                                 the message; the debug log has only its size
-#    -- columns: NAME[:TYPE]...                     its columns; likewise. TYPE: bool, number, json, bytes; else it is as the value is
+#    -- columns: NAME[:TYPE]...                     its columns, in the same way. TYPE: bool, number, json, bytes; else it is as the value is
 #    -- then                                      between statements: the rows are the last one's
 #    -- macro NAME: what it means                  @NAME@ stands for the text, and @NAME(X)@ for it with X in place of {};
-#                                                 but for macros there is no @ in X
+#                                                 except for macros there is no @ in X
 #
 # A line of a step that ends in "-- if NAME" is there only if that value is. Other comments are dropped. A step that several engines
-# have params and columns the same in each. Each engine has all steps, but for those in lock.sql and locks.sql, which are of
-# its own methods of locking, and in file.sql, which are of a ledger that is a file.
+# have params and columns the same in each. Each engine has all steps, except those in lock.sql and locks.sql, which are for
+# its methods of locking, and in file.sql, which are of a ledger that is a file.
 
 function fail(text)
 {

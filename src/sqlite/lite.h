@@ -65,7 +65,7 @@ void lite_close(struct sql_session *lite);
 /* Creates the file (mode 0640) unless it exists, and sets WAL mode. */
 bool lite_create(const struct config *config, struct error *error) OD_MUST;
 
-/* lite_accounts.c: route.account_file, read on a connection of its own, outside the ledger's transactions. */
+/* lite_accounts.c: route.account_file, read on a separate connection, outside the ledger's transactions. */
 struct lite_accounts *lite_accounts_new(const struct config *config) OD_MUST;
 void lite_accounts_free(struct lite_accounts **accounts);
 

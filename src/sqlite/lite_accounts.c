@@ -65,7 +65,7 @@ struct sql_session *lite_accounts_open(struct lite_accounts *accounts, struct er
         return NULL;
     }
     if (status.st_mode & S_IWOTH) {
-        error_set(error, "account_file: others may write to it; remedy: chmod o-w %s", accounts->path);
+        error_set(error, "account_file: others may write to it; run: chmod o-w %s", accounts->path);
         return NULL;
     }
     if (accounts->session != NULL &&

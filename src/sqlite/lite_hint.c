@@ -53,8 +53,8 @@ static char *hint_of(const struct config *config, const struct error *error)
     if (replaced)
         return base_strdup("see DAMAGE in oncedrop-ledger(7)");
     if (strcmp(code, "READONLY") == 0 || strcmp(code, "CANTOPEN") == 0 || strcmp(code, "PERM") == 0)
-        return base_printf("the file, its directory, and the files beside it must be writable and belong to %s",
-                           config->service.user[0] != '\0' ? config->service.user : "whoever delivers");
+        return base_printf("the file, its directory, and the files next to it must be writable and belong to %s",
+                           config->service.user[0] != '\0' ? config->service.user : "the user that delivers");
     return NULL;
 }
 

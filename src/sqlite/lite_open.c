@@ -123,8 +123,8 @@ static bool refuse_user(const struct config *config, const char *path, struct er
     const char *why = strerror(rc);
     if (rc != EACCES || owner[0] == '\0' || strcmp(name, owner) == 0)
         error_set(error,
-                  "database: %s: %s for the user %s; the file, its directory, and the files beside it must be"
-                  " writable and belong to whoever delivers",
+                  "database: %s: %s for the user %s; the file, its directory, and the files next to it must"
+                  " be writable, and must belong to the user that delivers",
                   path, why, name);
     else
         error_set(error, "database: %s: %s for the user %s; root and %s (service.user) may open it", path, why, name,
@@ -165,7 +165,7 @@ static void disconnect(struct sql_session *lite)
 
 /* Opens and records files that are not as recorded; repeats if SQLite created some. Precondition: the writer's lock,
  * since a writer may have other files, and a new index must include its commits. */
-static bool open_anew(struct sql_session *lite, struct error *error)
+static bool open_locked(struct sql_session *lite, struct error *error)
 {
     struct lite_files before;
     if (!lite_files_prepare(lite, lite_lock_file(), error))
@@ -197,7 +197,7 @@ static bool open_files(struct sql_session *lite, struct error *error)
     }
     if (!lite_lock_to_open(lite, error))
         return false;
-    bool opened = open_anew(lite, error);
+    bool opened = open_locked(lite, error);
     lite_unlock_writer(lite);
     return opened;
 }

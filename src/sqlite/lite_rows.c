@@ -8,9 +8,9 @@
 
 static int bind_text(sqlite3_stmt *statement, int parameter, const struct sql_value *value)
 {
-    char *fit = sql_value_truncate(value->text, value->size);
-    return fit != NULL ? sqlite3_bind_text(statement, parameter, fit, -1, free)
-                       : sqlite3_bind_text(statement, parameter, value->text, -1, SQLITE_STATIC);
+    char *truncated = sql_value_truncate(value->text, value->size);
+    return truncated != NULL ? sqlite3_bind_text(statement, parameter, truncated, -1, free)
+                             : sqlite3_bind_text(statement, parameter, value->text, -1, SQLITE_STATIC);
 }
 
 static int bind_value(sqlite3_stmt *statement, int parameter, const struct sql_value *value)

@@ -239,7 +239,7 @@ static enum sql_self_test test_files(const struct config *config, struct error *
         good = test_file(config, path, owner, ret);
     }
     if (good)
-        error_set(ret, "%s and the files beside it are service.user's, and nobody else may write there",
+        error_set(ret, "%s and the files next to it belong to service.user, and no other user may write there",
                   lite_path(config));
     return good ? SQL_SELF_TEST_OK : SQL_SELF_TEST_FAILED;
 }

@@ -92,7 +92,7 @@ def test_a_query_that_writes_or_fails_defers(embedded, path, query):
 
 
 @pytest.mark.parametrize("spoil,said", [
-    (os.unlink, "No such file"), (lambda path: os.chmod(path, 0o646), "others may write to it; remedy: chmod o-w "),
+    (os.unlink, "No such file"), (lambda path: os.chmod(path, 0o646), "others may write to it; run: chmod o-w "),
     (lambda path: os.truncate(path, 100), "malformed")], ids=["missing", "open", "damaged"])
 def test_a_file_that_cannot_be_relied_on_defers(embedded, path, spoil, said):
     make_file(path, ("info@example.org", "lisa", None, None))

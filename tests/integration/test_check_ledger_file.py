@@ -51,7 +51,7 @@ def test_a_file_that_is_open_to_others(embedded, end, mode):
     os.chmod(embedded.path + end, mode)
     said = check(embedded)
     assert said["files"][0] == "failed", said
-    for word in (f"{embedded.path}{end} has mode 0{mode:o}", f"type: chmod u=rw,g-wx,o= {embedded.path}*"):
+    for word in (f"{embedded.path}{end} has mode 0{mode:o}", f"run: chmod u=rw,g-wx,o= {embedded.path}*"):
         assert word in said["files"][1], said
     assert set(said).isdisjoint(PROOFS[1:]), said
 
@@ -60,7 +60,7 @@ def test_a_file_that_is_open_to_others(embedded, end, mode):
 def test_a_directory_in_which_others_write(embedded, mode):
     os.chmod(embedded.directory, mode)
     status, text = check(embedded)["files"]
-    assert status == "failed" and f"mode {mode:04o}" in text and f"type: chmod go-w {embedded.directory}" in text
+    assert status == "failed" and f"mode {mode:04o}" in text and f"run: chmod go-w {embedded.directory}" in text
 
 
 def test_a_second_name(embedded):
@@ -85,7 +85,7 @@ def test_a_file_of_root(site, end):
     os.chown(path, 0, 0)
     status, text = check(embedded)["files"]
     assert status == "failed", text
-    assert f"{path} does not belong to {USER} (service.user); remedy, type: chown {USER} {embedded.directory}" in text
+    assert f"{path} does not belong to {USER} (service.user); to fix it, run: chown {USER} {embedded.directory}" in text
     os.chown(path, pwd.getpwnam(USER).pw_uid, 0)
     assert check(embedded)["files"][0] == "ok"
 

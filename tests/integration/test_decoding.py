@@ -317,7 +317,7 @@ def test_kernel_without_filters(site, monkeypatch):
     with open(path, "w", encoding="ascii") as file:
         file.write(WITHOUT_FILTERS.format(program=lab_module.copy_program(site.lab.new_directory("program"))))
     os.chmod(path, 0o755)
-    told = "the decoder is not confined, for a filter of its system calls cannot be set: Invalid argument"
+    told = "the decoder runs without sandbox: cannot set a filter of its system calls: Invalid argument"
     for unfiltered in (True, False):
         with monkeypatch.context() as patch:
             if unfiltered:

@@ -31,7 +31,7 @@ CASES = {
                                                                                         (2, "name: made")]),
     "src/made.h": ("\n", []),
     "src/made.c": ("int a;\n", [(1, "name: made")]),
-    "src/steps.sql": ("-- lest: does it, lest it be done\n-- takes: lest made\nSELECT 'Lest', made\n-- made: it\n-- by\n-- then\n",
+    "src/steps.sql": ("-- lest: does it, lest it be done\n-- params: lest made\nSELECT 'Lest', made\n-- made: it\n-- by\n-- then\n",
                       [(1, "comment: lest"), (2, "name: made"), (3, "message: Lest"), (3, "name: made"),
                        (4, "name: made")]),
     "tests/a.py": ('#!/usr/bin/python3\n"""Lest."""\na = "lest # lest"    # lest\nb = """\nlest\n"""\n',

@@ -104,7 +104,7 @@ def test_what_lmtp_refuses(site, session):
 
 
 def test_the_sent_copy_has_a_line(site):
-    """Stored; not again with the next recipient; deferred, and abandoned."""
+    """Stored; not again with the next recipient; postponed, and failed."""
     fake(site)
     mail = message(sender=LISA)
     [inbox, sent] = deliver(site, mail, SCUBA, "-q", "4ONE", sender="bounces@example.org")
@@ -130,7 +130,7 @@ def test_the_sent_copy_has_a_line(site):
     age(site, "first_at", hours=2)
     [inbox, sent] = deliver(site, mail, SCUBA)
     assert (inbox["status"], sent["status"]) == ("duplicate", "failed")
-    assert re.match("Sent copy given up: .*not here", sent["text"]), sent
+    assert re.match("Sent copy failed: .*not here", sent["text"]), sent
 
 
 @pytest.mark.parametrize("way", ["deliver", "lmtp"])

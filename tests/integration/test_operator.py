@@ -195,7 +195,7 @@ def test_why_it_is_not_there(site):
         f"the copy in {scuba} INBOX may have been stored by an earlier try: the next one searches the mailbox first",
         f"the copy in {scuba} INBOX is not stored yet: imap: Disk quota exceeded"]
     said = said_when("state = 'failed', doubt = false, claimed_at = %s", AUGUST)
-    assert said == f"the copy in {scuba} INBOX was given up 2025-08-01T10:00:00Z: imap: Disk quota exceeded"
+    assert said == f"the copy in {scuba} INBOX failed 2025-08-01T10:00:00Z: imap: Disk quota exceeded"
     said = said_when("state = 'stored', repeated = 2")
     assert "claimed again on purpose" in said and said.endswith("2 times")
 

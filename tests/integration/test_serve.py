@@ -104,7 +104,7 @@ def test_systemds_socket(site):
 
 
 @pytest.mark.parametrize("address, listens, why", [
-    (("0.0.0.0", 0), True, "set service.allowed_networks"), (("127.0.0.1", 0), False, "does not listen"), (None, True, "no socket"),
+    (("0.0.0.0", 0), True, "set service.allowed_networks"), (("127.0.0.1", 0), False, "does not listen"), (None, True, "not a socket"),
 ])
 def test_systemds_sockets_that_are_refused(site, address, listens, why):
     with open("/dev/null", "rb") if address is None else socket.socket() as listener:
@@ -137,11 +137,11 @@ def test_what_is_not_ours_is_left_alone(site):
         name = os.path.join(site.directory, "others")
         listener.bind(name)
         listener.listen()
-        assert "somebody else listens there" in refused(Service(site, settings={"service.socket": name}, wait=False))
+        assert "another process listens there" in refused(Service(site, settings={"service.socket": name}, wait=False))
         assert is_listening(name)
     name = site.write("file", "precious")
     service = Service(site, name="third", settings={"service.socket": name}, wait=False)
-    assert "is no socket" in refused(service)
+    assert "is not a socket" in refused(service)
     with open(name, encoding="utf-8") as file:
         assert file.read() == "precious"
 

@@ -104,7 +104,7 @@ def test_what_to_type_before_there_is_a_schema(peer):
     """The roles come with it."""
     postgres = peer.site.lab.postgres
     peer.site.settings["database.schema"] = "elsewhere"
-    [typed] = re.findall(r"; remedy, type: (.*)", peer.run("list").err)
+    [typed] = re.findall(r"; to fix it, run: (.*)", peer.run("list").err)
     type_as_admin(postgres, typed)
     try:
         done = peer.run("list")
@@ -123,7 +123,7 @@ def test_an_operator_is_told_what_to_type(peer):
     done = [peer.run("list")]
     try:
         for _ in range(2):      # the role, and, since README revokes CONNECT from PUBLIC, that privilege
-            [typed] = re.findall(r"; remedy, type: (.*)", done[-1].err)
+            [typed] = re.findall(r"; to fix it, run: (.*)", done[-1].err)
             assert type_as_admin(postgres, typed) == 0
             done.append(peer.run("list"))
         assert done[-1].exit == 0 and "CONNECT" in typed, done

@@ -240,7 +240,7 @@ def test_a_database_that_one_may_not_enter(site):
         site.settings["database.conninfo"] = site.lab.postgres.conninfo(site.database, "stranger")
         done = site.run("check")
         assert (f'failed: FATAL: permission denied for database "{site.database}": User does not have CONNECT privilege;'
-                " remedy, type: runuser") in done.out, done
+                " to fix it, run: runuser") in done.out, done
     finally:
         site.lab.postgres.admin(f"GRANT CONNECT ON DATABASE {site.database} TO PUBLIC")
         site.lab.postgres.admin("DROP ROLE stranger")

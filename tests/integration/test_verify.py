@@ -175,7 +175,7 @@ def test_of_what_is_not_certain_it_is_not_said_to_be_missing(site):
     scuba = site.account()
     expect.stored(site.deliver(message(), scuba))
     site.settings["imap.port"] = free_port()
-    assert missing(site) == ([], "Of 1 it cannot be told; oncedrop show --verify says why.\n")
+    assert missing(site) == ([], "1 could not be checked; oncedrop show --verify says why.\n")
 
 
 def logins(site, account):
@@ -212,7 +212,7 @@ def test_a_refused_login_is_not_tried_for_each_copy(site):
             expect.stored(site.deliver(message(), account))
     server.commands.clear()
     server.script["AUTHENTICATE"] = lambda client, tag, _: client.send(f"{tag} NO [AUTHENTICATIONFAILED] who?")
-    assert missing(site) == ([], "Of 6 it cannot be told; oncedrop show --verify says why.\n")
+    assert missing(site) == ([], "6 could not be checked; oncedrop show --verify says why.\n")
     assert [name for name, _ in server.commands].count("AUTHENTICATE") == 2
 
 

@@ -59,11 +59,11 @@ static void tell_plan(const struct plan *plan, const struct plan_request *reques
 {
     static const char *const actions[] = {
         [PLAN_DUPLICATE] = "duplicate", [PLAN_BUSY] = "busy",     [PLAN_VARIANT_HAS_COPY] = "elsewhere",
-        [PLAN_EXPIRED] = "given up",    [PLAN_APPEND] = "append", [PLAN_SEARCH] = "search",
+        [PLAN_EXPIRED] = "expired",     [PLAN_APPEND] = "append", [PLAN_SEARCH] = "search",
     };
     for (size_t i = 0; i < request->target_count; i++)
         TELL("plans for %s of %s: %s (%s)", request->targets[i].mailbox, request->targets[i].account,
-             actions[plan->targets[i].action], plan_reason_text(plan->targets[i].why));
+             actions[plan->targets[i].action], plan_reason_text(plan->targets[i].reason));
 }
 
 struct plan *__wrap_plan_make(const struct ledger_state *found, const struct plan_request *request)
@@ -74,7 +74,7 @@ struct plan *__wrap_plan_make(const struct ledger_state *found, const struct pla
         bool by_id = request->targets[i].role == COPY_SENT && request->has_id;
         if (breakage == BREAK_NO_SEARCH && target->action == PLAN_SEARCH)
             target->action = PLAN_APPEND;
-        if (breakage == BREAK_NO_DOUBT_OF_THE_CUT_OFF && target->why == WHY_CUT_OFF && plan_makes_copy(target)) {
+        if (breakage == BREAK_NO_DOUBT_OF_THE_CUT_OFF && target->reason == REASON_CUT_OFF && plan_makes_copy(target)) {
             target->doubt = false;
             target->action = by_id ? PLAN_SEARCH : PLAN_APPEND;
         }

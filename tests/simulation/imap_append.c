@@ -50,7 +50,7 @@ static enum append_result refuse(struct flight *flight, struct dice *dice)
         {APPEND_ERROR, "NO"},
         {APPEND_REFUSED, "NO, of the content"},
         {APPEND_LIMIT, "NO [LIMIT]"},
-        {APPEND_PERHAPS_OVERQUOTA, "NO, of some quota"},
+        {APPEND_MAYBE_OVERQUOTA, "NO, of some quota"},
         {APPEND_OVERQUOTA, "NO [OVERQUOTA]"},
         {APPEND_NOPERM, "NO [NOPERM]"},
     };

@@ -287,7 +287,7 @@ static const struct refusal syntax[] = {
 static const struct refusal values[] = {
     {"[delivery]\ndeadline = 5x\n", NULL, "FILE: [delivery] deadline = 5x: not a duration (examples: 90s, 2m, 1h)"},
     {"[delivery]\ndeadline =\n", NULL, "FILE: [delivery] deadline = : not a duration"},
-    {"[delivery]\ndeadline = 90s # c\n", NULL, "[delivery] deadline = 90s # c: a comment must be on a line of its own"},
+    {"[delivery]\ndeadline = 90s # c\n", NULL, "[delivery] deadline = 90s # c: a comment must be on a separate line"},
     {"[route]\ninbox = INBOX # c\n", NULL, "[route] inbox = INBOX # c: a comment must be"},
     {"[imap]\npassword_file = # none\n", NULL, "[imap] password_file = # none: a comment must be"},
     {"", "delivery.deadline=99ms", "-o: [delivery] deadline = 99ms: out of range; allowed is 100ms to 15m"},
@@ -485,7 +485,7 @@ static void test_file_access(void **state)
         {0644, false}, {0602, false}, {0601, false}, {0666, false},
     };
     char *override OD_CLEANUP(base_free) = base_printf("imap.password_file=%s", other);
-    char *hint OD_CLEANUP(base_free) = base_printf("accessible to others (mode 0644); remedy: chmod o-rwx %s", other);
+    char *hint OD_CLEANUP(base_free) = base_printf("accessible to others (mode 0644); run: chmod o-rwx %s", other);
     const char *overrides[] = {override, NULL};
     struct error error;
 

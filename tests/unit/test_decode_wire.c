@@ -169,7 +169,7 @@ static void test_numbers(void **state)
     assert_false(read_wire(wire, &result));
     decoded_free(&result);
 
-    wire->whole = SIZE_MAX;
+    wire->complete = SIZE_MAX;
     assert_false(read_wire(wire, &result));
     decoded_free(&result);
     g_free(decoded.addresses);
@@ -190,11 +190,11 @@ static void test_garbage(void **state)
     decoded_free(&result);
     for (size_t size = 0; size < writer.used; size++) {
         memcpy(damaged->bytes, wire->bytes, writer.used);
-        damaged->whole = size;
+        damaged->complete = size;
         assert_false(read_wire(damaged, &result));
         decoded_free(&result);
     }
-    damaged->whole = writer.used;
+    damaged->complete = writer.used;
     for (int round = 0; round < rounds(20000); round++) {
         memcpy(damaged->bytes, wire->bytes, writer.used);
         for (unsigned n = next_random(&seed) % 4 + 1; n > 0; n--)

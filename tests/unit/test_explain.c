@@ -166,8 +166,8 @@ static void test_copies(void **state)
         why, "09:00 for <doug@x>, queue id Q1: the mailbox is over quota now",
         "the copy in doug@x INBOX may have been stored by an earlier try: the next one searches the mailbox first",
         "the copy in doug@x INBOX is not known to be stored; it will be if the message is delivered again",
-        "the copy in doug@x INBOX: no Sent", "the copy in doug@x INBOX was given up 10:00",
-        "the copy in doug@x INBOX was given up 10:00: new", "the copy in doug@x INBOX is not stored yet",
+        "the copy in doug@x INBOX: no Sent", "the copy in doug@x INBOX failed 10:00",
+        "the copy in doug@x INBOX failed 10:00: new", "the copy in doug@x INBOX is not stored yet",
         "the copy in doug@x INBOX is not stored yet",
         "the copy in doug@x INBOX was claimed again on purpose, by replay --force or --verify, or by restore, 2 times",
         "the copy in doug@x INBOX was claimed again on purpose, by replay --force or --verify, or by restore, once");

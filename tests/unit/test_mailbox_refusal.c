@@ -42,10 +42,10 @@ static void what_speaks_of_the_message_or_the_mailbox(void **state)
         {"NO Message contains non-ASCII characters in headers", APPEND_UNAVAILABLE, APPEND_REFUSED},
         {"NO Message has no header/body separator", APPEND_UNAVAILABLE, APPEND_REFUSED},
         /* may be another user's quota: never returned */
-        {"NO [ALERT] You exceeded your mail quota.", APPEND_UNAVAILABLE, APPEND_PERHAPS_OVERQUOTA},
-        {"NO cannot update quota", APPEND_UNAVAILABLE, APPEND_PERHAPS_OVERQUOTA},
-        {"NO [OVERQUOTA] Not enough disk quota", APPEND_UNAVAILABLE, APPEND_PERHAPS_OVERQUOTA},
-        {"NO [OVERQUOTA] Not enough disk space", APPEND_UNAVAILABLE, APPEND_PERHAPS_OVERQUOTA},
+        {"NO [ALERT] You exceeded your mail quota.", APPEND_UNAVAILABLE, APPEND_MAYBE_OVERQUOTA},
+        {"NO cannot update quota", APPEND_UNAVAILABLE, APPEND_MAYBE_OVERQUOTA},
+        {"NO [OVERQUOTA] Not enough disk quota", APPEND_UNAVAILABLE, APPEND_MAYBE_OVERQUOTA},
+        {"NO [OVERQUOTA] Not enough disk space", APPEND_UNAVAILABLE, APPEND_MAYBE_OVERQUOTA},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -104,7 +104,7 @@ static void what_may_mean_a_missing_mailbox(void **state)
 {
     static const struct {
         const char *reply;
-        bool perhaps_missing, never;
+        bool maybe_missing, never;
     } rows[] = {
         {"NO no such mailbox", true, false},
         {"BAD no such mailbox", true, false},
@@ -131,7 +131,7 @@ static void what_may_mean_a_missing_mailbox(void **state)
         struct imap_reply reply_line;
         snprintf(line, sizeof(line), "A1 %s", rows[i].reply);
         imap_reply_parse(line, strlen(line), "A1", &reply_line);
-        if (mailbox_refusal_perhaps_missing(&reply_line) != rows[i].perhaps_missing ||
+        if (mailbox_refusal_maybe_missing(&reply_line) != rows[i].maybe_missing ||
             mailbox_refusal_is_permanent(&reply_line) != rows[i].never)
             fail_msg("%s", rows[i].reply);
     }
@@ -146,7 +146,7 @@ static void no_reply_is_no_refusal(void **state)
     assert_string_equal(reply_line.text, "");
     assert_string_equal(reply_line.data, "");
     assert_false(mailbox_refusal_is_permanent(&reply_line));
-    assert_false(mailbox_refusal_perhaps_missing(&reply_line));
+    assert_false(mailbox_refusal_maybe_missing(&reply_line));
     assert_int_equal(mailbox_refusal(&reply_line, false), APPEND_UNAVAILABLE);
     assert_int_equal(mailbox_refusal(&reply_line, true), APPEND_ERROR);
 }

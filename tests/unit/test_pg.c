@@ -24,7 +24,7 @@ static void expect_param(struct sql_value value, const char *data)
     if (data != NULL)
         assert_string_equal(param.data, data);
     assert_int_equal(param.size, data != NULL ? strlen(data) : 0);
-    base_free(&param.made);
+    base_free(&param.owned);
 }
 
 static void test_values(void **state)

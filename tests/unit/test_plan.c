@@ -65,37 +65,37 @@ static void test_inbox(void **state)
         struct ledger_copy_state found;
         enum delivery_redeliver redeliver;
         enum plan_action action;
-        enum plan_reason why;
+        enum plan_reason reason;
         bool doubt;
     } rows[] = {
         /* clang-format off */
-        {{.state = COPY_NONE}, REDELIVER_NO, PLAN_APPEND, WHY_NEW_MAILBOX, false},
-        {{.state = COPY_NONE}, REDELIVER_VERIFY, PLAN_APPEND, WHY_NEW_MAILBOX, false},
-        {{.state = COPY_NONE}, REDELIVER_FORCE, PLAN_APPEND, WHY_NEW_MAILBOX, false},
-        {{.state = COPY_PENDING}, REDELIVER_NO, PLAN_APPEND, WHY_PENDING, false},
-        {{.state = COPY_PENDING}, REDELIVER_VERIFY, PLAN_APPEND, WHY_PENDING, false},
-        {{.state = COPY_PENDING}, REDELIVER_FORCE, PLAN_APPEND, WHY_PENDING, false},
-        {{.state = COPY_PENDING, .doubt = true}, REDELIVER_NO, PLAN_SEARCH, WHY_DOUBT, true},
-        {{.state = COPY_PENDING, .doubt = true}, REDELIVER_VERIFY, PLAN_SEARCH, WHY_DOUBT, true},
-        {{.state = COPY_PENDING, .doubt = true}, REDELIVER_FORCE, PLAN_SEARCH, WHY_DOUBT, true},
-        {{.state = COPY_FAILED}, REDELIVER_NO, PLAN_APPEND, WHY_REFUSED, false},
-        {{.state = COPY_FAILED, .doubt = true}, REDELIVER_NO, PLAN_SEARCH, WHY_REFUSED, true},
-        {{.state = COPY_FAILED}, REDELIVER_VERIFY, PLAN_APPEND, WHY_REFUSED, false},
-        {{.state = COPY_FAILED}, REDELIVER_FORCE, PLAN_APPEND, WHY_REFUSED, false},
-        {{.state = COPY_APPENDING}, REDELIVER_NO, PLAN_BUSY, WHY_UNDER_WAY, false},
-        {{.state = COPY_APPENDING}, REDELIVER_VERIFY, PLAN_BUSY, WHY_UNDER_WAY, false},
-        {{.state = COPY_APPENDING}, REDELIVER_FORCE, PLAN_BUSY, WHY_UNDER_WAY, false},
-        {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF - 1}, REDELIVER_NO, PLAN_BUSY, WHY_UNDER_WAY, false},
-        {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF - 1, .doubt = true}, REDELIVER_NO, PLAN_BUSY, WHY_UNDER_WAY, true},
-        {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF}, REDELIVER_NO, PLAN_SEARCH, WHY_CUT_OFF, true},
-        {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF}, REDELIVER_VERIFY, PLAN_SEARCH, WHY_CUT_OFF, true},
-        {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF}, REDELIVER_FORCE, PLAN_SEARCH, WHY_CUT_OFF, true},
-        {{.state = COPY_STORED}, REDELIVER_NO, PLAN_DUPLICATE, WHY_STORED, false},
-        {{.state = COPY_STORED, .claim_age_ms = HOLD_OFF}, REDELIVER_NO, PLAN_DUPLICATE, WHY_STORED, false},
-        {{.state = COPY_STORED}, REDELIVER_VERIFY, PLAN_SEARCH, WHY_VERIFIED, true},
-        {{.state = COPY_STORED}, REDELIVER_MISSING, PLAN_SEARCH, WHY_VERIFIED, true},
-        {{.state = COPY_STORED}, REDELIVER_LOST, PLAN_SEARCH, WHY_VERIFIED, true},
-        {{.state = COPY_STORED}, REDELIVER_FORCE, PLAN_APPEND, WHY_FORCED, false},
+        {{.state = COPY_NONE}, REDELIVER_NO, PLAN_APPEND, REASON_NEW_MAILBOX, false},
+        {{.state = COPY_NONE}, REDELIVER_VERIFY, PLAN_APPEND, REASON_NEW_MAILBOX, false},
+        {{.state = COPY_NONE}, REDELIVER_FORCE, PLAN_APPEND, REASON_NEW_MAILBOX, false},
+        {{.state = COPY_PENDING}, REDELIVER_NO, PLAN_APPEND, REASON_PENDING, false},
+        {{.state = COPY_PENDING}, REDELIVER_VERIFY, PLAN_APPEND, REASON_PENDING, false},
+        {{.state = COPY_PENDING}, REDELIVER_FORCE, PLAN_APPEND, REASON_PENDING, false},
+        {{.state = COPY_PENDING, .doubt = true}, REDELIVER_NO, PLAN_SEARCH, REASON_DOUBT, true},
+        {{.state = COPY_PENDING, .doubt = true}, REDELIVER_VERIFY, PLAN_SEARCH, REASON_DOUBT, true},
+        {{.state = COPY_PENDING, .doubt = true}, REDELIVER_FORCE, PLAN_SEARCH, REASON_DOUBT, true},
+        {{.state = COPY_FAILED}, REDELIVER_NO, PLAN_APPEND, REASON_REFUSED, false},
+        {{.state = COPY_FAILED, .doubt = true}, REDELIVER_NO, PLAN_SEARCH, REASON_REFUSED, true},
+        {{.state = COPY_FAILED}, REDELIVER_VERIFY, PLAN_APPEND, REASON_REFUSED, false},
+        {{.state = COPY_FAILED}, REDELIVER_FORCE, PLAN_APPEND, REASON_REFUSED, false},
+        {{.state = COPY_APPENDING}, REDELIVER_NO, PLAN_BUSY, REASON_UNDER_WAY, false},
+        {{.state = COPY_APPENDING}, REDELIVER_VERIFY, PLAN_BUSY, REASON_UNDER_WAY, false},
+        {{.state = COPY_APPENDING}, REDELIVER_FORCE, PLAN_BUSY, REASON_UNDER_WAY, false},
+        {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF - 1}, REDELIVER_NO, PLAN_BUSY, REASON_UNDER_WAY, false},
+        {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF - 1, .doubt = true}, REDELIVER_NO, PLAN_BUSY, REASON_UNDER_WAY, true},
+        {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF}, REDELIVER_NO, PLAN_SEARCH, REASON_CUT_OFF, true},
+        {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF}, REDELIVER_VERIFY, PLAN_SEARCH, REASON_CUT_OFF, true},
+        {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF}, REDELIVER_FORCE, PLAN_SEARCH, REASON_CUT_OFF, true},
+        {{.state = COPY_STORED}, REDELIVER_NO, PLAN_DUPLICATE, REASON_STORED, false},
+        {{.state = COPY_STORED, .claim_age_ms = HOLD_OFF}, REDELIVER_NO, PLAN_DUPLICATE, REASON_STORED, false},
+        {{.state = COPY_STORED}, REDELIVER_VERIFY, PLAN_SEARCH, REASON_VERIFIED, true},
+        {{.state = COPY_STORED}, REDELIVER_MISSING, PLAN_SEARCH, REASON_VERIFIED, true},
+        {{.state = COPY_STORED}, REDELIVER_LOST, PLAN_SEARCH, REASON_VERIFIED, true},
+        {{.state = COPY_STORED}, REDELIVER_FORCE, PLAN_APPEND, REASON_FORCED, false},
         /* clang-format on */
     };
     (void)state;
@@ -106,7 +106,7 @@ static void test_inbox(void **state)
         it.request.redeliver = rows[i].redeliver;
         const struct plan *plan = make(&it);
         assert_int_equal(plan->targets[SCUBA].action, rows[i].action);
-        assert_int_equal(plan->targets[SCUBA].why, rows[i].why);
+        assert_int_equal(plan->targets[SCUBA].reason, rows[i].reason);
         assert_int_equal(plan->targets[SCUBA].doubt, rows[i].doubt);
         assert_int_equal(plan_goes_on(plan, SCUBA), rows[i].action != PLAN_BUSY);
         /* the other recipient is new, no matter what happens to the first */
@@ -248,45 +248,45 @@ static void test_sent(void **state)
         struct ledger_copy_state found;
         enum delivery_redeliver redeliver;
         enum plan_action action;
-        enum plan_reason why;
+        enum plan_reason reason;
         bool doubt, waits;
         size_t owner;
     } rows[] = {
         /* clang-format off */
-        {{.state = COPY_NONE, .owner = LEDGER_OTHER}, REDELIVER_NO, PLAN_APPEND, WHY_NEW_MAILBOX, false, false, SCUBA},
-        {{.state = COPY_NONE, .owner = LEDGER_OTHER, .variant_has_copy = true}, REDELIVER_NO, PLAN_VARIANT_HAS_COPY, WHY_VARIANT, false, false, SCUBA},
-        {{.state = COPY_NONE, .owner = LEDGER_OTHER, .variant_waits = true}, REDELIVER_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, SCUBA},
-        {{.state = COPY_PENDING, .owner = DOUG}, REDELIVER_NO, PLAN_APPEND, WHY_PENDING, false, false, SCUBA},
-        {{.state = COPY_PENDING, .doubt = true, .owner = DOUG}, REDELIVER_NO, PLAN_SEARCH, WHY_DOUBT, true, false, SCUBA},
-        {{.state = COPY_PENDING, .owner = DOUG, .variant_has_copy = true}, REDELIVER_NO, PLAN_VARIANT_HAS_COPY, WHY_VARIANT, false, false, SCUBA},
-        {{.state = COPY_STORED, .owner = DOUG}, REDELIVER_NO, PLAN_DUPLICATE, WHY_STORED, false, false, SCUBA},
-        {{.state = COPY_STORED, .owner = DOUG}, REDELIVER_FORCE, PLAN_DUPLICATE, WHY_STORED, false, false, SCUBA},
-        {{.state = COPY_STORED, .owner = DOUG}, REDELIVER_VERIFY, PLAN_SEARCH, WHY_VERIFIED, true, false, SCUBA},
+        {{.state = COPY_NONE, .owner = LEDGER_OTHER}, REDELIVER_NO, PLAN_APPEND, REASON_NEW_MAILBOX, false, false, SCUBA},
+        {{.state = COPY_NONE, .owner = LEDGER_OTHER, .variant_has_copy = true}, REDELIVER_NO, PLAN_VARIANT_HAS_COPY, REASON_VARIANT, false, false, SCUBA},
+        {{.state = COPY_NONE, .owner = LEDGER_OTHER, .variant_waits = true}, REDELIVER_NO, PLAN_BUSY, REASON_UNDER_WAY, false, true, SCUBA},
+        {{.state = COPY_PENDING, .owner = DOUG}, REDELIVER_NO, PLAN_APPEND, REASON_PENDING, false, false, SCUBA},
+        {{.state = COPY_PENDING, .doubt = true, .owner = DOUG}, REDELIVER_NO, PLAN_SEARCH, REASON_DOUBT, true, false, SCUBA},
+        {{.state = COPY_PENDING, .owner = DOUG, .variant_has_copy = true}, REDELIVER_NO, PLAN_VARIANT_HAS_COPY, REASON_VARIANT, false, false, SCUBA},
+        {{.state = COPY_STORED, .owner = DOUG}, REDELIVER_NO, PLAN_DUPLICATE, REASON_STORED, false, false, SCUBA},
+        {{.state = COPY_STORED, .owner = DOUG}, REDELIVER_FORCE, PLAN_DUPLICATE, REASON_STORED, false, false, SCUBA},
+        {{.state = COPY_STORED, .owner = DOUG}, REDELIVER_VERIFY, PLAN_SEARCH, REASON_VERIFIED, true, false, SCUBA},
         /* one copy for both */
-        {{.state = COPY_STORED, .owner = DOUG, .variant_has_copy = true}, REDELIVER_VERIFY, PLAN_SEARCH, WHY_VERIFIED, true, false, SCUBA},
-        {{.state = COPY_STORED, .owner = DOUG, .variant_has_copy = true}, REDELIVER_LOST, PLAN_SEARCH, WHY_VERIFIED, true, false, SCUBA},
+        {{.state = COPY_STORED, .owner = DOUG, .variant_has_copy = true}, REDELIVER_VERIFY, PLAN_SEARCH, REASON_VERIFIED, true, false, SCUBA},
+        {{.state = COPY_STORED, .owner = DOUG, .variant_has_copy = true}, REDELIVER_LOST, PLAN_SEARCH, REASON_VERIFIED, true, false, SCUBA},
         {{.state = COPY_STORED, .owner = DOUG, .variant_has_copy = true, .variant_in_flight = true}, REDELIVER_VERIFY, PLAN_VARIANT_HAS_COPY,
-         WHY_VARIANT, false, false, SCUBA},
-        /* abandoned: never bounces, never blocks */
-        {{.state = COPY_FAILED, .owner = DOUG}, REDELIVER_NO, PLAN_EXPIRED, WHY_REFUSED, false, false, SCUBA},
-        {{.state = COPY_FAILED, .owner = DOUG}, REDELIVER_VERIFY, PLAN_EXPIRED, WHY_REFUSED, false, false, SCUBA},
-        {{.state = COPY_FAILED, .owner = DOUG}, REDELIVER_FORCE, PLAN_EXPIRED, WHY_REFUSED, false, false, SCUBA},
+         REASON_VARIANT, false, false, SCUBA},
+        /* expired: never bounces, never blocks */
+        {{.state = COPY_FAILED, .owner = DOUG}, REDELIVER_NO, PLAN_EXPIRED, REASON_REFUSED, false, false, SCUBA},
+        {{.state = COPY_FAILED, .owner = DOUG}, REDELIVER_VERIFY, PLAN_EXPIRED, REASON_REFUSED, false, false, SCUBA},
+        {{.state = COPY_FAILED, .owner = DOUG}, REDELIVER_FORCE, PLAN_EXPIRED, REASON_REFUSED, false, false, SCUBA},
         /* left to another delivery ... */
-        {{.state = COPY_APPENDING, .owner = LEDGER_OTHER}, REDELIVER_NO, PLAN_BUSY, WHY_UNDER_WAY, false, false, SCUBA},
+        {{.state = COPY_APPENDING, .owner = LEDGER_OTHER}, REDELIVER_NO, PLAN_BUSY, REASON_UNDER_WAY, false, false, SCUBA},
         /* ... which will not be retried */
-        {{.state = COPY_APPENDING, .owner = LEDGER_OTHER, .owner_finished = true}, REDELIVER_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true,
+        {{.state = COPY_APPENDING, .owner = LEDGER_OTHER, .owner_finished = true}, REDELIVER_NO, PLAN_BUSY, REASON_UNDER_WAY, false, true,
          SCUBA},
         /* ours: that recipient must be retried */
-        {{.state = COPY_APPENDING, .owner = SCUBA}, REDELIVER_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, SCUBA},
-        {{.state = COPY_APPENDING, .owner = DOUG}, REDELIVER_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, DOUG},
-        {{.state = COPY_APPENDING, .owner = DOUG, .owner_finished = true}, REDELIVER_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, SCUBA},
+        {{.state = COPY_APPENDING, .owner = SCUBA}, REDELIVER_NO, PLAN_BUSY, REASON_UNDER_WAY, false, true, SCUBA},
+        {{.state = COPY_APPENDING, .owner = DOUG}, REDELIVER_NO, PLAN_BUSY, REASON_UNDER_WAY, false, true, DOUG},
+        {{.state = COPY_APPENDING, .owner = DOUG, .owner_finished = true}, REDELIVER_NO, PLAN_BUSY, REASON_UNDER_WAY, false, true, SCUBA},
         /* a variant is under way as well: both wait */
-        {{.state = COPY_APPENDING, .owner = SCUBA, .variant_has_copy = true}, REDELIVER_NO, PLAN_BUSY, WHY_UNDER_WAY, false, true, SCUBA},
+        {{.state = COPY_APPENDING, .owner = SCUBA, .variant_has_copy = true}, REDELIVER_NO, PLAN_BUSY, REASON_UNDER_WAY, false, true, SCUBA},
         {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF, .owner = SCUBA, .variant_has_copy = true}, REDELIVER_NO, PLAN_VARIANT_HAS_COPY,
-         WHY_VARIANT, false, false, SCUBA},
-        {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF, .owner = LEDGER_OTHER}, REDELIVER_NO, PLAN_SEARCH, WHY_CUT_OFF, true,
+         REASON_VARIANT, false, false, SCUBA},
+        {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF, .owner = LEDGER_OTHER}, REDELIVER_NO, PLAN_SEARCH, REASON_CUT_OFF, true,
          false, SCUBA},
-        {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF, .owner = DOUG}, REDELIVER_NO, PLAN_SEARCH, WHY_CUT_OFF, true, false, SCUBA},
+        {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF, .owner = DOUG}, REDELIVER_NO, PLAN_SEARCH, REASON_CUT_OFF, true, false, SCUBA},
         /* clang-format on */
     };
     (void)state;
@@ -299,7 +299,7 @@ static void test_sent(void **state)
         const struct plan *plan = make(&it);
         assert_int_equal(plan->sent, LISA);
         assert_int_equal(plan->targets[LISA].action, rows[i].action);
-        assert_int_equal(plan->targets[LISA].why, rows[i].why);
+        assert_int_equal(plan->targets[LISA].reason, rows[i].reason);
         assert_int_equal(plan->targets[LISA].doubt, rows[i].doubt);
         assert_int_equal(plan->sent_waits, rows[i].waits);
         assert_int_equal(plan->sent_owner, rows[i].owner);
@@ -342,7 +342,7 @@ static void test_sent_owner(void **state)
     it.found->copies[DOUG].state = COPY_APPENDING;
     assert_int_equal(make(&it)->sent_owner, LEDGER_OTHER);
     assert_int_equal(it.plan->targets[LISA].action, PLAN_VARIANT_HAS_COPY);
-    assert_int_equal(it.plan->targets[LISA].why, WHY_NOBODY);
+    assert_int_equal(it.plan->targets[LISA].reason, REASON_NO_RECIPIENT);
 
     it.found->copies[DOUG].state = COPY_NONE;
     it.recipients[1] = LEDGER_NO_TARGET; /* unknown */
@@ -379,9 +379,9 @@ static void test_new_message(void **state)
     it.found->known = false;
     it.request.target_count = 2;
     assert_int_equal(make(&it)->sent, LEDGER_NO_TARGET);
-    assert_int_equal(it.plan->targets[SCUBA].why, WHY_NEW_MESSAGE);
+    assert_int_equal(it.plan->targets[SCUBA].reason, REASON_NEW_MESSAGE);
     assert_int_equal(it.plan->targets[SCUBA].action, PLAN_APPEND);
-    assert_string_equal(plan_reason_text(WHY_NEW_MESSAGE), "a new message");
+    assert_string_equal(plan_reason_text(REASON_NEW_MESSAGE), "a new message");
     clear(&it);
 }
 

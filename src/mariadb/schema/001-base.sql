@@ -72,7 +72,7 @@ CREATE TABLE IF NOT EXISTS delivery (
     original_recipient TEXT COMMENT 'Recipient before Postfix rewrote it',
     account            VARBINARY(512) NOT NULL,
     mailbox            VARBINARY(2000) NOT NULL,
-    queue_id           VARCHAR(200) COMMENT 'Postfix queue id of the last attempt, when it was told',
+    queue_id           VARCHAR(200) COMMENT 'Postfix queue id of the last attempt, if known',
     host               VARCHAR(255) NOT NULL,
     outcome            VARCHAR(40) NOT NULL COMMENT 'What the last attempt answered; claimed while it is under way. Done is what has finished_at',
     reason             TEXT,
@@ -193,9 +193,9 @@ CREATE TABLE IF NOT EXISTS counter (
 INSERT IGNORE INTO counter VALUES (1, 0, 0, 0, 0, 0);
 
 -- Purge subtracts what it deletes, and says so by this variable. What is deleted by other means is not known: all is counted
--- anew. Where a server allows triggers only to its administrator (error 1419: a binary log, Galera), `stats` would be wrong after
+-- again. Where a server allows triggers only to its administrator (error 1419: a binary log, Galera), `stats` would be wrong after
 -- that.
-SET @trigger = 'CREATE TRIGGER IF NOT EXISTS forget_tally AFTER DELETE ON message FOR EACH ROW
+SET @trigger = 'CREATE TRIGGER IF NOT EXISTS forget_counter AFTER DELETE ON message FOR EACH ROW
     UPDATE counter SET last_message = 0, messages = 0, bytes = 0, last_copy = 0, copies = 0 WHERE @subtracts IS NULL';
 EXECUTE IMMEDIATE 'BEGIN NOT ATOMIC
     DECLARE CONTINUE HANDLER FOR 1419 BEGIN END;
@@ -214,7 +214,7 @@ INSERT IGNORE INTO slot (slot) WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELEC
 -- Method lease: a row for each message under way. Each of its transactions ends at once.
 CREATE TABLE IF NOT EXISTS lease (
     "key"      BIGINT PRIMARY KEY,
-    owner      BIGINT NOT NULL COMMENT 'Random number of this delivery; whoever holds or ends the lease must know it',
+    owner      BIGINT NOT NULL COMMENT 'Random number of this delivery; needed to hold or end the lease',
     taken_at   DATETIME(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6)),
     expires_at DATETIME(6) NOT NULL COMMENT 'When others may take it, by the clock of the database',
     host       VARCHAR(255) NOT NULL,
@@ -236,8 +236,8 @@ INSERT IGNORE INTO setting SELECT 1, CASE WHEN (SELECT count(*) FROM information
     = 2 THEN 'lease' ELSE 'session' END;
 
 -- For applications: names of mailboxes as text. With sender_bcc_maps a copy for its sender comes as mail for
--- user+Sent, and so has the role inbox: it is in the mailbox Sent, for the address of its envelope sender, or the user of that
--- address, extensions left out.
+-- user+Sent, and so has the role inbox. It is in the mailbox Sent, for the address of its envelope sender without extensions, or
+-- for that address's user.
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW inbox AS
     SELECT CONVERT(c.account USING utf8mb4) AS account, CONVERT(c.mailbox USING utf8mb4) AS mailbox, c.uidvalidity, c.uid,
            m.id AS message, m.message_id,
@@ -267,7 +267,7 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW outbox AS
            SELECT 1 FROM delivery d WHERE d.id = c.claimed_by AND REGEXP_REPLACE(lower(d.recipient), '[+][^@]*', '')
                IN (REGEXP_REPLACE(lower(m.sender), '[+][^@]*', ''), REGEXP_SUBSTR(lower(m.sender), '^[^+@]*'))));
 
--- Two roles, as far as whoever installs this may create them; an administrator can do it later. oncedrop_delivery, for
+-- Two roles, if the user that installs this may create them; an administrator can do it later. oncedrop_delivery, for
 -- deliveries and replay, reads what distinguishes messages and copies, but no subject, address or text; it deletes nothing but
 -- leases. ON DUPLICATE KEY UPDATE takes the right to update every column that is inserted. oncedrop_operator, for show, list, stats,
 -- locks, resume and purge, also reads everything and deletes old messages. One that is quoted is one statement to every client.

@@ -9,7 +9,7 @@ CASE WHEN c.state IN ('pending', 'appending') THEN @now@ ELSE coalesce(c.stored_
 -- macro delay: in microseconds. Includes Postfix's retries before an attempt got the lock and a database
 TIMESTAMPDIFF(MICROSECOND, @first_try@, @end@)
 
--- macro late: whether the delay was at least this long; reads Postfix's receipt only if needed
+-- macro delayed: whether the delay was at least this long; reads Postfix's receipt only if needed
 (TIMESTAMPDIFF(MICROSECOND, c.first_at, @end@) >= {} OR EXISTS (SELECT 1 FROM attempt q
 WHERE q.delivery = c.claimed_by AND q.queued_at < c.first_at - INTERVAL 1 SECOND
 AND TIMESTAMPDIFF(MICROSECOND, q.queued_at, @end@) >= {}))
@@ -67,7 +67,7 @@ AND lower(:sender) IN (lower(m.sender), lower(m."from")) -- if sender
 AND c.mailbox = :mailbox -- if mailbox
 AND (SELECT subject FROM message WHERE id = c.message) REGEXP :subject -- if subject
 AND (SELECT message_id FROM message WHERE id = c.message) REGEXP :message_id -- if message_id
-AND @late(:delay_ms * 1000)@ -- if delay_ms
+AND @delayed(:delay_ms * 1000)@ -- if delay_ms
 ORDER BY c.id DESC LIMIT :limit) f
 JOIN copy c ON c.id = f.id JOIN message m ON m.id = c.message JOIN delivery o ON o.id = c.claimed_by
 LEFT JOIN attempt t ON t.delivery = c.claimed_by AND t.claim = c.claim ORDER BY c.id DESC

@@ -1,10 +1,10 @@
--- macro now: the moment, in UTC, whatever the session's time zone; one moment for a statement
+-- macro now: the moment, in UTC, independent of the session's time zone; one moment for a statement
 UTC_TIMESTAMP(6)
 
 -- macro utc: a time as text: UTC, ISO 8601
 DATE_FORMAT({}, '%Y-%m-%dT%H:%i:%sZ')
 
--- macro ago: the moment so many milliseconds ago
+-- macro ago: the moment N milliseconds ago
 (@now@ - INTERVAL ({}) * 1000 MICROSECOND)
 
 -- macro age_us: microseconds since a moment
@@ -16,10 +16,10 @@ TIMESTAMPDIFF(MICROSECOND, {}, @now@)
 -- macro us: a time as microseconds since 1970
 TIMESTAMPDIFF(MICROSECOND, '1970-01-01', {})
 
--- macro moment: the time so many microseconds since 1970
+-- macro moment: a time given in microseconds since 1970
 TIMESTAMPADD(MICROSECOND, {}, '1970-01-01')
 
--- macro of_seconds: the time so many seconds since 1970
+-- macro of_seconds: a time given in seconds since 1970
 TIMESTAMPADD(SECOND, {}, '1970-01-01')
 
 -- macro present: the present in microseconds since 1970, by the clock that moved least since copy c was claimed. Compared are the

@@ -41,7 +41,7 @@ ORDER BY m.id LIMIT :max
 SELECT m.id, m.lock_key FROM message m WHERE m.id > :after AND @old@
 ORDER BY m.id LIMIT :max
 
--- macro of_person: whether an address is in what is recorded of a message m, or is an account
+-- macro of_address: whether an address is in what is recorded of a message m, or is an account
 (:address IN (lower(m.sender), lower(m."from"))
 OR EXISTS (SELECT 1 FROM address a WHERE a.message = m.id AND lower(a.address) = :address)
 OR EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id
@@ -64,7 +64,7 @@ greatest(m.received_at, coalesce((SELECT max(last_at) FROM delivery WHERE messag
 -- columns: id lock_key theirs:bool old:bool open:bool old_at
 SELECT m.id, m.lock_key, m.theirs, m.theirs AND @old@, m.theirs AND @is_open@,
 CASE WHEN m.theirs THEN @utc(@old_at@)@ END
-FROM (SELECT m.id, m.lock_key, m.received_at, @of_person@ AS theirs FROM message m
+FROM (SELECT m.id, m.lock_key, m.received_at, @of_address@ AS theirs FROM message m
 WHERE m.id > :after ORDER BY m.id LIMIT :max) m ORDER BY m.id
 
 -- lock_messages: locks the rows of these messages, except those that another session has locked

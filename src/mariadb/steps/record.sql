@@ -1,4 +1,4 @@
--- Existing rows stay as they are. IGNORE would also ignore values that do not fit.
+-- Existing rows stay unchanged. IGNORE would also ignore values that do not fit.
 
 -- record_message: records a message, unless another delivery has
 -- params: identity digest lock_key message_id sender from subject:content date size in_reply_to references received_at

@@ -16,7 +16,7 @@ WHERE message IN (SELECT id FROM message WHERE @variants@)
 AND message BETWEEN (SELECT min(id) FROM message WHERE @variants@) AND (SELECT max(id) FROM message WHERE @variants@)
 AND account = :account AND mailbox = :mailbox AND role = 'sent' AND state IN ('pending', 'appending')
 
--- settle_reply: updates the delivery and our attempt; a delivery that has taken over has a row of its own
+-- settle_reply: updates the delivery and our attempt; a delivery that has taken over has its own row
 -- params: identity digest recipient outcome reason is_finished is_complete claim read_ms lock_ms database_ms imap_ms
 UPDATE delivery SET outcome = :outcome, reason = :reason, last_at = @now@,
 finished_at = CASE WHEN :is_finished THEN coalesce(finished_at, @now@) ELSE finished_at END, complete = complete OR :is_complete

@@ -169,7 +169,7 @@ EXECUTE IMMEDIATE concat('ALTER TABLE copy AUTO_INCREMENT = ', :copy + 1)
 -- begin_hold: no-op: table locks and transactions exclude each other
 DO 0
 
--- hold_patience: the timeout of hold_writers, in seconds
+-- hold_timeout: the timeout of hold_writers, in seconds
 SET SESSION lock_wait_timeout = 10
 
 -- hold_writers: until the session ends, no other session of this server may write, and this one sees only these tables.

@@ -47,7 +47,7 @@ COMMENT ON COLUMN @schema@.message.date IS 'Date field; NULL when missing or unr
 COMMENT ON COLUMN @schema@.message.size IS 'Bytes as appended to the recipient''s mailbox at the first delivery';
 COMMENT ON COLUMN @schema@.message.in_reply_to IS 'First id in In-Reply-To, without <>';
 COMMENT ON COLUMN @schema@.message."references" IS 'Ids in References in their order, without <>';
-COMMENT ON COLUMN @schema@.message.received_at IS 'When the message arrived: its first delivery, or, replayed, what its header tells; its INTERNALDATE in every mailbox';
+COMMENT ON COLUMN @schema@.message.received_at IS 'When the message arrived: its first delivery, or, replayed, what its header says; its INTERNALDATE in every mailbox';
 
 CREATE TABLE @schema@.address (
     message  bigint NOT NULL REFERENCES @schema@.message ON DELETE CASCADE,
@@ -131,7 +131,7 @@ COMMENT ON COLUMN @schema@.delivery.recipient IS 'Envelope recipient, lower case
 COMMENT ON COLUMN @schema@.delivery.original_recipient IS 'Recipient before Postfix rewrote it';
 COMMENT ON COLUMN @schema@.delivery.account IS 'IMAP account to which the recipient leads';
 COMMENT ON COLUMN @schema@.delivery.mailbox IS 'Mailbox to which the recipient leads';
-COMMENT ON COLUMN @schema@.delivery.queue_id IS 'Postfix queue id of the last attempt, when it was told';
+COMMENT ON COLUMN @schema@.delivery.queue_id IS 'Postfix queue id of the last attempt, if known';
 COMMENT ON COLUMN @schema@.delivery.host IS 'Host of the last attempt';
 COMMENT ON COLUMN @schema@.delivery.outcome IS 'What the last attempt answered (stored, duplicate, busy, ...); claimed while it is under way; expired when there was no other for record.expire_after. Done is what has finished_at';
 COMMENT ON COLUMN @schema@.delivery.reason IS 'The text of that answer';
@@ -177,7 +177,7 @@ COMMENT ON COLUMN @schema@.copy.message IS 'The message';
 COMMENT ON COLUMN @schema@.copy.account IS 'IMAP account';
 COMMENT ON COLUMN @schema@.copy.mailbox IS 'Mailbox name as configured or routed, UTF-8 (\Sent: the mailbox with that SPECIAL-USE)';
 COMMENT ON COLUMN @schema@.copy.role IS 'inbox: the delivery itself; sent: the sender''s own copy';
-COMMENT ON COLUMN @schema@.copy.state IS 'pending: not stored, to be tried again; appending: an APPEND may be under way; stored; failed: given up; expired: not tried since record.expire_after, or expired by an administrator; should the message be delivered again, as pending';
+COMMENT ON COLUMN @schema@.copy.state IS 'pending: not stored, to be tried again; appending: an APPEND may be under way; stored; failed: not tried again; expired: not tried since record.expire_after, or expired by an administrator; should the message be delivered again, as pending';
 COMMENT ON COLUMN @schema@.copy.doubt IS 'An earlier attempt may have stored it: the mailbox is searched before the next APPEND';
 COMMENT ON COLUMN @schema@.copy.generation IS 'Number of the last claim; only its owner may settle it';
 COMMENT ON COLUMN @schema@.copy.claimed_at IS 'When that claim was made, by the database''s clock; delivery.hold_off counts from here';
@@ -187,8 +187,8 @@ COMMENT ON COLUMN @schema@.copy.host IS 'Host of that attempt';
 COMMENT ON COLUMN @schema@.copy.pid IS 'Process of that attempt';
 COMMENT ON COLUMN @schema@.copy.first_at IS 'First attempt; delivery.sent_expire_after and delivery.refuse_after count from here';
 COMMENT ON COLUMN @schema@.copy.stored_at IS 'When it was known to be stored';
-COMMENT ON COLUMN @schema@.copy.uidvalidity IS 'UIDVALIDITY of the mailbox, when the server told (RFC 4315)';
-COMMENT ON COLUMN @schema@.copy.uid IS 'UID in the mailbox, when the server told';
+COMMENT ON COLUMN @schema@.copy.uidvalidity IS 'UIDVALIDITY of the mailbox, if the server reported it (RFC 4315)';
+COMMENT ON COLUMN @schema@.copy.uid IS 'UID in the mailbox, if the server reported it';
 COMMENT ON COLUMN @schema@.copy.error IS 'Why the last attempt did not store it';
 COMMENT ON COLUMN @schema@.copy.repeated IS 'How often it was claimed again on purpose although it was stored (replay --force, --verify)';
 COMMENT ON COLUMN @schema@.copy.boot IS 'Number of that run of the machine that claimed it, from its boot_id; NULL: unknown';
@@ -232,7 +232,7 @@ COMMENT ON COLUMN @schema@.attempt.outcome IS 'What it answered (stored, duplica
 COMMENT ON COLUMN @schema@.attempt.reason IS 'The text of that answer';
 COMMENT ON COLUMN @schema@.attempt.read_ms IS 'Milliseconds it took to read and decode the message';
 COMMENT ON COLUMN @schema@.attempt.lock_ms IS 'Milliseconds until the lock was granted (lock.wait)';
-COMMENT ON COLUMN @schema@.attempt.database_ms IS 'Milliseconds of everything else in the database, but for the COMMIT that recorded this';
+COMMENT ON COLUMN @schema@.attempt.database_ms IS 'Milliseconds of everything else in the database, except the COMMIT that recorded this';
 COMMENT ON COLUMN @schema@.attempt.imap_ms IS 'Milliseconds of IMAP: connecting, login, searching, appending';
 COMMENT ON COLUMN @schema@.attempt.trace_id IS 'Trace of the message, as W3C Trace Context has it; NULL unless record.trace was on';
 COMMENT ON COLUMN @schema@.attempt.span_id IS 'Span of this attempt in it';
@@ -267,7 +267,7 @@ COMMENT ON COLUMN @schema@.refusal.refused_at IS 'When the last one was';
 COMMENT ON COLUMN @schema@.refusal.wait_ms IS 'For how long after that the account is not tried, in milliseconds';
 COMMENT ON COLUMN @schema@.refusal.reason IS 'What the server said';
 
--- Each delivery only adds rows of its own here: if all of them updated one row, they would wait for each other.
+-- Each delivery only adds its own rows here: if all of them updated one row, they would wait for each other.
 CREATE TABLE @schema@.event (
     id    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     at    timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -295,7 +295,7 @@ COMMENT ON COLUMN @schema@.counter_bucket.label IS 'Outcome, reason or phase';
 COMMENT ON COLUMN @schema@.counter_bucket.le IS 'Of phase and delay: how many milliseconds these took at most, and more than the le before; 0: more than any';
 COMMENT ON COLUMN @schema@.counter_bucket.value IS 'How many; milliseconds; of counted_until: microseconds since 1970';
 
--- One row. Purge and stats add up here what is over an hour old; the rest is counted when somebody asks.
+-- One row. Purge and stats add up here what is over an hour old; the rest is counted when it is queried.
 CREATE TABLE @schema@.counter (
     last_message bigint NOT NULL,
     messages     bigint NOT NULL,
@@ -314,17 +314,17 @@ COMMENT ON COLUMN @schema@.counter.last_copy IS 'Copies up to this number are co
 COMMENT ON COLUMN @schema@.counter.copies IS 'How many of these there are';
 
 -- Purge subtracts what it deletes, and says so by this setting. What is deleted by other means is not known: all is
--- counted anew.
-CREATE FUNCTION @schema@.forget_tally() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+-- counted again.
+CREATE FUNCTION @schema@.forget_counter() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF pg_catalog.current_setting('oncedrop.subtracts', true) IS DISTINCT FROM 'yes' THEN
         UPDATE @schema@.counter SET last_message = 0, messages = 0, bytes = 0, last_copy = 0, copies = 0;
     END IF;
     RETURN NULL;
 END $$;
-COMMENT ON FUNCTION @schema@.forget_tally() IS 'After messages were deleted: table tally does not hold any more';
-CREATE TRIGGER forget_tally AFTER DELETE OR TRUNCATE ON @schema@.message
-    FOR EACH STATEMENT EXECUTE FUNCTION @schema@.forget_tally();
+COMMENT ON FUNCTION @schema@.forget_counter() IS 'After messages were deleted: table counter is not valid any more';
+CREATE TRIGGER forget_counter AFTER DELETE OR TRUNCATE ON @schema@.message
+    FOR EACH STATEMENT EXECUTE FUNCTION @schema@.forget_counter();
 
 -- Two more methods by which deliveries of one message exclude each other (lock.method).
 --
@@ -354,7 +354,7 @@ CREATE TABLE @schema@.lease (
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE @schema@.lease IS 'Who delivers which message with lock.method = lease; a row goes when its delivery ends, and counts for nothing from expires_at on';
 COMMENT ON COLUMN @schema@.lease.key IS 'lock_key of the message, or of one account''s copies of it';
-COMMENT ON COLUMN @schema@.lease.owner IS 'Random number of this delivery; whoever holds or ends the lease must know it';
+COMMENT ON COLUMN @schema@.lease.owner IS 'Random number of this delivery; needed to hold or end the lease';
 COMMENT ON COLUMN @schema@.lease.taken_at IS 'When it was taken, or prolonged, by the database''s clock';
 COMMENT ON COLUMN @schema@.lease.expires_at IS 'When others may take it, by the database''s clock';
 COMMENT ON COLUMN @schema@.lease.host IS 'Host of the process';
@@ -385,11 +385,11 @@ CREATE VIEW @schema@.inbox WITH (security_barrier) AS
        AND NOT (c.mailbox = 'Sent' AND EXISTS (
            SELECT FROM @schema@.delivery d WHERE d.id = c.claimed_by AND regexp_replace(lower(d.recipient), '[+][^@]*', '')
                IN (regexp_replace(lower(m.sender), '[+][^@]*', ''), substring(lower(m.sender), '^[^+@]*'))));
-COMMENT ON VIEW @schema@.inbox IS 'Messages delivered to recipients: one row for each copy that is stored, but for those in outbox. Columns are only ever added';
+COMMENT ON VIEW @schema@.inbox IS 'Messages delivered to recipients: one row for each copy that is stored, except those in outbox. Columns are only ever added';
 COMMENT ON COLUMN @schema@.inbox.account IS 'IMAP account';
 COMMENT ON COLUMN @schema@.inbox.mailbox IS 'Mailbox, UTF-8';
-COMMENT ON COLUMN @schema@.inbox.uidvalidity IS 'UIDVALIDITY of the mailbox then; NULL when the server did not tell';
-COMMENT ON COLUMN @schema@.inbox.uid IS 'UID there; NULL when the server did not tell. The user may have moved it since';
+COMMENT ON COLUMN @schema@.inbox.uidvalidity IS 'UIDVALIDITY of the mailbox then; NULL if the server did not report it';
+COMMENT ON COLUMN @schema@.inbox.uid IS 'UID there; NULL if the server did not report it. The user may have moved it since';
 COMMENT ON COLUMN @schema@.inbox.message IS 'Number of the message: message.id, address.message, part.message';
 COMMENT ON COLUMN @schema@.inbox.message_id IS 'Message-ID without <>; NULL when missing or damaged';
 COMMENT ON COLUMN @schema@.inbox.thread IS 'Message-ID with which the conversation began: the first of References, else In-Reply-To, else its own';
@@ -419,8 +419,8 @@ CREATE VIEW @schema@.outbox WITH (security_barrier) AS
 COMMENT ON VIEW @schema@.outbox IS 'Messages filed for their senders: one row for each Sent copy that is stored, also one made by sender_bcc_maps, in the mailbox Sent. Columns are only ever added';
 COMMENT ON COLUMN @schema@.outbox.account IS 'IMAP account of the sender';
 COMMENT ON COLUMN @schema@.outbox.mailbox IS 'The Sent mailbox, UTF-8, or \Sent: the one with that SPECIAL-USE';
-COMMENT ON COLUMN @schema@.outbox.uidvalidity IS 'UIDVALIDITY of the mailbox then; NULL when the server did not tell';
-COMMENT ON COLUMN @schema@.outbox.uid IS 'UID there; NULL when the server did not tell. The user may have moved it since';
+COMMENT ON COLUMN @schema@.outbox.uidvalidity IS 'UIDVALIDITY of the mailbox then; NULL if the server did not report it';
+COMMENT ON COLUMN @schema@.outbox.uid IS 'UID there; NULL if the server did not report it. The user may have moved it since';
 COMMENT ON COLUMN @schema@.outbox.message IS 'Number of the message: message.id, address.message, part.message';
 COMMENT ON COLUMN @schema@.outbox.message_id IS 'Message-ID without <>; NULL when missing or damaged';
 COMMENT ON COLUMN @schema@.outbox.thread IS 'Message-ID with which the conversation began: the first of References, else In-Reply-To, else its own';
@@ -435,9 +435,8 @@ COMMENT ON COLUMN @schema@.outbox.size IS 'Bytes';
 COMMENT ON COLUMN @schema@.outbox.stored_at IS 'When it was known to be stored';
 COMMENT ON COLUMN @schema@.outbox.recipients IS 'Envelope recipients that it was delivered to here; those elsewhere are not known';
 
--- SCHEMA_delivery, for deliveries and replay, reads what distinguishes messages and copies, but no subject, address or text;
--- it writes the columns that a delivery writes (those that it updates it must be able to read), deletes nothing but leases, and
--- locks no table. SCHEMA_operator, for show, list, stats, locks, resume and purge, also reads everything and deletes old messages.
+-- SCHEMA_delivery, for deliveries and replay, reads what distinguishes messages and copies, but no subject, address or text.
+-- It writes the columns that a delivery writes, and reads those that it updates. It deletes only leases, and locks no table. SCHEMA_operator, for show, list, stats, locks, resume and purge, also reads everything and deletes old messages.
 -- Grant these to the roles in conninfo. Without the right to create roles, the schema is installed without them.
 DO $$
 BEGIN

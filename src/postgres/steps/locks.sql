@@ -53,7 +53,7 @@ OR m.id IS NOT NULL OR h.place NOT BETWEEN -4294967296 AND 4294967296)
 @oldest_first@
 
 -- locks_row: claims in progress and rows that are locked. A locked row's xmax is the transaction that locked it, which
--- holds the lock of its own id. Others wait for that lock; behind the first of those, they wait for the row itself
+-- holds the lock on its id. Others wait for that lock; behind the first of those, they wait for the row itself
 -- params: claim_ms
 -- columns: key message_id account mailbox state host pid age:number lock session ours:bool backend user client held hidden:bool
 -- columns: waiting:json

@@ -1,10 +1,10 @@
--- macro utc: a time as text: UTC, ISO 8601, whatever the session's TimeZone and DateStyle
+-- macro utc: a time as text: UTC, ISO 8601, independent of the session's TimeZone and DateStyle
 to_char(({}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
 
 -- macro now: the moment, not the transaction's beginning
 pg_catalog.clock_timestamp()
 
--- macro ago: the moment so many milliseconds ago
+-- macro ago: the moment N milliseconds ago
 pg_catalog.clock_timestamp() - {}::bigint * interval '1 millisecond'
 
 -- macro age_ms: milliseconds since a moment

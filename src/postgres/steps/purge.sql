@@ -44,7 +44,7 @@ ORDER BY m.id LIMIT :max::bigint
 SELECT m.id, m.lock_key FROM @schema@.message m WHERE m.id > :after::bigint AND @old@
 ORDER BY m.id LIMIT :max::bigint
 
--- macro of_person: whether an address is in what is recorded of a message m, or is an account. Not EXISTS: a plan could
+-- macro of_address: whether an address is in what is recorded of a message m, or is an account. Not EXISTS: a plan could
 -- then read all of a table each time
 (:address::text IN (pg_catalog.lower(m.sender), pg_catalog.lower(m."from"))
 OR (SELECT true FROM @schema@.address a WHERE a.message = m.id AND pg_catalog.lower(a.address) = :address::text LIMIT 1)
@@ -66,7 +66,7 @@ greatest(m.received_at, (SELECT max(last_at) FROM @schema@.delivery WHERE messag
 -- columns: id lock_key theirs:bool old:bool open:bool old_at
 SELECT m.id, m.lock_key, m.theirs, m.theirs AND NOT @is_open@ AND @old_at@ < @now@, m.theirs AND @is_open@,
 CASE WHEN m.theirs THEN @utc(@old_at@)@ END
-FROM (SELECT m.id, m.lock_key, m.received_at, @of_person@ AS theirs FROM @schema@.message m
+FROM (SELECT m.id, m.lock_key, m.received_at, @of_address@ AS theirs FROM @schema@.message m
 WHERE m.id > :after::bigint ORDER BY m.id LIMIT :max::bigint) m ORDER BY m.id
 
 -- lock_messages: locks the rows of these messages, except those that another session has locked

@@ -12,7 +12,7 @@ stored_at = @now@
 FROM @schema@.message m WHERE m.identity = :identity AND m.digest <> :digest AND c.message = m.id
 AND c.account = :account AND c.mailbox = :mailbox AND c.role = 'sent' AND c.state IN ('pending', 'appending')
 
--- settle_reply: updates the delivery and our attempt; a delivery that has taken over has a row of its own
+-- settle_reply: updates the delivery and our attempt; a delivery that has taken over has its own row
 -- params: identity digest recipient outcome reason is_finished is_complete claim read_ms lock_ms database_ms imap_ms
 WITH tried AS (UPDATE @schema@.delivery d SET outcome = :outcome::text, reason = :reason::text,
 last_at = @now@,

@@ -17,7 +17,7 @@ WHERE m.identity = :identity AND m.digest <> :digest AND c.account = :account AN
 AND (c.state = 'stored' OR (c.state = 'appending' OR c.state = 'failed' AND c.doubt)
 AND @in_hold_off@)
 
--- state_copies: the message's copies in all mailboxes of these accounts. told: the owner's delivery also says that the
+-- state_copies: the message's copies in all mailboxes of these accounts. recorded_today: the owner's delivery also says that the
 -- copy is there and that the message was complete (resume needs that), and is less than a day old; one more attempt
 -- would delay purge by at most that day
 -- params: identity digest accounts host boot running_us wall_us

@@ -176,7 +176,7 @@ SELECT pg_catalog.setval(pg_catalog.pg_get_serial_sequence('@schema@.' || t.name
 -- begin_hold: begins a transaction that only reads, and in which no other session may write
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY
 
--- hold_patience: the timeout of hold_writers; like that, before the transaction has its snapshot
+-- hold_timeout: the timeout of hold_writers; like that, before the transaction has its snapshot
 SET LOCAL lock_timeout = '10s'
 
 -- hold_writers: locks the table with which every delivery begins

@@ -1,6 +1,6 @@
 -- oncedrop's ledger in SQLite, version 1. Moments are microseconds since 1970 (UTC), truths are 0 and 1, lists are JSON.
 --
--- AUTOINCREMENT: the number of a row that was deleted is not given again, for what was counted is told by it.
+-- AUTOINCREMENT: the number of a deleted row is not reused: the counters say up to which number rows are counted.
 
 CREATE TABLE @schema@.schema_version (
     version      INTEGER PRIMARY KEY,
@@ -171,7 +171,7 @@ CREATE TABLE @schema@.counter (
 ) STRICT;
 INSERT INTO @schema@.counter VALUES (0, 0, 0, 0, 0);
 
--- Whatever deletes, what was counted is subtracted.
+-- Any deletion subtracts what was counted.
 CREATE TRIGGER @schema@.forget_message AFTER DELETE ON message BEGIN
     UPDATE counter SET messages = messages - 1, bytes = bytes - OLD.size WHERE OLD.id <= last_message;
 END;
@@ -186,7 +186,7 @@ CREATE TABLE @schema@.setting (
 INSERT INTO @schema@.setting VALUES ('session');
 
 -- The views for applications have the columns that they have in the other engines. Times are texts in UTC, such as
--- 2026-11-27 09:30:00.000000, which date functions accept, and which can be compared as they are. Lists are JSON.
+-- 2026-11-27 09:30:00.000000, which date functions accept, and which compare correctly as text. Lists are JSON.
 
 -- Deliveries to the sender itself, apart from extensions of the addresses; a local recipient has no domain.
 CREATE VIEW @schema@.delivery_to_sender AS

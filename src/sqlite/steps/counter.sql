@@ -14,7 +14,7 @@ coalesce((SELECT value FROM @schema@.counter_bucket WHERE name = 'counted_until'
 -- counts as a bounce in the attempt that finished the delivery
 SELECT t.outcome, CASE WHEN t.outcome = 'claimed' THEN 'died'
 WHEN t.outcome IN (@good_outcomes@) THEN t.outcome WHEN t.outcome IN (@bounced_outcomes@)
-OR t.outcome IN (@perhaps_bounced_outcomes@) AND t.ended_at >= d.finished_at THEN 'bounced'
+OR t.outcome IN (@maybe_bounced_outcomes@) AND t.ended_at >= d.finished_at THEN 'bounced'
 ELSE 'deferred' END AS status, t.read_ms, t.lock_ms, t.database_ms, t.imap_ms, CASE WHEN t.outcome IN (@stored_outcomes@)
 AND t.queued_at IS NOT NULL THEN max(coalesce((t.ended_at - t.queued_at + 500) / 1000, 0), 0) END
 AS delay_ms

@@ -7,7 +7,7 @@ oncedrop_now()
 -- macro utc: a time as text: UTC, ISO 8601
 strftime('%Y-%m-%dT%H:%M:%SZ', ({}) / 1000000, 'unixepoch')
 
--- macro ago: the moment so many milliseconds ago
+-- macro ago: the moment N milliseconds ago
 (@now@ - ({}) * 1000)
 
 -- macro age_ms: milliseconds since a moment

@@ -1,9 +1,9 @@
 -- server_read: what is known of an IMAP server, and whether verification is due. A good result is valid for
--- honoured_ms, a bad one for refused_ms, and one from the future, when a clock was ahead, is not valid
--- params: server honoured_ms refused_ms
--- columns: verified:bool look:bool
+-- verified_ms, a bad one for refused_ms, and one from the future, when a clock was ahead, is not valid
+-- params: server verified_ms refused_ms
+-- columns: verified:bool due:bool
 SELECT verified,
-(verified AND checked_at NOT BETWEEN @ago(:honoured_ms)@ AND @now@ OR NOT verified AND checked_at NOT BETWEEN @ago(:refused_ms)@ AND @now@)
+(verified AND checked_at NOT BETWEEN @ago(:verified_ms)@ AND @now@ OR NOT verified AND checked_at NOT BETWEEN @ago(:refused_ms)@ AND @now@)
 AND tried_at NOT BETWEEN @ago(:refused_ms)@ AND @now@ FROM @schema@.server WHERE server = :server
 
 -- server_set_out: claims the verification; a row, unless another delivery was first

@@ -167,7 +167,7 @@ INSERT INTO @schema@.sqlite_sequence (name, seq) VALUES ('message', :message), (
 -- begin_hold: begins a transaction in which no other session may write
 BEGIN IMMEDIATE
 
--- hold_patience: no-op: the writer's lock is waited for as usual
+-- hold_timeout: no-op: the writer's lock is waited for as usual
 SELECT 0
 
 -- hold_writers: no-op: the writer's lock is held
