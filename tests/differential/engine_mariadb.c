@@ -148,10 +148,10 @@ const struct fixture_engine fixture_engine = {
     .read_copies =
         "SELECT c.account, c.mailbox, c.role, c.state, CASE WHEN c.doubt THEN 't' ELSE 'f' END,"
         " CASE WHEN c.error IS NULL THEN 'f' ELSE 't' END, c.generation, c.repeated,"
-        " TIMESTAMPDIFF(HOUR, c.attempt_at, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(HOUR, c.first_at, UTC_TIMESTAMP(6)),"
+        " TIMESTAMPDIFF(HOUR, c.claimed_at, UTC_TIMESTAMP(6)), TIMESTAMPDIFF(HOUR, c.first_at, UTC_TIMESTAMP(6)),"
         " c.claim, d.recipient, c.uidvalidity, c.uid"
         " FROM copy c JOIN delivery d ON d.id = c.claimed_by WHERE c.message = $1",
-    .age_copies = "UPDATE copy SET attempt_at = attempt_at - INTERVAL $1 HOUR, first_at = first_at - INTERVAL $1 HOUR",
+    .age_copies = "UPDATE copy SET claimed_at = claimed_at - INTERVAL $1 HOUR, first_at = first_at - INTERVAL $1 HOUR",
     .age_leases = "UPDATE lease SET expires_at = expires_at - INTERVAL $1 HOUR",
     .add_text = engine_add_text,
     .add = engine_add,

@@ -96,11 +96,11 @@ const struct fixture_engine fixture_engine = {
     .read_message = "SELECT id, extract(epoch FROM received_at)::bigint FROM @schema@.message WHERE digest = $1",
     .read_copies =
         "SELECT c.account, c.mailbox, c.role, c.state, c.doubt, c.error IS NOT NULL, c.generation, c.repeated,"
-        " floor(extract(epoch FROM clock_timestamp() - c.attempt_at) / 3600)::bigint,"
+        " floor(extract(epoch FROM clock_timestamp() - c.claimed_at) / 3600)::bigint,"
         " floor(extract(epoch FROM clock_timestamp() - c.first_at) / 3600)::bigint, c.claim, d.recipient,"
         " c.uidvalidity, c.uid FROM @schema@.copy c JOIN @schema@.delivery d ON d.id = c.claimed_by WHERE c.message = $1",
     .age_copies =
-        "UPDATE @schema@.copy SET attempt_at = attempt_at - $1 * interval '1 hour',"
+        "UPDATE @schema@.copy SET claimed_at = claimed_at - $1 * interval '1 hour',"
         " first_at = first_at - $1 * interval '1 hour'",
     .age_leases = "UPDATE @schema@.lease SET expires_at = expires_at - $1 * interval '1 hour'",
     .add = engine_add,

@@ -72,11 +72,11 @@ const struct fixture_engine fixture_engine = {
     .read_copies =
         "SELECT c.account, c.mailbox, c.role, c.state, CASE WHEN c.doubt THEN 't' ELSE 'f' END,"
         " CASE WHEN c.error IS NULL THEN 'f' ELSE 't' END, c.generation, c.repeated,"
-        " (oncedrop_now() - c.attempt_at) / 3600000000, (oncedrop_now() - c.first_at) / 3600000000,"
+        " (oncedrop_now() - c.claimed_at) / 3600000000, (oncedrop_now() - c.first_at) / 3600000000,"
         " c.claim, d.recipient, c.uidvalidity, c.uid"
         " FROM @schema@.copy c JOIN @schema@.delivery d ON d.id = c.claimed_by WHERE c.message = $1",
     .age_copies =
-        "UPDATE @schema@.copy SET attempt_at = attempt_at - $1 * 3600000000, first_at = first_at - $1 * 3600000000",
+        "UPDATE @schema@.copy SET claimed_at = claimed_at - $1 * 3600000000, first_at = first_at - $1 * 3600000000",
     .add_text = engine_add_text,
     .add = engine_add,
     .fails = "SELECT abs(-9223372036854775807 - 1)",

@@ -78,8 +78,8 @@ bool fixture_open(const struct config *the_config)
     engine = batch_faults_open(config, &error);
     check(engine != NULL, &error);
     warden = open_session("warden");
-    struct sql_rows *agreed OD_CLEANUP(sql_rows_free) =
-        warden_ask("UPDATE @schema@.agreed SET lock_method = $1", SQL_TEXT(lock_method_name(config->lock.method)));
+    struct sql_rows *setting OD_CLEANUP(sql_rows_free) =
+        warden_ask("UPDATE @schema@.setting SET lock_method = $1", SQL_TEXT(lock_method_name(config->lock.method)));
     fixture_engine.begin();
     return true;
 }

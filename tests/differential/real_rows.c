@@ -23,7 +23,7 @@ static void read_deliveries(int64_t message, struct fixture_record *ret)
 {
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) = warden_ask(
         "SELECT recipient, CASE WHEN finished_at IS NULL THEN 'f' ELSE 't' END,"
-        " CASE WHEN whole THEN 't' ELSE 'f' END, tries, outcome FROM @schema@.delivery WHERE message = $1",
+        " CASE WHEN complete THEN 't' ELSE 'f' END, attempts, outcome FROM @schema@.delivery WHERE message = $1",
         SQL_NUMBER(message));
     for (size_t i = 0; i < rows->count; i++) {
         struct fixture_delivery *row = &ret->deliveries[number_of(sql_text(rows, i, 0))];
