@@ -267,7 +267,7 @@ $(addprefix $(BUILD)/,$(SETUP)): $(BUILD)/%: src/setup/%
 	@mkdir -p $(@D)
 	@cp $< $@
 
-# Installed beside the program and its manuals: examples for the servers around it.
+# Installed with the program and its manuals: examples for the servers around it.
 SHARED := $(sort $(foreach folder,apparmor application courier cyrus dovecot grafana lab mariadb pgbouncer postfix postgresql prometheus systemd,$(wildcard conf/$(folder)/*)))
 # The paths of this installation's program and configuration; other paths in these files belong to others.
 LOCATE := sed -e 's|/usr/local/bin/oncedrop|$(BINDIR)/oncedrop|g' -e 's|/etc/oncedrop|$(SYSCONFDIR)/oncedrop|g' \
@@ -281,7 +281,7 @@ LAB := oncedrop-lab $(patsubst %,lab/%.py,__init__ certificates database_server 
   lab ledger ledger_mariadb ledgers lmtp locks mariadb messages postfix postfix_base postgres process proxy service site \
   smtp_gateway)
 
-# An existing configuration is not touched: a sample is installed beside it. All programs
+# An existing configuration is not touched: a sample is installed next to it. All programs
 # are replaced atomically, since Postfix may run them at any time; first what the others need.
 install: all
 	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR)/oncedrop $(DESTDIR)$(SYSCONFDIR)/oncedrop
@@ -327,7 +327,7 @@ uninstall:
 	  [ ! -d $(DESTDIR)$$folder ] || find $(DESTDIR)$$folder -depth -type d -empty -delete || exit 1; \
 	done
 
-# What is released: the tarball, its checksum, and what the program is made of. Tell: a tree with uncommitted changes.
+# What is released: the tarball, its checksum, and what the program is made of. Fails with uncommitted changes.
 dist:
 	@tests/install-packages build
 	@$(MAKE) --no-print-directory -s -j "$$(nproc)" all
@@ -479,8 +479,8 @@ FORCE:
 #:                  with a ledger in a file, and then on two hosts with PostgreSQL (or ENGINE=mariadb); it has its own servers
 #: make lab         oncedrop-lab(1) with this build: a shell with a private Postfix (as root), Dovecot, service and ledger, which
 #:                  end with it: ENGINE=sqlite (or postgres, or mariadb) COMMAND='sh conf/lab/test_mail.sh' (instead of the shell)
-#: make check       installs missing Debian packages, builds with sanitizers, and runs the tests without which nobody should
-#:                  commit, in five minutes; touches no system service
+#: make check       installs missing Debian packages, builds with sanitizers, and runs the tests that each commit must
+#:                  pass, in five minutes; touches no system service
 #: make check-all   everything else: both compilers, all other tests with servers, a sample of the long ones, all of lint
 #: make check-debian  both commands of README on a fresh Debian in a chroot, as root: RELEASE=trixie (or bookworm)
 #:                  COMMANDS='demo check', WHO=user (with sudo)
@@ -499,7 +499,7 @@ FORCE:
 #:                  servers at every step; takes long; `make check-all` runs a sample: ENGINE=sqlite (postgres, mariadb) KILLS=10000
 #:                  (of twenty writers of one file)
 #: make methods     each lock method, with direct connections and through PgBouncer, on Dovecot and Cyrus: crowds of deliveries,
-#:                  one killed at every system call; and each method in the simulator; prints a table: POINTS= (only so many
+#:                  one killed at every system call; and each method in the simulator; prints a table: POINTS= (only this many
 #:                  system calls) MESSAGES=3000000 SEED= (of the simulator); `make check-all` runs a sample
 #: make hosts       a replica is promoted while mail flows; a mail host's cable is pulled in each step; its clock is wrong; the
 #:                  power is cut at every fsync; a node of a Galera cluster is killed or cut off: PART="failover cable clocks

@@ -55,7 +55,7 @@ done
 [ "$(cat "$live")" = live ] || fail 'the live configuration was overwritten'
 "$root/usr/local/bin/oncedrop" version >/dev/null || fail 'the installed program does not run'
 
-# Elsewhere: where the program and its configuration are is in the pieces, and in the sample. (-o: not compiled anew.)
+# Elsewhere: where the program and its configuration are is in the pieces, and in the sample. (-o: not compiled again.)
 install -o all install PREFIX=/opt/od SYSCONFDIR=/opt/etc
 pages=$(find man -name '*.[1-9]' | sed 's|.*/\(.*\.\(.\)\)$|od/share/man/man\2/\1|')
 for file in etc/oncedrop/oncedrop.conf.sample $pages $(echo "$pieces" | sed 's|^conf|od/share/oncedrop|'); do

@@ -58,7 +58,7 @@ bare=$(release/files |
     xargs grep -L "$header: ISC") || :
 [ -z "$bare" ] || fail "no licence in the header of $bare"
 
-# The tarball makes the same tarball, whoever unpacks it, and when.
+# The tarball makes the same tarball for any user at any time.
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 release/tar >"$folder/tar"

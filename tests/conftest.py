@@ -92,8 +92,8 @@ def choose_part(config, items):
 
 
 def pytest_configure(config):
-    """A request to stop is handled like Ctrl-C: in order, stopping the servers. Signals ignored by nohup(1) and the
-    like become unignored, since the program would inherit that."""
+    """A request to stop is handled like Ctrl-C: in order, stopping the servers. Signals ignored by nohup(1) or
+    similar commands become unignored, since the program would inherit that."""
     config.addinivalue_line("markers", "postgres: is about PostgreSQL, or speaks its SQL; nothing for a ledger of another engine")
     config.addinivalue_line("markers", "sqlite: is about a ledger in a file")
     config.addinivalue_line("markers", "mariadb: is about MariaDB, or speaks its SQL")

@@ -4,8 +4,8 @@
 # What tests/check and tests/check-all are made of. A failure does not keep the other steps from being tried.
 #
 #   BUILD    builds go to $BUILD-gcc, $BUILD-clang and $BUILD-asan
-#   WORKERS  integration tests at a time (default: three times as many as there are processors, for they wait as well,
-#            but no more than 16, for each has servers of its own)
+#   WORKERS  integration tests at a time (default: three for each processor, since they wait as well,
+#            but at most 16, since each has its own servers)
 
 build=${BUILD:-build}
 make=${MAKE:-make}
@@ -72,7 +72,7 @@ tests() {
     ONCEDROP=$program "$python" -B -m pytest -q -p no:cacheprovider --dist loadgroup "$@"
 }
 
-# The same, with ledgers of this engine.
+# Like tests, with ledgers of this engine.
 tests_with() {
     (
         export ONCEDROP_ENGINE="$1"

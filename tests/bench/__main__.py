@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
-"""make bench: oncedrop beside other delivery agents, on the same private servers, in turns."""
+"""make bench: oncedrop and other delivery agents, on the same private servers, in turns."""
 
 import argparse
 import importlib

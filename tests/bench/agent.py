@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""What somebody might write in an afternoon: agent.py CONNINFO PORT USER PASSWORD locks, records, searches, appends."""
+"""What an administrator might write in an afternoon: agent.py CONNINFO PORT USER PASSWORD locks, records, searches, appends."""
 import email
 import imaplib
 import sys

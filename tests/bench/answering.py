@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""An IMAP server that stores nothing and answers at once, so that a rate is the ledger's. It is a process of its own, and
+"""An IMAP server that stores nothing and answers at once, so that a rate is the ledger's. It is a separate process, and
 can be made to keep an APPEND waiting: meanwhile its delivery holds the message's lock."""
 
 import asyncio
@@ -85,7 +85,7 @@ class Server:
             self.waits.clear()
 
     def settings(self, password_file):
-        """Those of [imap] that lead here. Without a master user nobody need be asked whether it is honoured."""
+        """Those of [imap] that lead here. Without a master user there is no trust to be checked."""
         return {"imap.port": self.port, "imap.master_user": None, "imap.password_file": password_file}
 
     def close(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Who delivers one message to one account, started anew for each, as a mail server starts them."""
+"""Who delivers one message to one account, started again for each, as a mail server starts them."""
 
 import itertools
 import os
@@ -16,7 +16,7 @@ LINE = "Sea cucumbers have no brain, and yet they always know which way is down.
 
 
 def mail(to, sender="lisa@elsewhere.example", size=SIZE):
-    """A message of this many bytes that nobody has seen yet; the same ones in every run."""
+    """A message of this many bytes that is new to all; the same ones in every run."""
     number = next(NUMBERS)
     head = message(sender=sender, to=to, id=f"{number}.bench@test.example", subject=f"Message {number}", body="")
     rest = max(size - len(head), 1)

@@ -29,8 +29,8 @@ class Runner:
         theirs.close()
 
     def serve(self, pipe, user):
-        # An interrupt is the parent's business, who ends us. Whoever it forks later has its end of the
-        # pipe, too, so the end of the pipe is no sign of its own.
+        # The parent handles an interrupt and ends us. A process that it forks later has its end of the
+        # pipe, too, so the end of the pipe does not mean that the parent has ended.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if os.getuid() == 0:

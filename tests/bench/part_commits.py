@@ -43,7 +43,7 @@ class Counter:
 
     def commits(self, since):
         """How many COMMIT records there are after this position of the WAL."""
-        # Nobody may have written what follows a record yet; pg_waldump ends there with status 1.
+        # What follows a record may not be written yet; pg_waldump ends there with status 1.
         said = subprocess.run(
             [self.server.program("pg_waldump"), "-p", self.server.path("data", "pg_wal"), "-r", "Transaction",
              "-s", since, "-e", self.ask("SELECT pg_current_wal_flush_lsn()")],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""(j) Twenty processes at once, as after an interruption: how many messages in a second, beside other delivery agents;
+"""(j) Twenty processes at once, as after an interruption: how many messages in a second, with each delivery agent;
 and with a ledger in a file how long one waits for the writer's lock, and how many syncs a message costs."""
 
 import concurrent.futures
@@ -32,7 +32,7 @@ def deliver(runner, agent, account, before=()):
 
 
 def crowd(bench, agent, count, each, before=lambda number: ()):
-    """So many at once, each to an account of its own; returns the seconds."""
+    """This many at once, each to its own account; returns the seconds."""
     def one(triple):
         number, runner, account = triple
         for _ in range(each):
@@ -50,7 +50,7 @@ def name_of(agent):
 
 
 def traced(bench, results, agent, strace, count, each, case):
-    """What strace(1) saw of so many at once; a call that it does not trace does not stop."""
+    """What strace(1) saw of this many at once; a call that it does not trace does not stop."""
     directory = bench.servers.new_directory("crowd")
     os.chown(directory, bench.servers.user.pw_uid, bench.servers.user.pw_gid)
 

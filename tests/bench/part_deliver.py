@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
 """(a) A process for each message: oncedrop, by itself and through PgBouncer, with and without a copy for the sender,
-beside other delivery agents."""
+and other delivery agents."""
 
 import competitors as agents
 import measure

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""(b) LMTP on one and on four connections, to 20 and to 1,000 accounts, beside Dovecot's LMTP server: the same client,
+"""(b) LMTP on one and on four connections, to 20 and to 1,000 accounts, compared with Dovecot's LMTP server: the same client,
 the same accounts, and Dovecot stores for both. Also whose processor time it takes. 1,000 accounts are measured twice: with a
 login for nearly each message, and by a service that keeps a session for each account."""
 
@@ -89,7 +89,7 @@ class Oncedrop:
         return Connection(ours)
 
     def ended(self):
-        """After the connections are closed: nothing of it goes on beside the next competitor."""
+        """After the connections are closed: none of it is still running with the next competitor."""
         while self.processes:
             self.processes.pop().wait(TIMEOUT)
 
@@ -186,7 +186,7 @@ def rate(bench, competitor, accounts, messages, connections, warm):
 
 
 def in_every_worker(service, accounts):
-    """A message to each account on each of four connections, as many as the service has workers."""
+    """A message to each account on each of four connections; the service has four workers."""
     connections = [service.connect() for _ in range(4)]
     batch = [envelope([account]) for account in accounts]
     with concurrent.futures.ThreadPoolExecutor(len(connections)) as pool:

@@ -15,7 +15,7 @@ AT_ONCE, FEW = 64, 4
 
 
 class Method:
-    """Each has a ledger of its own, since the hosts of one must agree."""
+    """Each has its own ledger, since the hosts of one must agree."""
 
     def __init__(self, bench, program, method, pooled):
         self.at_once = FEW if bench.tiny else AT_ONCE

@@ -41,7 +41,7 @@ ACCOUNTS_MAP = r"""
 """
 # As in every master.cf: without it LMTP connections are not kept from message to message.
 SCACHE = "scache unix - - n - 1 scache"
-# Each competitor has a domain of its own.
+# Each competitor has its own domain.
 LIMITS = """{name}_destination_concurrency_limit = {at_once}
 {name}_destination_recipient_limit = {recipients}
 """
@@ -145,7 +145,7 @@ class Postfix(process.Server):
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def rate(self, competitor, messages):
-        """Messages per second until the queue is empty. By the log, which costs nobody anything."""
+        """Messages per second until the queue is empty. By the log, which costs nothing."""
         with open(self.log_file, encoding="utf-8", errors="replace") as log:
             log.seek(0, os.SEEK_END)
             removed, said, rest, end = 0, [], "", time.monotonic() + SECONDS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""(f) Replay of many messages, beside the same messages appended on four sessions; and again, when all are known."""
+"""(f) Replay of many messages, compared with the same messages appended on four sessions; and again, when all are known."""
 
 import concurrent.futures
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
 """(i) What oncedrop-scale(7) extrapolates from: what a message takes in the ledger, in PostgreSQL's log and in its lock
-table, how many connections there are, and what deliveries cost beside others. The IMAP server answers at once and
+table, how many connections there are, and what concurrent deliveries cost. The IMAP server answers at once and
 stores nothing (answering.py), so that rates are the ledger's. What a purge costs is in purging.py."""
 
 import concurrent.futures
@@ -46,7 +46,7 @@ def bodies():
 
 
 def letter(to, sender=SENDER):
-    """One that nobody has seen yet, as Postfix hands it over: with its queue id."""
+    """One that is new to all, as Postfix hands it over: with its queue id."""
     number = next(NUMBERS)
     head = (f"Received: from mail.elsewhere.example (mail.elsewhere.example [192.0.2.1])\n"
             f"\tby mx.bench.example (Postfix) with ESMTPS id 4g{number:09X}z1x\n"
@@ -144,7 +144,7 @@ class Scale:
             before = sessions.sizes(own)
             sender = self.accounts[-1] if "sent" in str(settings) else SENDER
             with self.lmtp(own, **settings) as competitor:
-                for done in range(0, count, 5000):      # so many are in memory at a time
+                for done in range(0, count, 5000):      # this many are in memory at a time
                     competitor.deliver([envelope([self.accounts[(number * recipients + one) % (ACCOUNTS - 1)]
                                                  for one in range(recipients)], sender=sender)
                                        for number in range(done, min(count, done + 5000))], 4)
@@ -215,7 +215,7 @@ class Scale:
     # Connections and locks
 
     def sessions(self):
-        """The most that there are: of processes with connections of their own, behind PgBouncer, and of the service."""
+        """The most that there are: of processes with separate connections, behind PgBouncer, and of the service."""
         for way, pooled in (("lmtp", None), ("lmtp, PgBouncer", self.bench.servers.pgbouncer)):
             own = self.program.with_new_ledger()
             with self.lmtp(own, **{"database.conninfo": own.conninfo(pooled)}) as competitor, sessions.most(own) as found:
@@ -237,7 +237,7 @@ class Scale:
         sessions.note_locks(own)
         settings = {"record.level": "raw", "route.sent_copy": "from"}       # all tables are written to
 
-        def long_one(count):        # a value that is long has a table of its own
+        def long_one(count):        # a value that is long has a separate table
             message = letter(self.accounts[0], self.accounts[-1]) + "".join(bodies()[:10]).encode()
             return [envelope(self.accounts[:count], message, self.accounts[-1])]
 
@@ -256,10 +256,10 @@ class Scale:
                 self.add(f"{case}, {count} recipient{'s' * (count > 1)}", "locks", whole, "all")
                 self.add(f"{case}, {count} recipient{'s' * (count > 1)}", "locks", shared, "in the shared table")
 
-    # Others beside
+    # Concurrent deliveries
 
     def beside(self):
-        """In turns directly and through PgBouncer, whatever else the machine does."""
+        """In turns directly and through PgBouncer, so that other load on the machine affects both alike."""
         for count, (way, pooler) in itertools.product((0, *BESIDE[:2 if self.bench.tiny else 3]),
                                                       (("", None), ("PgBouncer", self.bench.servers.pgbouncer))):
             conninfo = {"database.conninfo": self.program.conninfo(pooler)}

@@ -118,8 +118,8 @@ class Dovecot(dovecot.Dovecot):
 
 
 class OneLogin(Dovecot):
-    """Another one for the same mailboxes, where one login opens all of them; so the plugin that this takes costs nobody else
-    anything."""
+    """Another one for the same mailboxes, where one login opens all of them; so the plugin that this takes costs the others
+    nothing."""
 
     has_lmtp = False
 
@@ -255,7 +255,7 @@ def lock_key(message):
 
 
 class Program:
-    """A build of oncedrop with a ledger of its own, in PostgreSQL; name: "oncedrop", or "other" for the older one."""
+    """A build of oncedrop with its own ledger, in PostgreSQL; name: "oncedrop", or "other" for the older one."""
 
     is_pooled = True
 
@@ -290,7 +290,7 @@ class Program:
 
     @functools.cached_property
     def keeping(self):
-        """The same, keeping a session for each of many accounts."""
+        """Like service(), keeping a session for each of many accounts."""
         return self.servers.start(Service(self, "keeping", **{"imap.sessions": 1000, "imap.idle_timeout": "15m"}))
 
     def write(self, name, text):
@@ -328,7 +328,7 @@ class Program:
                 "imap.password_file": self.write("one-login", server.password + "\n")}
 
     def operator(self):
-        """The configuration of somebody who runs `stats`."""
+        """The configuration of an operator who runs `stats`."""
         return self.configuration("operator", **{"database.conninfo": self.servers.postgres.conninfo(
             self.database, lab_module.OPERATOR)})
 
@@ -337,7 +337,7 @@ class Program:
 
     @contextlib.contextmanager
     def held(self, message):
-        """Somebody else delivers this message."""
+        """Another process delivers this message."""
         session = self.servers.postgres.connect(self.database)
         session.autocommit = False
         with session.cursor() as cursor:
@@ -349,7 +349,7 @@ class Program:
             session.close()
 
     def fill(self, rows, days, dead):
-        """Records this many messages of these days, analysed, and then for each so many dead rows that nobody has removed
+        """Records this many messages of these days, analysed, and then for each this many dead rows that no vacuum has removed
         yet."""
         session = self.servers.postgres.connect(self.database)
         with session.cursor() as cursor:

@@ -56,7 +56,7 @@ def backends(program):
 
 
 def private_mib(pid):
-    """Memory that this process of PostgreSQL shares with nobody."""
+    """Memory that this process of PostgreSQL does not share."""
     with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
         return sum(int(size) for size in re.findall(r"^Private_\w+: +(\d+) kB", file.read(), re.MULTILINE)) / 1024
 

@@ -125,7 +125,7 @@ def spread(above, below):
     return quartiles[0], quartiles[2]
 
 
-# With a ledger in MariaDB: beside one in PostgreSQL.
+# With a ledger in MariaDB: compared with one in PostgreSQL.
 OF_MARIADB = [
     Target("deliver ÷ deliver with PostgreSQL", deliver("{}"), deliver("oncedrop"), most=0.6),
     *[Target(f"lmtp: service ÷ the same with PostgreSQL, {case.format(20)}", lmtp(case.format(20), "{} service"),

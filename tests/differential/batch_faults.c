@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The fate of a batch is arranged by an engine that does what the real one does, but for what is added and sent. */
+ * The fate of a batch is arranged by an engine that does what the real one does, except when a step is added or a batch sent. */
 #include "differential/batch_faults.h"
 
 #include <glib.h>
@@ -93,9 +93,9 @@ static void fated_check_connection(struct sql_session *session)
     real->check_connection(session);
 }
 
-/* A statement that fails, once in a batch: with a lease that has several COMMITs, and whatever follows the first one that
+/* A statement that fails, once in a batch: with a lease that has several COMMITs, and all that follows the first one that
  * fails is not executed. Or one that waits; it comes after a ROLLBACK that has nothing to roll back, since the server
- * would report that at once, and nobody would read it. */
+ * would report that at once, and its response would not be read. */
 static void fated_add(struct sql_session *session, enum sql_step step, const struct sql_value *values)
 {
     static bool gated, failed;

@@ -16,7 +16,7 @@ static bool same_lock(const struct history *history, const struct ledger_message
     return key_of_lock(method, a->identity) == key_of_lock(method, b->identity);
 }
 
-/* Whether somebody waits for this player's lock, and gets it when the transaction ends. */
+/* Whether a player or a stranger waits for this player's lock, and gets it when the transaction ends. */
 static bool is_wanted(const struct history *history, const struct player *player)
 {
     for (size_t i = 0; i < SESSIONS; i++)
@@ -141,7 +141,7 @@ static struct ledger_replies draw_replies(const struct history *history, const s
     return (struct ledger_replies){.replies = replies, .count = count};
 }
 
-/* Somebody with an account answers for it: for an inbox mostly its owner. */
+/* A recipient with an account is responsible for it: for an inbox mostly its owner. */
 static size_t draw_recipient(const struct player *player, size_t target, struct dice *dice)
 {
     size_t count = player->message.recipient_count, first = (size_t)dice_below(dice, (int64_t)count);

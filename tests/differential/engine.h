@@ -24,7 +24,7 @@ struct fixture_engine {
     const char *fails;
     const char *gate; /* waits until late_comes */
     const char
-        *let_pass[LOCK_METHODS]; /* between two transactions of a batch: waits until whoever is next has the lock;
+        *let_pass[LOCK_METHODS]; /* between two transactions of a batch: waits until the next session has the lock;
                                          * NULL: the end of a transaction does that */
 
     /* Closes the gate. */
@@ -53,7 +53,7 @@ struct fixture_engine {
 };
 extern const struct fixture_engine fixture_engine;
 
-/* One statement in the session beside those of the ledgers, the warden's. If it fails, the program ends. */
+/* One statement in the warden's session, which no ledger uses. If it fails, the program ends. */
 struct sql_rows *warden_ask(const char *text, struct sql_value value) OD_MUST;
 
 /* Whether it gives a row. */

@@ -52,7 +52,7 @@ static bool is_replied(const struct sql_session *maria, int ms)
                                       number_of(maria));
 }
 
-/* Whether it waits for the lock of a row. Not by table INNODB_TRX: that is renewed only when nobody has read it for a tenth
+/* Whether it waits for the lock of a row. Not by table INNODB_TRX: that is renewed only if it was not read for a tenth
  * of a second. */
 static bool waits_for_row(int64_t number)
 {
@@ -131,7 +131,7 @@ static void engine_begin(void)
     (void)warden_finds("SELECT GET_LOCK(" GATE ", 60) FROM DUAL WHERE $1 = 0", 0);
 }
 
-/* Nobody waits any more for the hold after its COMMIT. */
+/* No session waits for the hold after its COMMIT. */
 static void late_comes(int64_t number)
 {
     (void)warden_finds("SELECT RELEASE_LOCK(" GATE ") FROM DUAL WHERE $1 = 0", 0);

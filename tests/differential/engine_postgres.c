@@ -39,8 +39,8 @@ static bool is_replied(PGconn *conn, int ms)
            (n > (ssize_t)sizeof(ready) && memcmp(&buffer[n - 1 - (ssize_t)sizeof(ready)], ready, sizeof(ready)) == 0);
 }
 
-/* Who waits for somebody that will not go on by itself: the warden, a session that does nothing, or one that waits, too; but
- * not for autovacuum, which locks a table while it truncates it. */
+/* A session that waits for one that does not go on by itself: the warden, a session that does nothing, or one that waits,
+ * too. Autovacuum does not count: it locks a table while it truncates it. */
 static const char waits_for_somebody[] =
     "SELECT pid FROM pg_stat_activity a WHERE pid = ANY (pg_blocking_pids($1::integer))"
     " AND backend_type = 'client backend' AND (pid = pg_backend_pid() OR state <> 'active'"
@@ -81,7 +81,7 @@ static void engine_begin(void)
     (void)warden_finds("SELECT pg_advisory_lock(" GATE ") WHERE $1 = 0", 0);
 }
 
-/* Nobody waits any more for the hold after its COMMIT. */
+/* No session waits for the hold after its COMMIT. */
 static void late_comes(int64_t number)
 {
     (void)warden_finds("SELECT pg_advisory_unlock(" GATE ") WHERE $1 = 0", 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What a history needs besides ledger.h: events that happen to a ledger, and its tables. There are two: real.c with the
+ * What a history needs in addition to ledger.h: events that happen to a ledger, and its tables. There are two: real.c with the
  * real ledger and a database, simulated.c with that of tests/simulation. Everything here happens between two
  * calls and is over when the function returns, so that a history has only one possible course. */
 #ifndef ONCEDROP_DIFFERENTIAL_FIXTURE_H
@@ -54,7 +54,7 @@ void fixture_kill(size_t session);
 void fixture_pass(int hours);
 
 /* A stranger asks for the message's lock, and waits for it without limit; then it keeps it until it leaves. For a
- * session's lock nobody waits: false if somebody else has it, and the stranger leaves at once. */
+ * session's lock there is no wait: false if another session has it, and the stranger leaves at once. */
 bool fixture_stranger_asks(size_t stranger, const struct ledger_message *message) OD_MUST;
 bool fixture_stranger_waits(size_t stranger) OD_MUST;
 void fixture_stranger_leaves(size_t stranger);

@@ -111,7 +111,7 @@ static void begin(struct history *history, uint64_t seed, uint64_t number)
     dump_begin();
 }
 
-/* Whoever waits for a lock must wait for somebody. */
+/* A lock is waited for only while another session has it. */
 static void stranger_asks(struct history *history, size_t stranger, const struct player *player)
 {
     struct ledger_message *message = &history->stranger_messages[stranger];
@@ -134,7 +134,7 @@ static void stranger_tries(struct history *history, size_t stranger, struct dice
 
 static void step_stranger(struct history *history, struct dice *dice)
 {
-    if (history->config.lock.method == LOCK_METHOD_LEASE) /* nobody has one without a delivery */
+    if (history->config.lock.method == LOCK_METHOD_LEASE) /* only a delivery has one */
         return;
     size_t stranger = (size_t)dice_below(dice, STRANGERS);
     const struct player *player = &history->players[dice_below(dice, SESSIONS)];

@@ -31,9 +31,9 @@ AGAIN = threading.Semaphore(6)      # further tries at a time: more would take l
 # Options of a run that has to come to its end, or to its point, at once, however busy the machine is.
 PATIENT = ("-o", "delivery.deadline=60s", "-o", "delivery.hold_off=70s", "-o", "imap.timeout=30s")
 
-# A command that is repeated until succeeded(done). statuses: allowed exit statuses. beside: a case that runs at the
+# A command that is repeated until succeeded(done). statuses: allowed exit statuses. parallel: a case that runs at the
 # same time. ledger: one that only this case uses.
-Case = collections.namedtuple("Case", "words stdin mail inboxes sent succeeded statuses beside ledger",
+Case = collections.namedtuple("Case", "words stdin mail inboxes sent succeeded statuses parallel ledger",
                               defaults=((0, 75), None, None))
 
 # What went wrong; kind: "lost", "doubled", "false duplicate" or "other" (a bounce, no success in time, ...).
@@ -108,7 +108,7 @@ class Bench:
         mail = message(subject=ENCODED, sender=sender, to=", ".join(inboxes))
         words = [["-o", "lock.wait=2s", "deliver", "-f", sender, "-d", inbox] for inbox in inboxes]
         second = self.command(*words[1], stdin=mail, mail=mail, inboxes=inboxes[1:])
-        return self.command(*words[0], stdin=mail, mail=mail, inboxes=inboxes[:1], sent=sender, beside=second)
+        return self.command(*words[0], stdin=mail, mail=mail, inboxes=inboxes[:1], sent=sender, parallel=second)
 
     def crowd(self, count):
         """Concurrent deliveries of one message to this many recipients, of which each would make the Sent copy."""
@@ -122,7 +122,7 @@ class Bench:
         return self.session([self.account() for _ in range(3)], self.account())
 
     def two_servers(self):
-        """The same for two recipients, each on another server; the sender is on the second."""
+        """Like lmtp(), for two recipients, each on another server; the sender is on the second."""
         return self.session([self.account(), self.account(south=True)], self.account(south=True))
 
     def session(self, inboxes, sender):
@@ -247,8 +247,8 @@ def run_spoilt(bench, make, spoil, chosen, at_once=AT_ONCE):
     def try_point(point):
         case = make()
         words = spoil(point) + case.words
-        if case.beside:
-            return run_beside(bench, case, words, point.number % 2 or point.call == "recvfrom")
+        if case.parallel:
+            return run_parallel(bench, case, words, point.number % 2 or point.call == "recvfrom")
         first = death.run(words, case.stdin)
         note_death(bench, first)
         return finish(bench, case, first) or (case.ledger and end_ledger(bench, case.ledger))
@@ -261,14 +261,14 @@ def note_death(bench, done):
 
 
 def end_ledger(bench, ledger):
-    """Checks one that only one case used, and gives it back."""
+    """Checks one that only one case used, and returns it."""
     rows = unfinished(ledger)
     ledger.close()
     bench.ledgers.give_back(ledger.database)
     return Wrong("other", f"not finished: {rows}") if rows else None
 
 
-def run_beside(bench, case, words, late):
+def run_parallel(bench, case, words, late):
     """Runs words and the case at the same time. late: the case starts once the first claim is in the ledger, or there
     was none."""
     first = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/",
@@ -277,14 +277,14 @@ def run_beside(bench, case, words, late):
     def second():
         if late:
             wait_until(lambda: first.poll() is not None or claimed(bench, case), "the first's claim, or its end")
-        return repeat(case.beside, death.run(case.beside.words, case.beside.stdin))
+        return repeat(case.parallel, death.run(case.parallel.words, case.parallel.stdin))
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         other = pool.submit(second)
         out, err = first.communicate(case.stdin)
         done = subprocess.CompletedProcess(words, first.returncode, out, err)
         note_death(bench, done)
         wrong = repeat(case, done) or other.result()
-    return wrong or look(bench, case) or look(bench, case.beside)
+    return wrong or look(bench, case) or look(bench, case.parallel)
 
 
 def claimed(bench, case):

@@ -2,18 +2,17 @@
 """The database server, or the delivery, stops in the middle: the delivery's backend is ended, the server restarts, the lock
 is lost while an APPEND is under way, the delivery itself stands still past its deadline. Each happens at a piece of the
 dialogue with PostgreSQL, MariaDB or IMAP, which goes on when it has happened. Then the delivery is run again until it says 0,
-in some cases beside another one of the same message: every mailbox has the message once.
+in some cases at the same time as another one of the same message: every mailbox has the message once.
 
 ONCEDROP_FAULTS=all takes every piece of the dialogues for the ended backend and the restart; `make check-all` those around
-the APPENDs and COMMITs, the end of each batch, and for the ended backend others at random. The deliveries beside
-another are the same in both.
+the APPENDs and COMMITs, the end of each batch, and for the ended backend others at random. The concurrent
+deliveries are the same in both.
 
-Seen to fail with: doubt not set by a new claim (plan.c: append_or_search), the hold-off not looked at (plan.c:
-find_reason) and a deadline without a timer (deadline.c: deadline_arm), each by two copies beside another delivery; and
-settling taken for done when it failed twice (ledger_settle.c: ledger_settle), by a copy that stays unfinished where
-PostgreSQL is away from a COMMIT on, or taken for done when it failed once, by the same where a backend is ended. Not
-noticed: attempt and claim not compared when settling. What one that was overtaken still writes here is true: it ends by
-its deadline, before others may claim."""
+Seen to fail with: doubt not set by a new claim (plan.c: append_or_search); the hold-off not looked at (plan.c: find_reason); a
+deadline without a timer (deadline.c: deadline_arm). Each makes two copies with two concurrent deliveries. Also with settling
+taken for done if it failed twice (ledger_settle.c: ledger_settle): a copy stays unfinished where PostgreSQL is away from a
+COMMIT on. Also if it failed once: the same where a backend is ended. Not noticed: attempt and claim not compared when settling.
+What one that was overtaken still writes here is true: it ends by its deadline, before others may claim."""
 
 import collections
 import concurrent.futures
@@ -173,7 +172,7 @@ def test_backend_ended(site, tally):
 
 @pytest.fixture
 def own_site(lab):
-    """A site with a database server of its own, which can be restarted, and with PostgreSQL a PgBouncer."""
+    """A site with its own database server, which can be restarted, and with PostgreSQL a PgBouncer."""
     own = Lab()
     own.dovecot, own.authority = lab.dovecot, lab.authority
     try:
@@ -213,7 +212,7 @@ def restart_at(bench, step, number, down):
     if server.process.poll() is not None:
         server.launch()
         wait_until(server.is_up, "the server answers again")
-    if engine() == POSTGRES:    # whoever asked PgBouncer meanwhile was refused, and the next ones would be
+    if engine() == POSTGRES:    # a client that asked PgBouncer meanwhile was refused, and the next ones would be
         wait_until(lambda: pooler(bench.site.lab).reaches(bench.site.database, DELIVERY), "PgBouncer has logged in")
     return case, *outcome
 
@@ -261,7 +260,7 @@ class Impatient(Wire):
 
 
 class ImapBeside(Wire):
-    """A connection to IMAP, with a wire to the database beside it."""
+    """A connection to IMAP, with a wire to the database as well."""
 
     def __init__(self, bench, database, *point):
         self.database = database

@@ -2,7 +2,7 @@
 """Pairs of messages, and what may be suppressed: only what is already in that very mailbox, and never by the Message-ID
 alone (except the Sent copy, for which it decides).
 
-Each row is tried in both orders, by `deliver`, by LMTP and by both, in accounts of its own. Nothing disturbs these
+Each row is tried in both orders, by `deliver`, by LMTP and by both, in its own accounts. Nothing disturbs these
 deliveries: each has to say its verdict at once.
 
 Seen to fail with: the digest left out of the identity (targets.c: set_identity; what follows is a false duplicate),
@@ -27,7 +27,7 @@ STORED, DUPLICATE = "stored", "duplicate"
 DELIVER, LMTP = "deliver", "lmtp"
 STRANGER = "lisa@elsewhere.example"
 
-# The sites' own addresses, where an alias belongs to somebody's mailbox.
+# The sites' own addresses, where an alias belongs to another user's mailbox.
 QUERY = ("SELECT CASE WHEN $1 LIKE 'alias-%' THEN substr($1, 7) ELSE $1 END AS account"
          " WHERE $1 LIKE '%@example.org'")
 
@@ -65,7 +65,7 @@ def made(**changes):
 
 
 # name; first, second: functions of People; verdict: said of the second; holds: the mailboxes and which of the two is in
-# each (no other one holds anything); to, then_to: who the first and the second are for; sender: somebody here has sent
+# each (no other one holds anything); to, then_to: who the first and the second are for; sender: a local user has sent
 # them; ids: how many Message-IDs these are; ways: these, not all.
 Row = collections.namedtuple("Row", "name first second verdict holds to then_to sender ids ways")
 
@@ -158,7 +158,7 @@ def again(name, id_field, ids=1):
             row(f"{name}, another body", first, made(id_field=id_field, body="Good bye.\n"), STORED, ids=ids)]
 
 
-# The id of another message is never taken for this one's; the field's bytes are content besides.
+# The id of another message is never taken for this one's; the field's bytes are content, too.
 IDENTITY = [
     *again("no Message-ID", "", ids=2),
     *again("an empty Message-ID", "Message-ID: <>\n", ids=2),

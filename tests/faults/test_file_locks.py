@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: ISC
 """What processes of the program do to the files of a ledger, by their system calls: every COMMIT and every checkpoint
-happens under the writer's lock, since SQLite up to 3.51.2 can lose pages if two of them meet (sqlite.org/wal.html); and
-nobody closes a descriptor of a file on which he has locks, which would end them all (fcntl(2)), or uses one of his
-parent's.
+happens under the writer's lock. SQLite up to 3.51.2 can lose pages if two of them meet (sqlite.org/wal.html). No
+process closes a descriptor of a file on which it has locks, which would end them all (fcntl(2)), or uses one of its parent's.
 
-Seen to fail with: a writer's lock that is not taken, or given back before the checkpoint (lite_lock.c, lite_batch.c);
+Seen to fail with: a writer's lock that is not taken, or released before the checkpoint (lite_lock.c, lite_batch.c);
 checkpoints on close (lite_open.c: set_up); a second descriptor of the lock file, closed again (lite_lock.c); a ledger that
 is open before the service has its workers (lmtp_service.c); a decoder's process that keeps what its parent has open
 (decoder.c)."""
@@ -99,7 +98,7 @@ class Process:
 
 
 def traced(prefix):
-    """Words before a command line whose every process then has a trace of its own."""
+    """Words before a command line whose every process then has its own trace."""
     return death.strace("-ff", "-y", "-s", "0", "-e", f"trace={','.join(CALLS)}", "-o", prefix)
 
 

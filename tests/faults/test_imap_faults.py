@@ -57,7 +57,7 @@ def answering(fault):
 
 
 class Dialogue:
-    """A server of its own, and a delivery to it."""
+    """A separate server, and a delivery to it."""
 
     def __init__(self, bench, sent=False):
         self.server = KeepingImap()
@@ -72,9 +72,9 @@ class Dialogue:
     def run(self):
         return death.run(self.case.words, self.case.stdin)
 
-    def look(self, beside=()):
-        """beside: the other contents of the mailbox."""
-        found = [data for data in self.server.kept[self.inbox, "INBOX"] if data not in beside]
+    def look(self, others=()):
+        """others: the other contents of the mailbox."""
+        found = [data for data in self.server.kept[self.inbox, "INBOX"] if data not in others]
         wrong = judge(self.inbox, found, len(found))
         return wrong or (found[0] != on_the_wire(self.mail) and Wrong("lost", f"other bytes: {found}")) or None
 
@@ -226,8 +226,8 @@ def try_failed_look(bench, point):
     (name, answer, end), stored = point
     dialogue = Dialogue(bench)
     server = dialogue.server
-    beside = decoys(dialogue.mail)
-    server.kept[dialogue.inbox, "INBOX"] += beside
+    others = decoys(dialogue.mail)
+    server.kept[dialogue.inbox, "INBOX"] += others
     try:
         lose_answer(dialogue, stored)
         make_old(bench, dialogue)
@@ -238,7 +238,7 @@ def try_failed_look(bench, point):
             kind = "doubled" if stored and server.appends > 1 else "other"
             return Wrong(kind, f"{server.appends} APPENDs, asked: {asked}: {done}")
         del server.script[name]
-        return repeat(dialogue.case, done) or dialogue.look(beside) or too_many_appends(server, stored)
+        return repeat(dialogue.case, done) or dialogue.look(others) or too_many_appends(server, stored)
     finally:
         server.close()
 
@@ -248,17 +248,17 @@ def try_failed_look_into_sent(bench, point):
     name, answer, end = point
     dialogue = Dialogue(bench, sent=True)
     server = dialogue.server
-    beside = [data for data in decoys(dialogue.mail) if len(data) > len(on_the_wire(dialogue.mail))][:3]
+    others = [data for data in decoys(dialogue.mail) if len(data) > len(on_the_wire(dialogue.mail))][:3]
     sent = server.kept[dialogue.sender, "Sent"]
-    sent += beside
+    sent += others
     try:
         server.script[name] = failing(answer, end)
         done = dialogue.run()
-        if done.returncode != 75 or len(sent) > len(beside):
+        if done.returncode != 75 or len(sent) > len(others):
             return Wrong("other", f"{len(sent)} in Sent: {done}")
         del server.script[name]
         wrong = repeat(dialogue.case, done) or dialogue.look()
-        mine = [data for data in sent if data not in beside]
+        mine = [data for data in sent if data not in others]
         return wrong or judge(f"{dialogue.sender} Sent", mine, len(mine))
     finally:
         server.close()
@@ -273,15 +273,15 @@ def try_decoy(bench, point):
     """A search in doubt with proper answers: a similar message is not the message."""
     number, stored = point
     dialogue = Dialogue(bench)
-    beside = decoys(dialogue.mail)[number:number + 1]
+    others = decoys(dialogue.mail)[number:number + 1]
     server = dialogue.server
     kept = server.kept[dialogue.inbox, "INBOX"]
     try:
-        kept += beside
+        kept += others
         lose_answer(dialogue, stored)
-        kept += beside      # older and newer than the message
+        kept += others      # older and newer than the message
         make_old(bench, dialogue)
-        return repeat(dialogue.case, dialogue.run()) or dialogue.look(beside) or too_many_appends(server, stored)
+        return repeat(dialogue.case, dialogue.run()) or dialogue.look(others) or too_many_appends(server, stored)
     finally:
         server.close()
 

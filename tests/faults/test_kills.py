@@ -3,8 +3,8 @@
 accepted: nothing is lost or doubled, and the file is sound after each round of kills.
 
 Each writer is an LMTP session with several messages. Each message comes by three of them: for two recipients, and for one
-of these once more; all three would make its Sent copy. Between two rounds nobody has the file open, as after the death of
-all of a host's processes: what is checked is a copy of it with its log, and whoever comes next has to recover that.
+of these once more; all three would make its Sent copy. Between two rounds no process has the file open, as after the death of
+all of a host's processes. What is checked is a copy of it with its log; the next process has to recover that.
 
 ONCEDROP_KILLS says how many; with ONCEDROP_FAULTS=all 10,000.
 
@@ -39,7 +39,7 @@ SESSION = 5         # messages of a writer
 # One way of a message to one mailbox; said: the reply that has accepted it.
 Job = collections.namedtuple("Job", "sender inbox mail")
 
-# By a process that ends without closing the file: whoever closes it last writes the log back.
+# By a process that ends without closing the file: the last one that closes it writes the log back.
 MAKE_OLD = """import os, sys
 sys.path.insert(0, sys.argv[1])
 from lab.ledger import SqliteLedger
@@ -78,7 +78,7 @@ class Writers:
         return [self.jobs.popleft() for _ in range(min(SESSION, len(self.jobs)))]
 
     def run(self, jobs, life=None):
-        """One writer; it is killed after so many seconds."""
+        """One writer; it is killed after this many seconds."""
         lines = b"LHLO x\r\n" + b"".join(
             f"MAIL FROM:<{job.sender}>\r\nRCPT TO:<{job.inbox}>\r\nDATA\r\n".encode() + stuffed(job.mail) for job in jobs)
         begun = time.monotonic()
@@ -100,7 +100,7 @@ class Writers:
         return child.returncode
 
     def round(self, pool):
-        """Until so many were killed, and the server has all that they had sent."""
+        """Until this many were killed, and the server has all that they had sent."""
         end = min(KILLS, self.kills + ROUND)
         while self.kills < end:
             usual = sorted(self.lives)[len(self.lives) // 2]
@@ -144,7 +144,7 @@ class Writers:
 
 
 def damage(path, directory):
-    """What is wrong with a copy of the file and its log, which nobody has open."""
+    """What is wrong with a copy of the file and its log, which no process has open."""
     for suffix in ("", "-wal"):
         shutil.copy(path + suffix, os.path.join(directory, f"copy.db{suffix}"))
     copy = sqlite3.connect(os.path.join(directory, "copy.db"))

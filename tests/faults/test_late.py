@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: ISC
 """A real Dovecot stores a message long after the delivery that appended it was killed, because another program holds a
 lock of the mailbox, or because the process that serves the APPEND does not get to run. Other deliveries of the message
-come meanwhile; they answer 75 until the hold-off is over, by when the message is there. It is there once.
+come meanwhile; they answer 75 until the hold-off is over; then the message is there. It is there once.
 
-A mailbox at rest, in which nothing changed of late, can be looked into without its lock: whoever looks before the
-message is stored finds nothing, and that is what the hold-off is for. Where looking needs the lock, too, nobody is
-misled, only kept waiting. An mbox file is locked before Dovecot asks for the message: nothing comes late there.
+A mailbox at rest, in which nothing changed of late, can be looked into without its lock: a search before the
+message is stored finds nothing, and that is what the hold-off is for. If the search needs the lock, too, it is not
+misled, only delayed. An mbox file is locked before Dovecot asks for the message: nothing comes late there.
 
 Seen to fail with: no hold-off (plan.c: find_reason); doubt not set by a new claim (plan.c: append_or_search)."""
 

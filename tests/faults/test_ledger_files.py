@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: ISC
-"""Somebody removes, cuts or replaces files of a ledger that is in use, at any moment, while a service and processes of their
-own deliver each message: nothing is lost, and each delivery succeeds or is deferred. As long as the file and its log are
+"""Files of a ledger in use are removed, cut or replaced at any moment, while a service and separate processes
+deliver each message: nothing is lost, and each delivery succeeds or is deferred. As long as the file and its log are
 there, nothing is doubled either.
 
 ONCEDROP_REMOVALS says how many messages; with ONCEDROP_FAULTS=all 300.
 
-Seen to fail with: files that are opened without the writer's lock (lite_open.c), or written whatever stands at their names
-(lite_lock.c), doubled; SIGBUS without a handler (deadline.c), exit -7."""
+Seen to fail with: files that are opened without the writer's lock (lite_open.c), or written although other files stand at their
+names (lite_lock.c), doubled; SIGBUS without a handler (deadline.c), exit -7."""
 
 import concurrent.futures
 import contextlib
@@ -38,7 +38,7 @@ def cut(path):
 
 
 class Disturber(threading.Thread):
-    """Does these to this file until it is told to end, but not for ever: each makes deliveries wait for their hold-off."""
+    """Does these to this file until it is stopped, but not for ever: each makes deliveries wait for their hold-off."""
 
     def __init__(self, path, deeds):
         super().__init__()
@@ -60,7 +60,7 @@ def by_service(case, service):
 
 
 def deliver(bench, service):
-    """One message, by the service and by a process of its own at once, and afterwards once more by each."""
+    """One message, by the service and by a separate process at once, and afterwards once more by each."""
     alone = bench.deliver()
     served = by_service(alone, service)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -103,7 +103,7 @@ def test_log(site, tally):
 
 @pytest.mark.parametrize("replace", [shutil.copyfile, shutil.copy2, os.rename], ids=lambda replace: replace.__name__)
 def test_file(site, tally, replace):
-    """By a backup, which does not fit the log: all mail is deferred until somebody has done what the manual says."""
+    """By a backup, which does not fit the log: all mail is deferred until the administrator does what the manual says."""
     bench = Bench(site)
     service = Service(site, workers=1)
     backup = os.path.join(site.directory, "backup.db")

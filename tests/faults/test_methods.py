@@ -7,8 +7,8 @@ then they are repeated, all at once, until all have succeeded. And of two delive
 both are repeated. In the end every mailbox has the message once, byte for byte, nothing in the ledger is unfinished, and
 nothing is locked.
 
-The first system call behind the literal of an APPEND is always tried; with ONCEDROP_FAULTS=all (`make methods`) every one
-after main's first, or ONCEDROP_POINTS of them; in `make check-all` a few of those that send and receive. The simulator has each
+The first system call behind the literal of an APPEND is always tried. With ONCEDROP_FAULTS=all (`make methods`) every one
+after main's first, or ONCEDROP_POINTS of them. In `make check-all` a few of those that send and receive. The simulator has each
 method, too: tests/simulation/run.
 
 Seen to fail with: a lock that every delivery gets (ledger_state.c, ledger_claim.c: each of the crowds); a claim without
@@ -29,7 +29,7 @@ from lab.proxy import SERVER, Proxy
 
 ALL = os.environ.get("ONCEDROP_FAULTS") == "all"
 CROWD = 16
-POINTS = int(os.environ.get("ONCEDROP_POINTS") or (0 if ALL else 4))    # beside the one behind the literal; 0: every one
+POINTS = int(os.environ.get("ONCEDROP_POINTS") or (0 if ALL else 4))    # in addition to the one behind the literal; 0: every one
 AT_ONCE = 6     # deliveries killed at a time, with each of the methods
 WAYS = {POSTGRES: ("direct", "PgBouncer"), SQLITE: ("file",), MARIADB: ("direct",)}[engine()]
 SERVERS = ("Dovecot", "Cyrus")

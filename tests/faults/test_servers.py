@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
 """Results that a delivery records too late: its mailbox was full, its lock is lost, and before its settling arrives
-another delivery has taken the claim over and stored the message, there being room by then. The late settling must
+another delivery has taken the claim over and stored the message, since there was room again. The late settling must
 change nothing; otherwise the next delivery would make a second copy.
 
 Seen to fail with: attempt and claim not compared when settling (ledger_settle.c: add_copy_state)."""

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: ISC
-"""The wire ends or goes silent: between the program and IMAP, between it and a PgBouncer, and between it and PostgreSQL
-itself; or between it and MariaDB. It ends by RST or by FIN within and behind the pieces of the dialogue, and goes silent
+"""The wire ends or is blocked: between the program and IMAP, between it and a PgBouncer, and between it and PostgreSQL
+itself; or between it and MariaDB. It ends by RST or by FIN within and behind the pieces of the dialogue, and is blocked
 behind each of them, in each direction; that befalls one connection, or every new one, too. Then the delivery is run again,
 with the wire whole, until it says 0: every mailbox has the message once, and the ledger nothing unfinished.
 
 ONCEDROP_FAULTS=all ends the dialogue with IMAP behind every byte, the long one with the database next to each boundary
 and at some places in between, and around the APPEND's literal and each COMMIT both in both ways behind every byte; it
-tries both silences behind every piece. `make check-all` ends them behind every byte from the end of the literal to the
-APPEND's answer, and from the COMMIT that settles to its answer; it tries an end and a silence for every kind of piece.
+tries both ways to block it behind every piece. `make check-all` ends them behind every byte from the end of the literal to the
+APPEND's response, and from the COMMIT that settles to its response. It tries an end and a silence for every kind of piece.
 
 Seen to fail with: doubt not set by a new claim (plan.c: append_or_search); an APPEND taken for stored when the connection
 ends behind its literal (mailbox_append.c: send_message); a settling taken for done though no connection answered
@@ -62,7 +62,7 @@ CUTS_AT_ONCE = {to_imap: 56, to_pooler: 24, to_postgres: 24, to_mariadb: 24}
 
 
 def open_wire(bench, way, point=None):
-    """Deliveries whose connection is silent keep their transaction's connection: with the small pool, the others would
+    """Deliveries whose connection is blocked keep their transaction's connection: with the small pool, the others would
     not reach their point."""
     lab = bench.site.lab
     if engine() == MARIADB:
@@ -81,9 +81,9 @@ def record(bench, way, case):
 
 
 def notices(unit):
-    """Whether the server can itself end what went silent after this piece: IMAP sessions delay nobody, and transactions
-    are ended while PostgreSQL waits for statements, but not while it waits for the rest of a batch; MariaDB has all of it,
-    and ends a session that says nothing (lock.sql: while_held)."""
+    """Whether the server can itself end a connection that was blocked after this piece: IMAP sessions delay no delivery, and
+    transactions are ended while PostgreSQL waits for statements, but not while it waits for the rest of a batch; MariaDB has all of
+    it, and ends a session that says nothing (lock.sql: while_held)."""
     return engine() == MARIADB or unit.side == SERVER or unit.kind in ("Sync", "end of APPEND")
 
 

@@ -2,7 +2,7 @@
 """The dialogues with IMAP, PostgreSQL and MariaDB, divided into the pieces of their protocols, and a proxy that ends or silences
 them within or after a chosen piece.
 
-A point is named by the piece and by the place in it, not by the byte's number in the stream: names and numbers in a
+A point is named by the piece and by the place in it, not by the byte's number in the stream. Names and numbers in a
 dialogue are not of the same length in each run."""
 
 import collections
@@ -19,7 +19,7 @@ RESET, CLOSE = "reset", "close"                                 # by RST; in ord
 GONE = "reset, and new ones, too"                               # every new connection of the same run
 SILENT, ALL_SILENT = "silent", "silent to new ones, too"        # new connections of the same run
 
-ROLLED_BACK = "rolled back"                                     # a COMMIT: it comes to nothing, and is answered so
+ROLLED_BACK = "rolled back"                                     # a COMMIT: it has no effect, and is answered so
 LAST_ROLLED_BACK = "the last one rolled back"                   # of a query with several; only with MariaDB
 HELD_BACK = "held back"                                         # the piece, while the wire's action is done
 
@@ -212,7 +212,7 @@ class Wire:
         self.of = {}    # connection's number → (pieces, bytes not passed on yet by side, number of pieces by side)
         self.proxy = Proxy(port, self.watch)
         self.name = f"wire {self.proxy.port}"
-        # MariaDB shows no name, but whence a session comes.
+        # MariaDB shows no name, but where a session comes from.
         self.beside = Proxy(database_port) if imap and engine() == MARIADB else None
         database = self.beside.port if self.beside else database_port if imap else self.proxy.port
         name = f" application_name='{self.name}'" if engine() != MARIADB else ""
@@ -277,7 +277,7 @@ class Wire:
         return None
 
     def run(self, case, run=death.run):
-        """Runs the case's program to its end; by then all its output has gone through watch(). run: starts the
+        """Runs the case's program to its end; all its output has then gone through watch(). run: starts the
         program."""
         words = [self.configuration if word.endswith("oncedrop.conf") else word for word in case.words]
         TURNS.acquire()
@@ -324,7 +324,7 @@ def refused(query, manner):
 
 
 def units(wire):
-    """The pieces of a whole dialogue, without the answers to a farewell, which nobody waits for."""
+    """The pieces of a whole dialogue, without the responses to LOGOUT or QUIT, which are not waited for."""
     return [unit for unit in wire.units if unit.side == CLIENT or not unit.kind.endswith(" LOGOUT")]
 
 

@@ -3,9 +3,9 @@
  * Whether a server has lost a message, or its user has deleted it, on a server whose answers are legal but wrong
  * (fuzz_server.h), as `restore` asks (delivery/search.c).
  *
- * A message counts as lost only if something shows that: there is no mailbox, it has another UIDVALIDITY, its UIDNEXT is not
- * beyond the UID, or the UID is that of a message with another Message-ID. Where the first three hold, it is lost. Only a
- * server that left something out is an excuse for not knowing. */
+ * A message counts as lost only if one of four facts shows that. There is no mailbox, it has another UIDVALIDITY, its
+ * UIDNEXT is not beyond the UID, or the UID is that of a message with another Message-ID. Where the first three hold, it is
+ * lost. Only a server that left something out is an excuse for not knowing. */
 #include "../message_bytes.h"
 #include "fuzz_server.h"
 #include "message/message_comparison.h"

@@ -36,7 +36,7 @@ static void check_parts(const char *text, const struct address *parsed)
     FUZZ_CHECK(strchr(parsed->domain, '@') == NULL);
     FUZZ_CHECK(strlen(parsed->user) + strlen(parsed->detail) + strlen(parsed->domain) <= strlen(text));
     if (!address_parse(parsed->address, &again, &error))
-        return; /* "<" and ">" or quotes around it, blanks: what is no address any more reaches nobody */
+        return; /* "<" and ">" or quotes around it, blanks: what is not an address any more reaches no account */
     FUZZ_CHECK(strcmp(again.domain, parsed->domain) == 0 || strpbrk(parsed->address, "<> \t\"") != NULL);
 }
 

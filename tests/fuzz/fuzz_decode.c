@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The parts of a message that go into SQL, for any bytes in any character set that `iconv -l` lists: valid UTF-8
+ * The parts of a message that go into SQL, for any bytes in any character set that `iconv -l` lists. They are valid UTF-8
  * without NUL, within the limits, and no longer than the input explains, so that no memory of the process is in them. */
 #include "fuzz.h"
 
@@ -209,7 +209,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-/* The last byte chooses: a message as it is, or bytes of a charset and their place; the two before it choose which. */
+/* The last byte chooses: an unchanged message, or bytes of a charset and their place; the two before it choose which. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct fuzz_input input = {bytes, size};

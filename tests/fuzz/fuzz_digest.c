@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The message as it is appended and its content digest, compared with a reference that has all bytes at once; and the
+ * The message as it is appended and its content digest, compared with a reference that has all bytes at once. And the
  * same digest for input with other line ends, cut differently, or returned by a server that drops CRs. */
 #include "fuzz.h"
 
@@ -273,8 +273,8 @@ static enum message_likeness compared(struct message_comparison *comparison, con
     return message_comparison_end(comparison);
 }
 
-/* Candidates of a search, one after the other: as returned by servers that drop CRs, that drop all of them and end the
- * last line, that put X for header bytes beyond ASCII; and a different message. */
+/* Candidates of a search: as returned by servers that drop CRs; that drop all of them and end the last line; or that put X
+ * for header bytes beyond ASCII. And a different message. */
 static void check_likeness(const struct message *message, const GString *stored, const GString *unix_form,
                            struct fuzz_cuts cuts)
 {

@@ -4,7 +4,7 @@
  *
  *   PROGRAM RUNS PATH...
  *
- * tries every file of the paths (files, or directories of them) as it is, then RUNS inputs made from them. */
+ * tries every file of the paths (files, or directories of them) unchanged, then RUNS inputs made from them. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>

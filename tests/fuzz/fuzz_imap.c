@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * A dialogue with an IMAP server that sends the input, whatever it is asked. Both sides are recorded, and must justify
+ * A dialogue with an IMAP server that sends the input regardless of the commands. Both sides are recorded, and must justify
  * every result: no "stored" without the tagged OK to our APPEND, no "absent" without an answer to the search, no
  * credential before TLS, greeting and capabilities allow it.
  *
@@ -291,7 +291,7 @@ static void join_literals(void)
     }
 }
 
-/* Closed in the middle of an APPEND: whatever is sent would be its literal. */
+/* Closed in the middle of an APPEND: any bytes sent would be its literal. */
 static void check_cancel(struct mailbox *mailbox)
 {
     const char *command = last_command("APPEND ");

@@ -73,7 +73,7 @@ static size_t check_data(struct lmtp_stream *stream, const char *bytes, size_t s
     FUZZ_CHECK(result == (used > 0 ? LMTP_READ_OK : LMTP_READ_END));
     if (used > 0)
         FUZZ_CHECK(g_string_equal(got, expected));
-    else /* a CR or a dot may be held back, for it could have begun the end */
+    else /* a CR or a dot may be held back, since it could have begun the end */
         FUZZ_CHECK(got->len <= expected->len && memcmp(got->str, expected->str, got->len) == 0);
     g_string_free(expected, TRUE);
     g_string_free(got, TRUE);
@@ -100,7 +100,7 @@ static void check_xtext(const char *text)
         FUZZ_CHECK(strlen(any) == strlen(text) - 2 * pluses);
 }
 
-/* Parameters put together again are what was given, but for its blanks. */
+/* Parameters put together again are what was given, except its blanks. */
 static void check_parameters(const char *parameters)
 {
     GString *joined = g_string_new(NULL);

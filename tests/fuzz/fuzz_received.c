@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The login and the queue id in the topmost Received field, against a reference that first takes away what a client could
- * have chosen, comments and quoted strings, and looks at what is left with a regular expression. */
+ * The login and the queue id in the topmost Received field. A reference first removes what a client could
+ * have chosen, comments and quoted strings, and searches the rest with a regular expression. */
 #include "fuzz.h"
 
 #include <glib.h>

@@ -38,7 +38,7 @@ static size_t mail_count;
 static bool has_id;      /* what is searched for */
 static bool excusable;   /* something was left out */
 static bool missing;     /* there is no such mailbox */
-static uint32_t uidnext; /* 0: not told */
+static uint32_t uidnext; /* 0: not sent */
 
 static unsigned draw(unsigned below)
 {
@@ -262,7 +262,7 @@ static void say_fetched(const struct mail *mail, const char *wanted, bool by_uid
     case 2:
         say("* %zu fetch (uid %u body%s %s flags (\\Seen))", number, mail->uid, section, string);
         break;
-    case 3: /* in two: nobody relates them */
+    case 3: /* in two: the client does not relate them */
         say("* %zu FETCH (UID %u)", number, mail->uid);
         say("* %zu FETCH (BODY%s %s)", number, section, string);
         excusable = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * What a decoding child leaves in the memory that it shares, when a hole in a library has made it say anything: the reader
- * takes nothing that the database would not take, and not more than there may be. */
+ * A decoding child that was taken over by way of a library may leave anything in the memory that it shares. The reader
+ * takes nothing that the database would not take, and at most what there may be. */
 #include "fuzz.h"
 
 #include <glib.h>

@@ -21,7 +21,7 @@ Outcome = collections.namedtuple("Outcome", "messages accepted lost doubled refu
 
 
 class Host:
-    """A mail host: a configuration of its own. before: words before the program's, such as `ip netns exec NAME`."""
+    """A mail host: its own configuration. before: words before the program's, such as `ip netns exec NAME`."""
 
     def __init__(self, name, site, before=(), **settings):
         self.name, self.before = name, list(before)
@@ -105,7 +105,7 @@ class Flow:
                 self.accepted.append((time.monotonic(), host.name))
                 return
             if status not in (75, -9):
-                return      # would bounce: judged in the end
+                return      # would bounce: checked in the end
             self.fail_rest.wait(random.uniform(0.1, 0.3))
 
     def wait_for(self, count, host=None):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""Two mail hosts, a database and an IMAP server on a network of their own. In the middle of each step of a delivery the
-cable of its host is pulled: nobody gets a FIN or a RST. Its lock must be free as soon as PostgreSQL can know, by its
+"""Two mail hosts, a database and an IMAP server on a separate network. In the middle of each step of a delivery the
+cable of its host is pulled: no peer gets a FIN or a RST. Its lock must be free as soon as PostgreSQL can know, by its
 keepalives and tcp_user_timeout; the other host, which has the same message, delivers it, after the hold-off if there
 was a claim. The cable is plugged in again soon, while the delivery still lives, or late, when the other one is done.
 Then it is delivered once more. The message is there once. The hosts' clocks are right, or one of them is an hour fast.

@@ -4,14 +4,15 @@ The old primary was stopped, killed, or cut off from replica and mail hosts; unf
 it, and only it, while the other one uses the new. Before that the replica stands still for a while: what it then does
 not have was committed on the primary alone, or not at all. In the end each message comes once more, by the other host.
 
-With a synchronous replica, or with imap.search = always, nothing may be lost or doubled; how much is doubled by an
+With a synchronous replica, or with imap.search = always, nothing may be lost or doubled. How much is doubled by an
 asynchronous one with a search only in doubt is counted, and must be something: it is the same test without the rule.
-Two primaries at once that both acknowledge (asynchronous and not fenced) exclude nobody: there the number is only told.
+Two primaries at once that both acknowledge (asynchronous and not fenced) do not exclude each other: there the number is only
+printed.
 
 ONCEDROP_HOSTS=all takes all ways to lose a primary; `make check-all` one.
 
 Seen to fail with: synchronous_commit = local kept (ledger_session.c: ledger_add_begin), by doubled messages; imap.search =
-always not looked at (plan.c: append_or_search), the same; a silent server waited for until the deadline (pg_connect.c:
+always not looked at (plan.c: append_or_search), the same; an unresponsive server waited for until the deadline (pg_connect.c:
 pg_connect), by mail that stands still."""
 
 import collections
@@ -73,7 +74,7 @@ class Pair(lab_module.Lab):
         return data
 
     def host(self, number, search):
-        """A mail host that reaches each server by a way of its own; each has another server first."""
+        """A mail host that reaches each server by a separate path; each has another server first."""
         to_old, to_new = Proxy(self.postgres.port), Proxy(self.replica.port)
         self.proxies += [to_old, to_new]
         ports = [to_old.port, to_new.port] if number == 1 else [to_new.port, to_old.port]
@@ -111,7 +112,7 @@ def end_old_primary(pair, flow, hosts, scenario):
     lag(pair, flow, scenario)
     if scenario.end in ("killed", "back"):
         replica_module.kill(pair.postgres)
-    elif scenario.end == "fenced":      # it lives, but nobody hears it any more
+    elif scenario.end == "fenced":      # it lives, but no packet from it arrives
         for host in hosts:
             host.to_old.stall()
     else:                               # the first host hears only the old one, the second only the new one

@@ -54,7 +54,7 @@ class Session:
 
 @pytest.fixture
 def two(cluster):
-    """A session on each node, and rows 1 to RACES whose owner is nobody."""
+    """A session on each node, and rows 1 to RACES without an owner."""
     database = cluster.first.new_name()
     cluster.first.admin(f"CREATE DATABASE {database}")
     cluster.first.admin(f"CREATE TABLE {database}.held (number INT PRIMARY KEY, owner INT NOT NULL)")
@@ -112,7 +112,7 @@ def test_of_two_new_rows_the_second_cannot_be_committed(two):
 
 
 def test_whoever_is_too_late_may_hear_of_it_earlier(two):
-    """By whatever statement comes next, and that ends the transaction: the one after it would be in none."""
+    """By any statement that comes next, and that ends the transaction: the one after it would be in none."""
     first, second = two
     for number, session in enumerate(two, 1):
         session("BEGIN")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: ISC
-"""Mail through two hosts whose ledger is in a Galera cluster, each with a node of its own: with lock.method = lease nothing is lost
+"""Mail through two hosts whose ledger is in a Galera cluster, each with its own node: with lock.method = lease nothing is lost
 or doubled, also while a node is killed or cut off; the other methods are refused.
 
-Seen to fail with: a claim and its hold taken for good whatever their answers are, and a lock that every delivery gets
-(ledger_claim.c, ledger_state.c), by doubled messages with a node killed or cut off; a copy in doubt that is not searched for
-(plan.c: append_or_search), where a node dies behind the APPEND. The other methods were refused only where both nodes are named,
-until the program looked at wsrep_on."""
+Seen to fail with: a claim and its hold taken for good regardless of the responses; and a lock that every delivery gets
+(ledger_claim.c, ledger_state.c), by doubled messages with a node killed or cut off. Also with a copy in doubt that is not
+searched for (plan.c: append_or_search), where a node dies behind the APPEND. The other methods were refused only where both
+nodes are named, until the program looked at wsrep_on."""
 
 import concurrent.futures
 import os
@@ -109,7 +109,7 @@ def test_lease_is_accepted(pair):
 
 
 def test_a_copy_is_refused_while_other_nodes_could_write(pair):
-    """But for a rehearsal, which holds up nobody."""
+    """Except for a rehearsal, which delays no delivery."""
     source = pair.conninfo([pair.cluster.first], lab_module.OWNER)
     target = source.replace(pair.site.database, pair.mariadb.create_database(lab_module.OWNER))
     done = pair.site.run("ledger", "install", options=["-o", f"database.conninfo={target}", "-o", "lock.method=lease"])
@@ -209,7 +209,7 @@ def test_a_node_that_is_cut_off_is_left_out(pair):
 
 
 def test_a_node_dies_between_append_and_commit(pair):
-    """And nobody but the host that knew only this node knows that the message is in the mailbox."""
+    """And only the host that knew only this node knows that the message is in the mailbox."""
     first, second = pair.cluster.nodes
     scuba = pair.site.account("scuba")
     mail = message(to=scuba)

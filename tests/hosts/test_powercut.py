@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: ISC
 """The power is cut right before and right behind every fsync(2) of PostgreSQL, Dovecot and Postfix, whose data are on disks
-that forget what was not synced (lab/unsynced_disk.py). What nobody had waited for may have reached them, or not: once
+that forget what was not synced (lab/unsynced_disk.py). What no fsync covered may have reached them, or not: once
 nothing of it, once names and modes but no data, once everything. PostgreSQL and Dovecot are started on each such state:
 what was accepted is there. Then each message comes again, as from a client that got no answer, or a queue that has
-forgotten that it had one, and is there once. So with a ledger in a file, which is on a disk of its own and sound in each
+forgotten that it had one, and is there once. So with a ledger in a file, which is on a separate disk and sound in each
 state.
 
 ONCEDROP_HOSTS=all takes all states; `make check-all` a few.
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.skipif(unsynced_disk.missing() is not None, reason=str(
 
 # mark: in the journal when it was accepted; places: (account, mailbox) where a copy belongs
 Sent = collections.namedtuple("Sent", "mark id mail sender inboxes places")
-# A point in the journal, and how much the disks had done of what nobody had waited for; why: the record there
+# A point in the journal, and how much the disks had done of what no fsync covered; why: the record there
 State = collections.namedtuple("State", "cut level why")
 
 
@@ -71,7 +71,7 @@ class Mains(lab_module.Lab):
         return server
 
     def move(self, path, name):
-        """A directory onto a disk of its own."""
+        """A directory onto a separate disk."""
         new = os.path.join(self.disks.directory, name)
         unsynced_disk.copy(path, new)   # with its owners
         shutil.rmtree(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""The benchmark itself, in its tiny form: `make bench` must work when somebody wants a figure. Which competitors there
+"""The benchmark itself, in its tiny form: `make bench` must work when a user wants a figure. Which competitors there
 are depends on what is installed; oncedrop always is.
 
 Seen to fail with: a competitor that stores nothing; a comparison with the documents exchanged; a plot that is no XML; a

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: ISC
-"""`oncedrop check` finds whatever would prevent a delivery, reports it, and ends, whatever is broken.
+"""`oncedrop check` finds what would prevent a delivery, reports it, and ends, no matter what is broken.
 
 Seen to fail with: a table or a column left out of what is written; COMMIT in place of ROLLBACK; the answer of the try not
 looked at, the lock not tried after its transaction, no second transaction; no limit on a step, the limit on answers left at
 a delivery's; the certificate's end not compared, or the last of the chain's taken; each warning's condition turned round;
-colours whatever NO_COLOR says; the exit status of warnings."""
+colours despite NO_COLOR; the exit status of warnings."""
 
 import json
 import os
@@ -25,12 +25,12 @@ IMAP = ["certificate", "imap", "capabilities", "inbox", "sent"]
 ALL = ["configuration", "times", *DATABASE, *IMAP]
 
 
-def check(site, *arguments, chatter=False, silent=False, **more):
+def check(site, *arguments, chatter=False, unresponsive=False, **more):
     """The report for each item: name → list of (status, text). chatter: libraries and commands may write to stderr.
-    silent: some server is meant not to answer."""
+    unresponsive: some server is meant not to answer."""
     site.settings.setdefault("lock.wait", "5s")
     site.settings.setdefault("delivery.hold_off", "300s")
-    done = site.check("--json", *arguments, silent=silent, **more)
+    done = site.check("--json", *arguments, unresponsive=unresponsive, **more)
     said = {}
     for item in json.loads(done.out):
         assert item.keys() == {"item", "status", "text"}
@@ -101,7 +101,7 @@ def test_as_lines(site):
 
 def without_days(line):
     """A day may have passed between two runs: the last-but-one certificate expires in the lab's first second. Nor does the
-    disk stay as full as it is."""
+    disk stay as full as now."""
     status, name, text = line
     return status, name, re.sub(r"^ends in \d days?,|^\d+ .iB are free", "some", text)
 
@@ -166,7 +166,7 @@ def test_an_address_that_leads_nowhere(site):
 @pytest.mark.postgres
 def test_a_newer_schema(site):
     site.sql("INSERT INTO oncedrop.schema_version (version) VALUES (1000)")
-    """The program goes on with it; but whoever upgraded the schema forgot this host."""
+    """The program goes on with it; but the upgrade of the schema forgot this host."""
     said = says(check(site, site.account()), "schema", "warning", "version 1000 is newer")
     assert of(said, "failed") == [] and ("ok", "logged in as") in [(one, text[:12]) for one, text in said["imap"]]
 
@@ -265,7 +265,7 @@ def test_a_locked_table(site):
     scuba = site.account()
     session = site.ledger.connect()
     session.cursor().execute("LOCK TABLE oncedrop.part")
-    said = check(site, scuba, silent=True)
+    said = check(site, scuba, unresponsive=True)
     session.close()
     failed(said, "ledger", "locked")
     assert "imap" in said
@@ -308,7 +308,7 @@ def test_a_pool_of_one(site, pooler):
     scuba = site.account()
     done = site.run("check", scuba)
     assert done.seconds < 60
-    failed(check(site, scuba, silent=True), "lock", "pool has one connection", "default_pool_size")
+    failed(check(site, scuba, unresponsive=True), "lock", "pool has one connection", "default_pool_size")
 
 
 @pytest.mark.postgres
@@ -350,12 +350,12 @@ ENGINES = {
 @pytest.mark.parametrize("statement,word", ENGINES.values(), ids=ENGINES.keys())
 def test_an_engine_whose_lock_is_none(site, statement, word):
     site.database_proxy(lambda connection, side, data: data.replace(TRY, statement.ljust(len(TRY))))
-    said = check(site, site.account(), silent=True)
+    said = check(site, site.account(), unresponsive=True)
     assert set(of(said, "failed")) <= {"lock", "ledger"}
     says(said, "lock", "failed", word)
 
 
-# Silent servers
+# Unresponsive servers
 
 @pytest.fixture
 def silent(site):
@@ -369,7 +369,7 @@ def test_all_is_silent(site, silent):
     """The settings would allow a delivery half a minute for each answer."""
     site.settings.update({"imap.port": silent, "imap.timeout": "30s",
                           "database.conninfo": f"host=127.0.0.1 port={silent} dbname=x user=x"})
-    said = check(site, "scuba@example.org", chatter=True, silent=True)
+    said = check(site, "scuba@example.org", chatter=True, unresponsive=True)
     assert of(said, "failed") == ["database", "imap"], said
     says(said, "database", "failed", "not done within")
 
@@ -377,7 +377,7 @@ def test_all_is_silent(site, silent):
 @pytest.mark.parametrize("tls", ["imaps", "starttls", "none"])
 def test_an_imap_server_that_is_silent(site, silent, tls):
     site.settings.update({"imap.port": silent, "imap.tls": tls, "imap.timeout": "500ms"})
-    failed(check(site, "scuba@example.org", chatter=True, silent=True), "imap")
+    failed(check(site, "scuba@example.org", chatter=True, unresponsive=True), "imap")
 
 
 @pytest.mark.postgres
@@ -389,13 +389,13 @@ def test_a_database_that_falls_silent(site, statement, item):
             return b""
         return data
     site.database_proxy(watch)
-    said = check(site, site.account(), silent=True)
+    said = check(site, site.account(), unresponsive=True)
     assert item in of(said, "failed") and "imap" in said, said
 
 
 def test_an_imap_server_that_falls_silent(site):
     imap(site, FakeImap(script={"LIST": lambda *_: None}), **{"imap.tls": "none", "imap.timeout": "30s"})
-    said = check(site, "scuba@example.org", silent=True)
+    said = check(site, "scuba@example.org", unresponsive=True)
     assert of(said, "failed") == ["inbox", "sent"], said
     says(said, "inbox", "failed", "no answer within")
 
@@ -408,7 +408,7 @@ def test_a_step_that_dies(site):
 # The IMAP server
 
 def test_without_an_account(site):
-    """Whatever needs no login is still tested."""
+    """All that needs no login is still tested."""
     said = check(site)
     assert of(said, "failed") == [] and "certificate" in said and "capabilities" not in said
     says(said, "imap", "warning", "name an address")
@@ -458,7 +458,7 @@ def listed(client, tag, arguments):
 ])
 @pytest.mark.parametrize("opens", [True, False])
 def test_the_rights_in_a_mailbox_of_ones_own(site, rights, status, word, opens):
-    """Where the server tells them. What is not told is not claimed, and no message is announced: to withdraw that, the
+    """Where the server reports them. What it does not report is not claimed, and no message is announced: to withdraw that, the
     session has to be closed, which a proxy may keep for the next client."""
     def myrights(client, tag, arguments):
         client.send(f"* MYRIGHTS {arguments.decode()} {rights}\r\n{tag} OK done" if rights else f"{tag} NO no")

@@ -132,7 +132,7 @@ def test_a_file_that_does_not_fit_the_log(embedded, replace):
 @pytest.mark.parametrize("log", [os.unlink, lambda path: os.truncate(path, 0)], ids=["removed", "emptied"])
 @pytest.mark.parametrize("replace", [shutil.copyfile, os.rename], ids=lambda replace: replace.__name__)
 def test_a_file_that_was_replaced_while_the_log_was_empty(embedded, replace, log):
-    """Whoever opens it first says so, once: from then on it is the ledger."""
+    """The process that opens it first says so, once: from then on it is the ledger."""
     done = replaced(embedded, replace, log)
     line = rf"warning: database: {re.escape(embedded.path)} was replaced[^\n]*see DAMAGE in oncedrop-ledger\(7\)"
     assert len(re.findall(line, done.err)) == 1, done

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""`oncedrop check --quick`, the health check of a container: what it finds, that it changes nothing, and that it ends whatever
-hangs.
+"""`oncedrop check --quick`, the health check of a container: what it finds, that it changes nothing, and that it ends no matter
+what hangs.
 
 Seen to fail with: the database not asked; the time of a step, or of the whole, that of a delivery."""
 
@@ -42,7 +42,7 @@ def silent(site):
 
 
 def test_all_is_well(site):
-    """A busy machine may take more than a second: whoever asks for an answer asks again."""
+    """A busy machine may take more than a second: the test asks again."""
     answers = []
     wait_until(lambda: answers.append(quick(site)) or "failed" not in answers[-1][0].values(), "all is well")
     assert {"configuration", "database", "imap"} <= answers[-1][0].keys(), answers[-1]
@@ -89,7 +89,7 @@ def test_a_configuration_that_is_wrong(site):
 
 
 def test_a_file_that_hangs(site):
-    """As one on a network's file system does: here somebody has a lease of a module (fcntl(2)), and does not give it up."""
+    """As one on a network's file system does: here another process has a lease of a module (fcntl(2)), and keeps it."""
     folder = os.path.join(site.directory, "build")
     os.mkdir(folder)
     for path in glob.glob(os.path.join(os.path.dirname(lab_module.program()), "oncedrop*")):

@@ -69,7 +69,7 @@ def test_each_choice_is_here(site):
 
 @choice("database.tls", only(POSTGRES, MARIADB, verify=False, conninfo=True))
 def database_tls(site, value):
-    """Whether a server beyond the loopback interface, which has no TLS, is told who logs in."""
+    """Whether a server beyond the loopback interface, which has no TLS, learns who logs in."""
     address = own_address() or pytest.skip("this machine has no address but its loopback's")
     server = site.use((FakePostgres if engine() == POSTGRES else FakeMariaDB)(address=address))
     site.trusting = False

@@ -74,7 +74,7 @@ def test_a_dry_run_leaves_it_as_it_is(site, left):
 
 
 def test_a_jump_forwards_does_not_end_a_hold_off(site, left):
-    """Not while the machine that made the claim, or the hosts' clocks, tell that no time has passed."""
+    """Not while the machine that made the claim, or the hosts' clocks, show that no time has passed."""
     account, mail = left
     clock_was_set(site, HOUR)
     expect.held(site.deliver(mail, account))

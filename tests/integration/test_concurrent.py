@@ -23,11 +23,11 @@ def lock_key(site, id):
 
 
 class Tries(list):
-    of_who_waits = 2    # so many, at least
+    of_who_waits = 2    # at least this many
 
 
 def count_tries(site):
-    """Returns a list that from now on grows by one with each try to take the lock; None if nobody sees that."""
+    """Returns a list that from now on grows by one with each try to take the lock; None if it cannot be seen."""
     if engine() == SQLITE:
         return None
     tries = Tries()
@@ -45,7 +45,7 @@ def wait_until_it_waits(delivery, tries):
     """tries: of count_tries. Where they are not seen, the pause between two of them is."""
     def pauses():
         with open(f"/proc/{delivery.process.pid}/wchan", encoding="ascii") as file:
-            return re.search("nanosleep|^0$", file.read())      # 0: this kernel does not tell
+            return re.search("nanosleep|^0$", file.read())      # 0: this kernel does not say
     wait_until(lambda: delivery.process.poll() is not None or (pauses() if tries is None else len(tries) >= tries.of_who_waits),
                "it waits for the lock")
 

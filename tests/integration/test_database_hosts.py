@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
-"""Several hosts in a connection string: one that does not answer, or hangs up, keeps nobody from the next.
+"""Several hosts in a connection string: one that does not answer, or hangs up, does not keep deliveries from the next.
 
-Seen to fail with: libpq left alone, which waits for the silent one until our limit, and gives up at one that hangs up; and
+Seen to fail with: libpq left alone, which waits for the unresponsive one until our limit, and gives up at one that hangs up; and
 with the connection to a standby kept."""
 
 import os

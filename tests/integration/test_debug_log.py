@@ -85,7 +85,7 @@ def test_failures(site):
 
 
 def forms(secret):
-    """The secret, and what of its base64 is the same whatever stands before and after it."""
+    """The secret, and what of its base64 is the same with any text before and after it."""
     yield secret
     for shift in range(3):
         encoded = base64.b64encode(b"x" * shift + secret.encode()).decode()

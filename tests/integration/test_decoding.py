@@ -231,7 +231,7 @@ def charset_mail(names):
 
 
 def deliver_charsets(session, account, names):
-    """Returns the id and the number of parts. Retries with another message if the decoder was given up by the clock."""
+    """Returns the id and the number of parts. Retries with another message if the decoder ran out of time."""
     for _ in range(5):
         slow = session.log().count(SLOW)
         id, bytes, parts = charset_mail(names)

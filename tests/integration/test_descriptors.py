@@ -39,7 +39,7 @@ def limited(site, files, **settings):
 
 
 def lacked_files(service):
-    """Whether unused sessions ended for want of files, not because there were as many as there may be."""
+    """Whether unused sessions ended for want of files, not because the limit of sessions was reached."""
     return "too many open files" in service.log()
 
 
@@ -138,7 +138,7 @@ def test_whoever_lacks_files_says_so(site, lab):
 
 
 def test_the_authorities_are_read_once(site, lab):
-    """They are many, and each session would read them anew."""
+    """They are many, and each session would read them again."""
     serve(site, lab, tls=True)
     path = site.write("strace", "")
     service = Service(site, workers=1, inside=[find_program("strace"), "-f", "-o", path, "-e", "trace=openat"])

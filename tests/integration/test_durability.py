@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
 """The settings of each transaction, as seen by a trigger within it: an answer is durable, and every wait has a limit,
-whatever the settings of server, role or connection string.
+regardless of the settings of server, role or connection string.
 
 Seen to fail: with synchronous_commit = local, off or remote_write kept; with each of the timeouts not set."""
 

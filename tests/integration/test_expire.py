@@ -99,7 +99,7 @@ def test_it_is_delivered_when_it_comes_after_all(site):
 
 @pytest.mark.parametrize("state", ["appending", "pending"])
 def test_its_doubt_is_kept(site, state):
-    """It is in the mailbox, but nobody received the answer."""
+    """It is in the mailbox, but the answer did not arrive."""
     scuba, mail = site.account(), message()
     uid = expect.stored(site.deliver(mail, scuba))
     site.sql("UPDATE oncedrop.copy SET state = %s, doubt = %s, uid = NULL, stored_at = NULL", (state, state == "pending"))

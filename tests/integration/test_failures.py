@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Trouble of our own gives 75 with one line, never a bounce; once it is repaired, the message is delivered once."""
+"""Our own trouble gives 75 with one line, never a bounce; once it is repaired, the message is delivered once."""
 
 import os
 import signal
@@ -242,7 +242,7 @@ CUTS = {
 
 @pytest.mark.parametrize("side,text", CUTS.values(), ids=CUTS.keys())
 def test_imap_connection_cut(site, side, text):
-    """Whatever the result of the first try, there is one copy in the end."""
+    """For any result of the first try, there is one copy in the end."""
     scuba = site.account()
     mail = message(body="the body\n")
     watch = cut_when(side, text)
@@ -366,7 +366,7 @@ def test_a_signal_defers(site, number):
 
 
 def test_the_signal_of_a_cut_file_defers(site):
-    """SIGBUS, which the kernel sends whoever uses a part of the ledger's index that is not there any more. Seen to fail
+    """SIGBUS, which the kernel sends to a process that uses a part of the ledger's index that is not there any more. Seen to fail
     with: no handler, exit -7."""
     scuba = site.account()
     proxy = plain_imap(site, None)

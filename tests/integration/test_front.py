@@ -3,7 +3,7 @@
 the real one see test_front_service.py.
 
 Seen to fail with: no look at the output after reading, before the final mark, or while waiting; the final mark sent before
-the 354; the full program executed after the mark; a reply's status believed whatever its text; the message given to the
+the 354; the full program executed after the mark; a reply's status believed regardless of its text; the message given to the
 full program from where reading had ended; an empty RECIPIENT handed over."""
 
 import grp
@@ -212,7 +212,7 @@ def test_a_service_that_goes_while_it_is_busy(front):
         sock.listen(0)
         first.connect(front.socket)
         running = front.start(mail, "-d", scuba)
-        time.sleep(0.3)     # it finds the queue full before, or nobody after
+        time.sleep(0.3)     # it finds the queue full before, or no reader after
         sock.close()
         stored_once(front, running.finish(), mail, scuba)
 
@@ -332,7 +332,7 @@ def test_the_reader_is_gone_before_the_mark(front):
 
 
 def test_the_reader_is_gone_after_the_mark(front):
-    """The service is told by the end of the connection, so that it can still stop."""
+    """The service learns it from the end of the connection, so that it can still stop."""
     out, ours = os.pipe()
 
     def script(client):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""The front and the real service: the same as `deliver` by itself, whatever dies.
+"""The front and the real service: the same as `deliver` by itself, no matter what dies.
 
 Seen to fail with: a delivery that goes on although the front is gone; an ordinary user believed; a message stored without
 its final mark, which takes the former as well; a message that is too large deferred; a delivery that is whole, though it came
@@ -69,7 +69,7 @@ class Pair:
             site.settings.update(settings)
 
     def deliver(self, mail, *arguments, env=None, rows=True):
-        """By both; returns the result, when whatever can be seen of it is the same."""
+        """By both; returns the result, when all that can be seen of it is the same."""
         first, second = self.sites
         if not self.served:
             self.served = Served(first, env=first.environment({"SENDER": "service@x", "SASL_USERNAME": "service"}))
@@ -95,7 +95,7 @@ class Pair:
 
     @staticmethod
     def rows(site):
-        """Everything that is recorded, but for times and what is random."""
+        """Everything that is recorded, except times and random values."""
         return sorted((table, repr([bytes(value) if isinstance(value, memoryview) else value for value in row]))
                       for table, query in everything(site) for row in site.sql(query))
 
@@ -468,7 +468,7 @@ def test_the_worker_dies_at_each_step(site):
     assert step > pieces
 
 
-# The service is started anew
+# The service is started again
 
 
 def test_the_service_is_started_anew_under_load(site):

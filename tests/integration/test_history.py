@@ -4,7 +4,7 @@ every queue id.
 
 Seen to fail with: the row left out of the claim; the settling of another claim's row; tries found by delivery.queue_id
 alone; the time of the lock counted to another phase; queued_at of a field with another queue id; `why`
-in another order, with a try that its copy tells of, or with a sentence for each of many like tries."""
+in another order, with a try that its copy reports, or with a sentence for each of many like tries."""
 
 import email.utils
 import json
@@ -209,7 +209,7 @@ def test_spans(site):
     assert show(site, other)["spans"][0]["trace_id"] != spans[0]["trace_id"]
 
 
-# `why` tells what happened in order, each thing once
+# `why` says what happened in order, each thing once
 
 
 def shift(site, **time):

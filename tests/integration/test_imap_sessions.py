@@ -3,7 +3,7 @@
 
 Each test was seen to fail: by recipients appended one after another; by LOGOUT sent in the middle of an APPEND; by a kept
 session that is lost and not replaced, by one that is replaced after the literal was sent, and by a new one that is
-replaced; by a search on a session of its own, or without EXAMINE; by a session in use that ends for another; by sessions
+replaced; by a search on a separate session, or without EXAMINE; by a session in use that ends for another; by sessions
 that are only closed when the next message comes; by no room made for a session that is refused, or none after
 sessions that the server still counts for a moment."""
 
@@ -53,7 +53,7 @@ def codes(replies):
 
 
 def test_ten_recipients_are_appended_at_the_same_time(site):
-    """Nobody is answered before all have been asked, neither for the literal nor for the result."""
+    """No command is answered before all have been sent, neither for the literal nor for the result."""
     asked, sent = threading.Barrier(10, timeout=20), threading.Barrier(10, timeout=20)
 
     def append(client, tag, arguments):
@@ -376,7 +376,7 @@ def test_the_limit_of_the_server_is_learned(site):
 
 
 def test_an_account_that_gets_none_ends_those_of_others_once(site):
-    """As with a limit of its own, for which no room can be made."""
+    """As with another limit, for which no room can be made."""
     server = fake(site, script=too_many(lambda: server, 2, "LIMIT"))
     others = server.script["AUTHENTICATE"]
 

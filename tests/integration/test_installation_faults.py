@@ -2,10 +2,10 @@
 """Each file of an installation absent, unreadable, cut short, empty, or of another build: every command says which file it is and what
 to do, a delivery is deferred, and no process dies by a signal, or with a status at which Postfix returns mail.
 
-Seen to fail with: an engine that is asked although it is not loaded; modules that are opened after root's rights are given up; files
-that are mapped whatever their size; the program of another installation in place of one that may not be read; a decoder of which
-nothing is said but that it is missing; `lmtp` behind -c answered as a delivery; a program that is executed without a look at its
-libraries; a library that is elsewhere taken for missing.
+Seen to fail with: an engine that is asked although it is not loaded; modules that are opened after root's rights are dropped; files
+that are mapped regardless of their size; the program of another installation in place of one that may not be read; a decoder of
+which nothing is said but that it is missing; `lmtp` behind -c answered as a delivery; a program that is executed without a look at
+its libraries; a library that is elsewhere taken for missing.
 
 Left out: a damaged front program. Nothing of ours runs then: pipe(8) and local(8) defer what they cannot execute, except for what
 is cut so that the kernel executes it; the service does not need the front."""
@@ -105,7 +105,7 @@ class Installation:
             FAULTS[fault](self.file)
 
     def run(self, words, become=(), env=None):
-        """With the configuration as it is."""
+        """With the configuration unchanged."""
         said = MAIL if words[0] == "deliver" else lmtp(self.account) if words[0] == "lmtp" else b""
         done = subprocess.run([*become, self.path("bin/oncedrop"), "-c", os.path.join(self.site.directory, "embedded.conf"), *words],
                               input=said, capture_output=True, env=self.site.environment(env), cwd="/", timeout=60, check=False)
@@ -121,7 +121,7 @@ USERS = {"root": [], "user": ordinary.BECOME}
 
 
 def says(text, path, fault):
-    """One line with the file and the remedy. A file that is absent may be sought elsewhere, too."""
+    """One line with the file and the hint. A file that is absent may be sought elsewhere, too."""
     name = os.path.basename(path) if fault == "absent" else path.partition("/libexec/")[2] or path
     return [line for line in text.splitlines() if name in line and (HINT.search(line) or path.endswith((".conf", "password")))]
 
@@ -245,7 +245,7 @@ def library(installation, name):
 
 
 def in_place_of(path, other):
-    """For one process, a file that all others see as it is."""
+    """For one process, a file that all others see unchanged."""
     before = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"', other, path]
     if subprocess.run([*before, "true"], capture_output=True, check=False).returncode:
         pytest.skip("mounts are not possible here")

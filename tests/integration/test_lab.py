@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""oncedrop-lab(1): servers of its own for one command, of which nothing remains."""
+"""oncedrop-lab(1): private servers for one command, of which nothing remains."""
 
 import base64
 import contextlib
@@ -116,7 +116,7 @@ def mentions(path, words):
 
 
 def silent(where):
-    """The ports where nobody answers."""
+    """The ports where no server answers."""
     return {name for name in where if name.endswith("_PORT") and not process.accepts(int(where[name]))}
 
 
@@ -192,8 +192,8 @@ def serving(where):
 
 @of_each_user
 def test_a_lab_that_is_killed_leaves_no_service(start, user):
-    """Root's service becomes another user, whereupon the kernel forgets that it is to end with the lab. Seen to fail without a
-    word about that to the kernel."""
+    """Root's service becomes another user; then the kernel forgets that it is to end with the lab. Seen to fail without a
+    request about that to the kernel."""
     lab = start("--json", user=user)
     where = variables(lab)
     pids = serving(where)
@@ -245,7 +245,7 @@ def test_the_command_is_as_elsewhere(start):
 @of_each_user
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_a_signal_is_for_the_command(start, number, user):
-    """Seen to fail: without passing it on; with a thread that is told instead."""
+    """Seen to fail: without passing it on; with a thread that gets the signal instead."""
     lab = start("--json", "sh", "-c", f"trap 'echo trapped; exit 9' {number:d}; echo; while :; do sleep 0.05; done", user=user)
     where = variables(lab)
     assert lab.stdout.readline() == "\n" and not silent(where)
@@ -274,7 +274,7 @@ def test_what_is_typed_is_told_once(start, tree):
 
 
 def test_two_at_once(start):
-    """Seen to fail: with an end of standard input that nobody reads; with the default accounts."""
+    """Seen to fail: with an end of standard input that is not read; with the default accounts."""
     labs = [start("--json"), start("--json", "--account", "ann@one.test", "--account", "bob@two.test")]
     first, second = map(variables, labs)
     assert second["ONCEDROP_ACCOUNTS"] == "ann@one.test bob@two.test"

@@ -28,7 +28,7 @@ needs_small_disk = pytest.mark.skipif(not small_disk.available(), reason="this u
 
 
 class Place:
-    """A ledger of one engine, new and empty; the site delivers to it when told."""
+    """A ledger of one engine, new and empty; the site delivers to it on request."""
 
     def __init__(self, site, engine):
         self.site = site
@@ -43,7 +43,7 @@ class Place:
             self.ledger = site.use(SqliteLedger(self.path))
             self.conninfo = f"sqlite:{self.path}"
         site.trusting = False
-        site.settings["service.user"] = ""      # whoever runs the tests
+        site.settings["service.user"] = ""      # the user who runs the tests
         done = self.run("install")
         assert done.exit == 0, done
 
@@ -429,7 +429,7 @@ def log_of_another_version(path):
     (log_of_another_version, "another version"),
 ], ids=lambda value: getattr(value, "__name__", ""))
 def test_damage(site, lite, damage, text):
-    """Nothing is delivered with a ledger that cannot be read, and nothing is lost. Seen to fail with: no remedies."""
+    """Nothing is delivered with a ledger that cannot be read, and nothing is lost. Seen to fail with: no hints."""
     scuba = site.account()
     known, mail = message(), message()
     expect.stored(lite.deliver(known, scuba))

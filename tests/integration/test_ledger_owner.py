@@ -33,7 +33,7 @@ def test_root_leaves_no_file_of_its_own(embedded):
     embedded.site.settings.update({"route.account_query": "SELECT $1", "route.sent_copy": "off"})
     path = embedded.site.write("one.eml", message().decode())
     for command in [*COMMANDS, ["deliver", "-d", account], ["lmtp"], ["replay", "-d", account, path]]:
-        os.unlink(embedded.path + "-shm")       # so that whoever opens the ledger makes both anew
+        os.unlink(embedded.path + "-shm")       # so that the next process that opens the ledger makes both again
         os.unlink(embedded.path + "-lock")
         said = message() if command[0] == "deliver" else lmtp(account) if command[0] == "lmtp" else b""
         done = embedded.run(*command, stdin=said)

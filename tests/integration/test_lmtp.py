@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: ISC
 """LMTP (RFC 2033): what the program says and does on a connection.
 
-Each test was seen to fail: by a greeting without SIZE; by commands taken out of order, with NUL in them or too long; by
-parameters that nobody looks at; by errors that are not counted; by a flush after each reply; by LF . LF, or a dot behind
-a bare LF, that ends a message; by dots left stuffed; by one reply for all recipients, or the first one's for all; by a
-lock that is always granted; by 999 recipients; by quotes and routes left in a path; by a queue id that is not passed on,
-or that outlives RSET."""
+Each test was seen to fail with one of these. A greeting without SIZE; commands taken out of order, with NUL in them or too long;
+parameters that are ignored; errors that are not counted; a flush after each reply. LF . LF, or a dot behind a bare LF, that
+ends a message; dots left stuffed; one reply for all recipients, or the first one's for all; a lock that is always granted.
+999 recipients; quotes and routes left in a path; a queue id that is not passed on, or that outlives RSET."""
 
 import base64
 import itertools
@@ -405,7 +404,7 @@ def test_a_broken_mailbox_holds_up_no_other_one(site, broken_first):
 
 
 def test_mailboxes_that_take_all_the_time_are_left_for_later(site):
-    """There are more silent mailboxes than fit into one deadline: known results are settled all the same, and since the
+    """There are more unresponsive mailboxes than fit into one deadline: known results are settled all the same, and since the
     order is different each time, the working mailbox gets its message after a few tries (4 of 7 are tried each
     time)."""
     silent, whole = [site.account(f"silent{number}") for number in range(6)], site.account("complete")

@@ -45,7 +45,7 @@ def stand_in(site, statements):
 
 def item(site, name):
     """Status and text of an item of `check`."""
-    done = site.check("--json", silent=True)
+    done = site.check("--json", unresponsive=True)
     found = [row for row in json.loads(done.out) if row["item"] == name]
     assert found, done
     return found[0]["status"], found[0]["text"]
@@ -65,7 +65,7 @@ PRETENDERS = {
 
 @pytest.mark.parametrize("statements,method,wrong,use", PRETENDERS.values(), ids=PRETENDERS.keys())
 def test_an_engine_that_pretends(site, statements, method, wrong, use):
-    """It is refused by the name of the method, and told which one works here; so says schema method."""
+    """It is refused by the name of the method, and the message says which one works here; so says schema method."""
     locks.agree(site, method)
     stand_in(site, statements)
     status, text = item(site, "lock")
@@ -222,7 +222,7 @@ def slot(id):
 
 
 def test_messages_that_share_a_row_wait_for_each_other(site):
-    """Without need: with lock.wait nobody is deferred."""
+    """Without need: with lock.wait no delivery is deferred."""
     locks.agree(site, "row")
     site.settings["lock.wait"] = "50s"
     scuba, id = site.account(), new_id()
@@ -328,7 +328,7 @@ def test_the_lease_of_a_delivery_that_was_killed(site, when):
 
 
 def test_a_lease_that_was_lost_stays_lost(site):
-    """Another delivery has it by now: it is neither prolonged nor ended, and the Sent copy is for whoever comes next."""
+    """Another delivery has taken it: it is neither prolonged nor ended, and the Sent copy is for the next delivery."""
     locks.agree(site, "lease")
     lisa, scuba = site.account("lisa"), site.account("scuba")
     site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port})

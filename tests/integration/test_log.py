@@ -104,7 +104,7 @@ def test_what_lmtp_refuses(site, session):
 
 
 def test_the_sent_copy_has_a_line(site):
-    """Stored; not again with the next recipient; put off, and failed."""
+    """Stored; not again with the next recipient; deferred, and failed."""
     fake(site)
     mail = message(sender=LISA)
     [inbox, sent] = deliver(site, mail, SCUBA, "-q", "4ONE", sender="bounces@example.org")
@@ -182,7 +182,7 @@ def test_without_an_imap_server_both_have_a_line(site):
 
 @pytest.mark.postgres
 def test_a_lock_that_is_held_names_its_holder(site, method):
-    """A stranger's session, and another delivery; Postfix is told the same as ever."""
+    """A stranger's session, and another delivery; Postfix gets the same reply as ever."""
     fake(site)
     id = new_id()
     key = lock_key(site, id)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""What goes to stderr as JSON says what the text says, whichever way a message comes and whatever it contains.
+"""What goes to stderr as JSON says what the text says, for any message, by either way.
 
 Seen to fail with: a field's value escaped as in the text; the whole text as message; the lines of a signal handler as text;
 copies of -v as text."""
@@ -111,7 +111,7 @@ WAYS = {"deliver": by_deliver, "lmtp": by_lmtp, "serve": by_serve}
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("refused", [None, 'NO [LIMIT] "\\ \u202e\u00e4 status=stored, to=<x>'])
 def test_the_same_as_the_text(site, way, refused):
-    """Stored, refused by the IMAP server in words of its own, and refused before there is a message."""
+    """Stored, refused by the IMAP server in its own words, and refused before there is a message."""
     found = {}
     for form, read in READ.items():
         fake(site, **({"APPEND": refuse(refused)} if refused else {}))
@@ -139,7 +139,7 @@ def test_a_delivery_that_is_ended(site, form):
 
 
 def test_lines_without_fields_and_those_of_the_command_line(site):
-    """Other lines are objects, too, also the copies of -v; those that no configuration can tell are text."""
+    """Other lines are objects, too, also the copies of -v; those written before the configuration is read are text."""
     fake(site)
     site.settings["log.format"] = "json"
     done = site.run("deliver", "-d", ADDRESSES[0], stdin=message(), options=["-v"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Mailboxes: searching large ones, choosing Sent, creating them, and leaving a silent server.
+"""Mailboxes: searching large ones, choosing Sent, creating them, and leaving an unresponsive server.
 
 Each was seen to fail, by the breakages in tests/mutants that name it."""
 
@@ -271,7 +271,7 @@ def test_a_mailbox_that_cannot_be_made(site):
 
 
 def once_without_answer(server, name, how):
-    """The first of these commands gets no answer: the connection is lost, or the server is silent."""
+    """The first of these commands gets no answer: the connection is lost, or the server is unresponsive."""
     polite = server.script.get(name)
 
     def answer(client, tag, arguments):

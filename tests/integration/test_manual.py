@@ -19,7 +19,7 @@ MACROS = {".It", "Ta", "Ar", "Cm", "Ic", "Li", "No", "Ns", "Ql", "Sy"}
 
 
 NAMES = {os.path.basename(page) for page in PAGES}
-OWN = "oncedrop-lab.1"     # a program of its own
+OWN = "oncedrop-lab.1"     # a separate program
 
 
 def text(name):

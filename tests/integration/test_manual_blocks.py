@@ -2,7 +2,7 @@
 """Each code block of README and of the manuals is run: by another test, which is named, or here; or it is listed with the reason
 why not.
 
-Seen to fail with: a block that nobody runs; a reason for a block that there is not; a wrong option in an example; a setting with a
+Seen to fail with: a block that no test runs; a reason for a block that there is not; a wrong option in an example; a setting with a
 wrong name in one; a misspelled setting of Postfix."""
 
 import glob
@@ -116,7 +116,7 @@ def walked():
 
 
 def kind(name, text, walk):
-    """Who runs a block: None if nobody."""
+    """Who runs a block: None if no test does."""
     if text in walk:
         return "walkthrough"
     for (page, start), _ in NOT_RUN.items():

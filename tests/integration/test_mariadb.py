@@ -51,7 +51,7 @@ SET_UP = b"'NO_CHAIN'"      # in the first statement of what a session begins wi
 
 
 def test_a_set_up_that_fails_is_not_taken_for_done(site):
-    """Its session is given up, and the next one is set up anew, until it succeeds."""
+    """Its session is abandoned, and the next one is set up again, until it succeeds."""
     account, tried = site.account(), []
 
     def watch(_connection, side, data):
@@ -73,7 +73,7 @@ def test_a_set_up_that_fails_is_not_taken_for_done(site):
                                    "SET time_zone = '+11:00', completion_type = 2", "SET sql_safe_updates = 1",
                                    "SET max_join_size = 1, sql_select_limit = 1", "SET tx_isolation = 'SERIALIZABLE'"])
 def test_settings_of_the_server(site, value):
-    """Whatever init_connect has set, a session is what it must be."""
+    """Regardless of what init_connect has set, a session is what it must be."""
     lisa, scuba = site.account("lisa"), site.account("scuba")
     subject = "=?utf-8?q?" + "".join(f"={byte:02x}" for byte in CHARACTERS.encode()) + "?="
     mail = message(sender=lisa, to=scuba, subject=subject)
@@ -322,7 +322,7 @@ def test_a_wrong_password_is_wrong_everywhere(site):
 @pytest.mark.parametrize("text", ["mariadb://mailer:sec?ret@db.example.org/x", "mariadb://mailer:sec/r?et@db.example.org/x",
                                   "mariadb://mailer:secret:ret@[::1", "mariadb://mailer:se%zzcret@h/x", "mariadb://mailer:x?secret@h/x"])
 def test_a_conninfo_that_is_wrong_shows_no_password(site, text):
-    """Whatever is not escaped in it."""
+    """All that is not escaped in it."""
     site.settings["database.conninfo"] = text
     line = expect.deferred(site.deliver(message(), "scuba@example.org"), r"4\.3\.\d")
     assert "sec" not in line.replace("seconds", "").replace("second", ""), line
@@ -372,7 +372,7 @@ def test_a_result_that_is_recorded_a_second_time(site):
 
 
 def test_no_room_for_prepared_statements(site):
-    """One message is deferred, with the remedy, and no other."""
+    """One message is deferred, with the hint, and no other."""
     account = site.account()
     with global_setting(site, "max_prepared_stmt_count", 3):
         session = lmtp.start(site)

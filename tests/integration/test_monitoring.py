@@ -3,7 +3,7 @@
 dashboard.
 
 Seen to fail with: what the ledger has counted again, after a claim that is committed; what the database refused not counted;
-a route that a lost ledger does not tell taken for other trouble; a count for each message instead of each recipient; figures
+a route that a lost ledger does not give taken for other trouble; a count for each message instead of each recipient; figures
 that the unit leaves old while there is no ledger, or replaces without any; each alert's condition turned round; a name in
 the dashboard that there is not."""
 
@@ -68,7 +68,7 @@ def without_ledger(site, *words):
 
 
 def test_without_a_ledger(counting):
-    """It is counted, shown without a ledger and with one, and by nobody counted again."""
+    """It is counted, shown without a ledger and with one, and not counted again."""
     scuba, mail = counting.account(), message()
     assert unrecorded(counting) == 0
     with Away(counting):

@@ -2,8 +2,9 @@
 """How mailboxes are named on the server: prefixes and separators of its namespaces, names that it does not accept, and a
 master user without rights.
 
-Seen to fail, by the breakages in tests/mutants that name it; the rest by a NAMESPACE that is always asked for, by a mailbox
-that is missing only if TRYCREATE is said, by `check` without its experiments, and by LIST with the plain name."""
+Seen to fail by the breakages in tests/mutants that name it. The rest was seen to fail by a NAMESPACE that is always asked for,
+or by a mailbox that is missing only if TRYCREATE is said. Also by `check` without its experiments, and by LIST with the plain
+name."""
 
 import json
 import os
@@ -131,7 +132,7 @@ def test_sent_by_its_use_below_a_prefix(site, prefixed, marked):
     assert prefixed.count(lisa, "INBOX.Gesendet" if marked else "INBOX.Sent") == 1
 
 
-# What servers tell of their namespaces
+# What servers say of their namespaces
 
 CYRUS = '(("INBOX." ".")) (("user." ".")) (("" "."))'
 TOLD = {
@@ -257,7 +258,7 @@ def test_trouble_with_a_mailbox_that_is_listed(site, answer, after):
 
 @pytest.mark.parametrize("code", ["SERVERBUG", "UNAVAILABLE", "INUSE", "CONTACTADMIN", "OVERQUOTA", "LIMIT", "NOPERM"])
 def test_trouble_that_has_a_code(site, code):
-    """Nobody asks whether the mailbox is missing."""
+    """The program does not ask whether the mailbox is missing."""
     server = lacking(site, f"NO [{code}] no")
     assert site.deliver(message(), SCUBA).exit == 75
     assert not {"LIST", "CREATE"} & {name for name, _ in server.commands}
@@ -347,7 +348,7 @@ def test_the_log_tells_where_it_is(site, narrow):
 
 @pytest.mark.parametrize("count", [2, 10])
 def test_one_copy_for_the_folder_and_the_inbox(site, narrow, count):
-    """In whatever order they are made, in one transaction."""
+    """In any order they are made, in one transaction."""
     account = move(site, narrow)
     scubas = [account(f"user{number}") for number in range(count // 2)]
     with_folder = folders(site)
@@ -575,7 +576,7 @@ def test_an_inbox_that_fails_too(site):
 
 @pytest.mark.parametrize("setting", ["inbox", "sent"])
 def test_a_configured_mailbox_has_no_fallback(site, setting):
-    """Only what a stranger has named: here the administrator is to be told."""
+    """Only what a stranger has named: here the administrator must learn it."""
     server = lacking(site, "NO [TRYCREATE] none")
     server.script["CREATE"] = cannot
     if setting == "sent":
@@ -719,7 +720,7 @@ def test_check_tells_what_is_below_a_prefix(site, prefixed):
 @pytest.mark.parametrize("id", [None, False], ids=["Message-ID", "none"])
 @pytest.mark.parametrize("order", ["sent first", "folder first", "together"])
 def test_one_copy_under_two_names(site, prefixed, sent, detail, id, order):
-    """The Sent copy, and the one for whoever sends a copy to the folder."""
+    """The Sent copy, and the one for a sender with a copy to the folder."""
     account = move(site, prefixed)
     lisa, scuba = account("lisa"), account("scuba")
     site.settings.update({"route.detail": "folder", "route.sent": sent})

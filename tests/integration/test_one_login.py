@@ -56,7 +56,7 @@ def subscribed(dovecot, account, password):
 
 
 def test_inbox_and_sent(site, dovecot, shared):
-    """The first message to somebody who has never been there, too."""
+    """The first message to a user who has never logged in, too."""
     lisa, scuba = shared("lisa"), shared("scuba")
     mails = [message(sender=lisa), message(sender=lisa)]
     for mail in mails:
@@ -121,7 +121,7 @@ def test_killed_while_appending(site, dovecot, shared):
 
 
 def test_everybody_else_stays_out(dovecot, shared):
-    """The sample shows the namespace to all users. The inbox is made by a delivery, not by somebody without rights.
+    """The sample shows the namespace to all users. The inbox is made by a delivery, not by a user without rights.
 
     Seen to fail with: rights for anyone; with Dovecot 2.4 also mailbox_auto = create in the namespace."""
     lisa, scuba = shared("lisa"), shared("scuba")
@@ -210,7 +210,7 @@ CYRUS = {
 
 @pytest.mark.parametrize("user,settings", CYRUS.values(), ids=CYRUS.keys())
 def test_cyrus(site, cyrus, user, settings):
-    """Without rights nothing tells an account from one that does not exist."""
+    """Without rights an account looks like one that does not exist."""
     site.settings.update({"imap.user": user, "route.unknown_account": "bounce", **settings})
     lisa, scuba, closed = (site.account(name) for name in ("lisa", "scuba", "closed"))
     with cyrus.administration() as session:

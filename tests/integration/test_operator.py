@@ -176,7 +176,7 @@ def test_in_what_variants_differ(site):
 
 
 def test_why_it_is_not_there(site):
-    """Half done, in doubt, given up, repeated: the states that a copy can be left in."""
+    """Half done, in doubt, abandoned, repeated: the states that a copy can be left in."""
     scuba = site.account()
     id = new_id()
     expect.stored(site.deliver(message(id=id), scuba))
@@ -316,7 +316,7 @@ SUBJECTS = ["100% Rabatt", "100 Rabatt", "a_b", "axb", "R\u00c4UMUNG", "[1] a.b 
     ("^1", []), ("\\Z", [5]), ("\\", [5]), ("'Q'", [5]), ("*", [5]), ("*?+", [5]), ("?", [5]), ("]", [5]), ("\u4eac", [6]),
     ("o \u6771", [6]), ("a", [0, 1, 2, 3, 5])])
 def test_list_by_a_part_of_the_subject(subjects, part, found):
-    """Literally, whatever the case, and the same on each engine: no character has a meaning."""
+    """Literally, regardless of case, and the same on each engine: no character has a meaning."""
     rows = answers(subjects, "list", "--subject", part)
     assert sorted(SUBJECTS.index(row["subject"]) for row in rows) == found, part
 
@@ -361,7 +361,7 @@ def test_list_combines_what_it_looks_for(site):
 
 
 def test_list_by_delay(site):
-    """Until it was stored or given up; for unfinished copies, until now."""
+    """Until it was stored or abandoned; for unfinished copies, until now."""
     scuba = site.account()
     for subject in ("quick", "late", "failed", "waiting"):
         expect.stored(site.deliver(message(subject=subject), scuba))

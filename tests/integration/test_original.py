@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: ISC
 """The scheme that this program began with, on MariaDB: lisa writes to scuba and doug, Postfix runs a process for each of them at
-once, and both ask for one lock by its name (GET_LOCK, for up to 10 s). Each recipient gets the message once, and lisa's Sent
-mailbox has it once: also if nobody releases the lock, if the holder is killed, and if its connection is, in each step, as by
-pt-kill(1).
+once. Both ask for one lock by its name (GET_LOCK, for up to 10 s). Each recipient gets the message once, and lisa's Sent
+mailbox has it once. This holds also if the lock is not released, or if the holder or its connection is killed, in each step, as
+by pt-kill(1).
 
 Seen to fail with: a lock that every delivery gets (lock_granted, lock_reasserted), where two ask at once; a copy in doubt that
-is not searched for (plan.c: append_or_search), where the holder is killed; a settling taken for committed whatever its COMMIT says
+is not searched for (plan.c: append_or_search), where the holder is killed; a settling taken for committed regardless of its COMMIT
 (ledger_settle.c: take_settling), by each way to KILL its connection."""
 
 import hashlib
@@ -57,7 +57,7 @@ class Letter:
             assert one.exit == 0, one
 
     def is_there_once(self, count=1):
-        """In each mailbox, beside what was there before; and nobody has the lock."""
+        """In each mailbox, in addition to what was there before; and the lock is free."""
         places = [*((recipient, "INBOX") for recipient in self.recipients), (self.lisa, "Sent")]
         assert [self.site.count(*place) for place in places] == [count] * 3
         assert self.site.value("SELECT count(*) FROM oncedrop.copy WHERE state <> 'stored'") == 0
@@ -191,7 +191,7 @@ def test_with_the_holder_killed(site, letter):
 
 
 class Killer:
-    """KILLs whoever has the lock of a letter when so many packets have come from a side of the connections to the server."""
+    """KILLs the session that has the lock of a letter after this many packets from a side of the connections to the server."""
 
     def __init__(self, site, letter, side, number):
         self.site, self.letter, self.side, self.number = site, letter, side, number

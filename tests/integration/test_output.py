@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: ISC
 """Text written by strangers, in the log, on the terminal and as JSON.
 
-Seen to fail with: values of a log line as they came but for control characters; bytes given to jansson as they came;
-characters that turn the direction of text left as they are."""
+Seen to fail with: values of a log line as they came except control characters; bytes given to jansson as they came;
+characters that turn the direction of text left unchanged."""
 
 import json
 import re

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 """A password that changes while the service runs: it is read again when it is refused, and tried once.
 
-Seen to fail without reading the file again; with a second try whatever the file says."""
+Seen to fail without reading the file again; with a second try with an unchanged file."""
 
 import base64
 import os
@@ -14,7 +14,7 @@ from lab.service import Service
 
 
 class Guarded(FakeImap):
-    """Lets in whoever has its password. said: the passwords since they were last asked for."""
+    """Lets in a client that has its password. said: the passwords since they were last asked for."""
 
     def __init__(self, password, hangs_up=False):
         super().__init__()
@@ -100,7 +100,7 @@ def test_systemds_copy_is_read_again(site):
 
 
 def test_two_files_of_one_name_are_not_one_credential(site):
-    """Else a server would be told the password for another one. Seen to fail without the comparison."""
+    """Else a server would get the password of another one. Seen to fail without the comparison."""
     for folder in ("credentials", "north", "south"):
         os.mkdir(os.path.join(site.directory, folder), 0o700)
     north, south = site.write("north/password", "north\n"), site.write("south/password", "south\n")

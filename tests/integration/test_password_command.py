@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: ISC
 """imap.password_command, and bearer tokens that expire.
 
-Seen to fail without asking again; with an answer kept for one login used for another; with a login for each answer, whatever
-it is; without the end of the challenge; without the limit of time."""
+Seen to fail: without asking again; with an answer kept for one login used for another; with a login for each answer, no matter
+what it is; without the end of the challenge; without the limit of time."""
 
 import base64
 import os
@@ -42,7 +42,7 @@ class Commanded:
 
 
 class Guarded(FakeImap):
-    """Lets in whoever says its password. said: the passwords since they were last asked for."""
+    """Lets in a client that sends its password. said: the passwords since they were last asked for."""
 
     def __init__(self, password):
         super().__init__()
@@ -178,8 +178,8 @@ def test_the_name_in_oauthbearer(site):
 
 
 def test_an_expired_token_proves_no_trust(site):
-    """It expires between the account's login and nobody's, and the command is late with the next one: that nobody was refused does
-    not show that the server looks at the account that is named."""
+    """It expires between the account's login and the probe's, and the command is late with the next one. That the probe
+    was refused does not show that the server looks at the account that is named."""
     answers = iter(["first", "first", "second"])
     server = fake(site, FakeImap(capabilities=f"{CAPABILITIES} AUTH=XOAUTH2"))
     commanded = Commanded(site, server, "xoauth2")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""export and forget: what the ledger has about one address, and its removal, after which nobody is found by it, while no
+"""export and forget: what the ledger has about one address, and its removal, after which nothing is found by it, while no
 delivery that Postfix may still repeat is stored twice."""
 
 import datetime
@@ -47,7 +47,7 @@ def dump(site, *without):
 
 
 def of_messages(site):
-    """The same of what is recorded of messages."""
+    """Like dump(), of what is recorded of messages."""
     return dump(site, "counter_bucket", "counter", "server", "lease")
 
 
@@ -97,7 +97,7 @@ def test_an_account_is_found_by_its_copies(site):
 
 
 def test_what_is_exported(site):
-    """The other recipient is nobody else's business."""
+    """The other recipient is not disclosed."""
     scuba, doug, mail = site.account("scuba"), site.account("doug"), message(subject="Grüße", body="Blau — 蓝\n")
     for recipient in (scuba, doug):
         expect.stored(site.deliver(mail, recipient, "-q", "4abcDEF", sender=ADA))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
 """Postfix with the front and the service: mailbox_command, and pipe(8). Postfix is stopped and
-aborted in the middle of messages; the service is started anew under load.
+aborted in the middle of messages; the service is started again under load.
 
 Seen to fail with: no look at the output before the final mark; a service that stores a message without it."""
 

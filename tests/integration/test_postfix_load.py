@@ -100,7 +100,7 @@ def send_to_ten(postfix, addresses):
 
 
 def send_ten(postfix, addresses):
-    """Sends ten messages at once, to one recipient each: nobody waits for a lock. Returns the same."""
+    """Sends ten messages at once, to one recipient each: no delivery waits for a lock. Returns the same."""
     known, started = len(postfix.entries()), time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(10) as pool:
         list(pool.map(lambda address: postfix.send(message(), [address]), addresses))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
 """With pipe(8) and LMTP, the record and the log have the queue id of Postfix's log: also for mail from
-sendmail(1), whose Received field is folded before the id, and whatever fields a stranger puts below ours.
+sendmail(1), whose Received field is folded before the id, and with any fields a stranger puts below ours.
 
 Seen to fail with: the first field with an id taken, wherever it stands; the id sought in the field's first line only."""
 

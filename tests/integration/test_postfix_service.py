@@ -47,7 +47,7 @@ def test_end_to_end(postfix, site):
 
 
 def test_the_lab_s_postfix_is_not_believed_without_the_setting(postfix, site):
-    """What its user would be told: mail waits, and does not bounce."""
+    """What its user would see: mail waits, and does not bounce."""
     [scuba] = postfix.accounts(1)
     Service(site, settings={"service.trusted_users": ""})
     postfix.start()
@@ -63,7 +63,7 @@ PATIENT = {"lock.wait": "100s", "delivery.deadline": "200s", "delivery.hold_off"
 
 
 def send_while_it_starts_anew(postfix, service, how, count, recipients):
-    """Sends so many messages, and meanwhile starts the service anew, every ten of them; returns them."""
+    """Sends this many messages, and meanwhile starts the service again, every ten of them; returns them."""
     mails = [message(subject=f"Mail {number}") for number in range(count)]
     for number, mail in enumerate(mails):
         postfix.send(mail, recipients)

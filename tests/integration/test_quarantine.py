@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 """delivery.refused = quarantine: what is stored in place of a message that the IMAP server refuses for its content.
 
-The server is a fake that refuses what Cyrus refuses, and stores the rest. Besides by the breakages
+The server is a fake that refuses what Cyrus refuses, and stores the rest. In addition to the breakages
 in tests/mutants, tests were seen to fail by a bounce, and by a Sent copy with the recipient's envelope."""
 
 import base64
@@ -179,7 +179,7 @@ def test_a_server_that_has_changed_its_mind_gets_the_message(site):
 
 @pytest.mark.parametrize("how", ["killed", "cut off"])
 def test_an_explanation_in_doubt_is_found(site, how):
-    """Whatever the answer would be this time, and though Postfix delivers the message anew."""
+    """Regardless of the server's response this time, and though Postfix delivers the message again."""
     stored = threading.Event()
 
     def explained(client, tag):
@@ -219,7 +219,7 @@ def test_a_refused_message_that_was_stored_all_the_same(site):
 
 
 def test_an_explanation_of_another_message_does_not_count(site):
-    """Nor does one that somebody else wrote under that Message-ID."""
+    """Nor does one that another user wrote under that Message-ID."""
     server = picky(site, explained=lambda client, tag: client.close())
     site.settings.update({"delivery.deadline": "30s", "delivery.hold_off": "31s"})
     mail = bad()

@@ -2,9 +2,9 @@
 """An account whose login the server refuses is not tried with each message, nor each retry: servers make everybody wait for
 refused logins.
 
-Seen to fail: without the record's being read or written (deliver.c), with a hold that is not asked for (sessions.c), with a
-record from the future that counts (login_backoff.c), with every RCPT accepted (lmtp_recipient.c), with the penalty not measured
-(check_imap.c), with [LIMIT] and [SERVERBUG] taken for a refusal (mailbox_open.c)."""
+Seen to fail: without the record's being read or written (deliver.c), or with a hold that is not asked for (sessions.c). Also
+with a record from the future that counts (login_backoff.c), and with every RCPT accepted (lmtp_recipient.c). Also with the
+penalty not measured (check_imap.c), and with [LIMIT] and [SERVERBUG] taken for a refusal (mailbox_open.c)."""
 
 import base64
 import concurrent.futures

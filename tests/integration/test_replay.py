@@ -277,7 +277,7 @@ def test_of_several_readings_the_one_delivered_before_is_right(site, files, body
 
 
 def test_a_message_that_contains_an_mbox(site, files):
-    """By its name it is a single message, whatever it begins with."""
+    """By its name it is a single message, regardless of its first bytes."""
     scuba = site.account()
     mails = [message(), message()]
     with open(files.mbox("x.eml", mails), "rb") as file:

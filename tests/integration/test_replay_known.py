@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Replay of what is on record: nothing is written. Whatever is not plainly stored and recorded is delivered all the same, in each
+"""Replay of what is on record: nothing is written. A message that is not plainly stored and recorded is delivered, in each
 test after some messages that are.
 
 Seen to fail with: a message that counts as known if its first recipient has it, before its delivery is finished, or before it is known to be

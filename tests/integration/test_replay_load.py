@@ -159,7 +159,7 @@ def all_known(times):
 
 def known_again(site, words, path):
     """A run that finds everything in place; longer ones until there are enough samples of its memory. What has grown since
-    its second fifth may also be due to a slow start: then a longer one tells. Its `rate` is in messages per second."""
+    its second fifth may also be due to a slow start: then a longer one shows it. Its `rate` is in messages per second."""
     times = 1
     while True:
         run = site.start(*words, *[path] * (times - 1))

@@ -4,8 +4,8 @@ have been deleted is not.
 
 Seen to fail with: what was deleted restored; UIDNEXT, UIDVALIDITY, a missing mailbox or another message under the UID unseen;
 copies that a killed run had claimed forgotten; --account or --since ignored; a message appended of which only the id is known;
-a failed look taken for absence, or for that of all recipients; the Sent copy untold; another mailbox taken for the recorded one;
-the date of today; what is in its place recorded; no search after a cut-off APPEND; the lock ignored."""
+a failed look taken for absence, or for that of all recipients; the Sent copy not reported; another mailbox taken for the recorded
+one; the date of today; what is in its place recorded; no search after a cut-off APPEND; the lock ignored."""
 
 import contextlib
 import datetime
@@ -155,7 +155,7 @@ def test_what_was_deleted_stays_deleted_unless_asked_for(raw):
 
 
 def test_new_mail_took_the_uids_of_what_was_lost(raw):
-    """Before the restore somebody got mail: a UID that is another message's now shows that the mailbox was set back."""
+    """Before the restore a user got mail: a UID that is another message's now shows that the mailbox was set back."""
     scuba = raw.account()
     backup = Backup(raw, scuba)
     lost = delivered(raw, scuba, 3)
@@ -342,7 +342,7 @@ def two_contents(site, lisa):
 
 @pytest.mark.parametrize("words", [["restore"], ["restore", "-j", "2"]])
 def test_a_sent_copy_that_stands_for_two_contents(raw, words):
-    """It comes back once, and is told."""
+    """It comes back once, and is reported."""
     lisa = raw.account("lisa")
     backup = Backup(raw, lisa)
     two_contents(raw, lisa)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: ISC
 """resume: deliveries that were recorded but never finished are finished from the database, each message by one process.
 
-Seen to fail with: `whole` not asked for, finished recipients taken too, the digest of the recorded bytes not compared, the
-sender asked for anew, a From_ line looked for in the recorded bytes, held messages not tried again, a message taken for
-whole although its reader went right before the APPEND, an earlier answer forgotten when another finished meanwhile."""
+Seen to fail with: `complete` not asked for; finished recipients taken too; the digest of the recorded bytes not compared; the
+sender asked for again. Also with a From_ line looked for in the recorded bytes, and held messages not tried again. Also with a
+message taken for complete although its reader went right before the APPEND; an earlier answer forgotten when another finished
+meanwhile."""
 
 import datetime
 import json
@@ -156,8 +157,8 @@ def test_without_bytes_it_is_left_to_postfix(raw, level):
 
 @pytest.mark.postgres
 def test_what_may_be_cut_short_is_never_resumed(raw):
-    """The delivery dies while it waits for the result of the claim: nobody has checked the reader of its answer
-    since."""
+    """The delivery dies while it waits for the result of the claim: the reader of its answer was not checked
+    after that."""
     scuba = raw.account()
     mend(raw)
     claims, deliveries = [], []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""What is set for the roles does no harm: search_path (whoever may create something in a schema that it names runs nothing
+"""What is set for the roles does no harm: search_path (a user who may create something in a schema that it names runs nothing
 with the rights of deliveries, operators or the owner) and default_transaction_read_only.
 
 Seen to fail with: the path left out of ledger_add_begin, ledger_add_begin_idle, ledger_add_path and what `schema print`

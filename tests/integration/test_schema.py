@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 """schema upgrade: the ledger of an older version continues to work. What is upgraded is artificial: tests/upgrade.
 
-Seen to fail with: a table without a key or other identity; a column left out, the remedy not named; all files applied in an
+Seen to fail with: a table without a key or other identity; a column left out, the hint not given; all files applied in an
 upgrade, or none; an upgrade with the owner's search_path."""
 
 import contextlib

@@ -148,7 +148,7 @@ def test_reject_after_counts_from_the_first_attempt(site):
 
 
 def test_sent_retry_counts_from_the_first_attempt(site):
-    """Once given up, the copy delays nobody."""
+    """Once abandoned, the copy delays no delivery."""
     lisa = "lisa@example.org"
     mail = message(sender=lisa)
 
@@ -225,7 +225,7 @@ def test_a_copy_left_for_later_stays_in_doubt(site, two_in_doubt):
 @pytest.mark.postgres
 @pytest.mark.usefixtures("method")
 def test_a_claim_that_is_undone_stays_in_doubt(site, two_in_doubt):
-    """Between the claim's COMMIT and its hold somebody else takes the lock."""
+    """Between the claim's COMMIT and its hold another process takes the lock."""
     server, mail = two_in_doubt
     accepted = server.accepted
     taker = locks.Taker(site)

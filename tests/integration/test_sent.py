@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""The Sent copy at its server: it is made after the inboxes are settled, and holds up nobody.
+"""The Sent copy at its server: it is made after the inboxes are settled, and delays no recipient.
 
 Seen to fail: with the Sent copy made before the inboxes' (deliver.c: deliver); with a failed login tried again
 (mailbox.c: is_outdated always true); with a kept session searched in doubt (append.c: search_once)."""
@@ -25,7 +25,7 @@ class Filled(FakeImap):
 
 def fake(site, **script):
     """A server on which these functions are called as function(client, tag, arguments, go_on); go_on() answers. After the
-    login, client.account tells whose session it is."""
+    login, client.account says whose session it is."""
     def bind(name, function):
         def call(client, tag, arguments):
             if name == "AUTHENTICATE":
@@ -123,7 +123,7 @@ def test_in_doubt_sent_is_searched_on_a_new_session(site):
 
 
 def test_sent_in_doubt_takes_no_place_from_an_inbox(site):
-    """Two places for sessions, one of which must be replaced. Nobody's mail goes to another account."""
+    """Two places for sessions, one of which must be replaced. No mail goes to another account."""
     lost, owners = [], []
 
     def append(client, tag, arguments, _go_on):

@@ -2,10 +2,10 @@
 """A Sent copy whose APPEND was cut off: the delivery that claimed it, and no other, is deferred until the result is
 certain.
 
-Seen to fail: with the first recipient deferred instead of the one that claimed the copy (plan.c: plan_sent), with
-nobody deferred (sent_waits never set), with the Sent copy appended whether or not it is held or there is time
-(sent.c: sent_deliver), with a bounced owner left to wait for (owner_finished ignored), with the rows
-of other variants left open, and with a duplicate reported that could not be recorded."""
+Seen to fail with the first recipient deferred instead of the one that claimed the copy (plan.c: plan_sent), and with no
+recipient deferred (sent_waits never set). Also with the Sent copy appended whether or not it is held or there is time
+(sent.c: sent_deliver). Also with a bounced owner left to wait for (owner_finished ignored); with the rows of other variants left
+open; with a duplicate reported that could not be recorded."""
 
 import threading
 
@@ -71,7 +71,7 @@ def test_deliver_too(site):
 
 
 def test_an_inbox_that_leaves_no_time(site):
-    """So little of the deadline is left after its answer that one more silent server would take the rest, including the
+    """So little of the deadline is left after its answer that one more unresponsive server would take the rest, including the
     time for settling."""
     lisa, scuba = site.account("lisa"), site.account("scuba")
     site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port, "imap.timeout": "10s",
@@ -116,7 +116,7 @@ def test_a_slow_claim_does_not_put_off_sent_for_ever(site):
 @pytest.mark.postgres
 @pytest.mark.usefixtures("method")
 def test_a_sent_copy_alone_that_is_held_elsewhere_says_so(site):
-    """Only Sent is left to be made, and somebody else takes the lock after its claim."""
+    """Only Sent is left to be made, and another process takes the lock after its claim."""
     lisa, scuba = site.account("lisa"), site.account("scuba")
     mail = message(sender=lisa)
     expect.stored(site.deliver(mail, scuba, sender=lisa))
@@ -136,7 +136,7 @@ def test_a_sent_copy_alone_that_is_held_elsewhere_says_so(site):
 @pytest.mark.postgres
 @pytest.mark.usefixtures("method")
 def test_nothing_is_appended_to_sent_without_the_lock(site):
-    """Between the settling of the inbox and the Sent copy somebody else takes the lock."""
+    """Between the settling of the inbox and the Sent copy another process takes the lock."""
     lisa, scuba = site.account("lisa"), site.account("scuba")
     site.settings.update({"delivery.hold_off": "300s"})
     taker = locks.Taker(site, after=2)
@@ -164,7 +164,7 @@ def test_an_owner_that_bounced_is_not_waited_for(site):
 
 
 def test_an_owner_that_bounced_alone_stays_bounced(site):
-    """There is nobody else to be deferred for the Sent copy: it justifies neither a second bounce nor a deferral."""
+    """There is no other recipient to be deferred for the Sent copy: it justifies neither a second bounce nor a deferral."""
     lisa, scuba = site.account("lisa"), site.account("scuba", quota=1024)
     cut_sent(site, lisa)
     site.settings["delivery.overquota"] = "bounce"

@@ -433,7 +433,7 @@ def test_sigterm_breaks_transactions_off(site, how):
 
 
 def test_sigterm_under_load(site):
-    """Whoever got a 250 has the mail; everything is stored once when all others have tried again."""
+    """A recipient with a 250 has the mail; everything is stored once when all others have tried again."""
     scuba = site.account("scuba")
     service = Service(site, workers=3)
     answered, ids = [], []

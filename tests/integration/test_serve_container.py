@@ -3,7 +3,7 @@
 orchestrator gives it.
 
 Seen to fail with: an orphan's end reported as that of a worker; a second signal that is like the first; a log that goes to
-syslog whatever log.to says."""
+syslog despite log.to."""
 
 import os
 import signal
@@ -31,7 +31,7 @@ def container(site):
 
 
 def test_sigterm_ends_what_is_under_way_first(site, container):
-    """The exit status is 0, and the log tells what happened."""
+    """The exit status is 0, and the log says what happened."""
     scuba = site.account("scuba")
     idle, busy = container.tcp(), container.tcp()
     busy.envelope([scuba])

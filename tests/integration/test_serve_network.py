@@ -18,7 +18,7 @@ OURS, INSIDE, OUTSIDE, SIX = "192.0.2.1", "192.0.2.77", "198.51.100.1", "2001:db
 
 @pytest.fixture
 def machine(site):
-    """A network of its own with these addresses, all of them on one host."""
+    """A separate network with these addresses, all of them on one host."""
     try:
         machine = site.use(Machine())
         for address in (f"{OURS}/24", f"{INSIDE}/32", f"{OUTSIDE}/32", f"{SIX}/128"):
@@ -34,7 +34,7 @@ def serve(site, machine, address, networks):
 
 
 def greeting(site, machine, source, address=OURS):
-    """What a client from there is told first."""
+    """The first reply to a client from there."""
     with machine.inside():
         client = site.use(Client(socket.create_connection((address, 2424), source_address=(source, 0))))
     with contextlib.closing(client):
@@ -43,7 +43,7 @@ def greeting(site, machine, source, address=OURS):
 
 @pytest.mark.parametrize("listening", ["0.0.0.0:2424", "[::]:2424"])
 def test_clients_from_the_networks_and_from_this_host(site, machine, listening):
-    """Others are refused, told why, and logged; they keep no worker: there is only one."""
+    """Others are refused with a reason, and logged; they keep no worker: there is only one."""
     service = serve(site, machine, listening, "192.0.2.64/26, 2001:db8::/32")
     for _ in range(3):
         refused = greeting(site, machine, OUTSIDE)

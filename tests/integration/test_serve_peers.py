@@ -47,7 +47,7 @@ def test_root_is_believed(site, users):
 
 
 def test_a_user_delivers_only_to_itself(site, users):
-    """Others' mail is deferred, not bounced; and mail that claims to be from somebody makes no Sent copy."""
+    """Others' mail is deferred, not bounced; and mail that claims to be from a local user makes no Sent copy."""
     mail = message(sender=users.addresses[1], to=users.addresses[0])
     service = Service(site, settings={"route.sent_copy": "from"})
     own, other = service.deliver(mail, *users.addresses, sender=users.addresses[1], user=USER)
@@ -93,7 +93,7 @@ def test_a_user_without_a_name_is_refused(site):
 
 
 def test_a_user_gets_one_connection_and_all_users_half_of_the_workers(site, users):
-    """Whoever is believed is greeted meanwhile. Seen to fail with connections served as they come."""
+    """A trusted client is greeted meanwhile. Seen to fail with connections served as they come."""
     service = Service(site, workers=4)
     held = service.connect(user=USER)
     held.envelope([users.addresses[0]])

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: ISC
 """Whose mailbox a master user's login opens is found out before anything is appended, once for all deliveries.
 
-Seen to fail: with every server trusted, with nobody's refusal believed without another look at the account, with UIDVALIDITY
-not compared, or two of one mailbox taken for two mailboxes (mailbox_identity.c), with each delivery told to look
-(ledger_server.c), with INBOX made like any mailbox (mailbox_folder.c)."""
+Seen to fail: with every server trusted; with a refusal of the probe account believed without another test of the account; with
+UIDVALIDITY not compared, or two of one mailbox taken for two mailboxes (mailbox_identity.c). Also with each delivery made to
+test (ledger_server.c), and with INBOX made like any mailbox (mailbox_folder.c)."""
 
 import base64
 import itertools
@@ -135,12 +135,12 @@ def test_one_mailbox_for_all_tokens(site):
 # Two INBOXes that look alike
 
 
-def examined(server, tell):
-    """Each look at an INBOX is answered by what tell(name, number of the look) says of it."""
+def examined(server, seen):
+    """Each look at an INBOX is answered by the result of seen(name, number of the look)."""
     looks = itertools.count()
 
     def examine(client, tag, _arguments):
-        codes = tell(server.here[client], next(looks))
+        codes = seen(server.here[client], next(looks))
         client.send("".join(f"* OK [{code}] told\r\n" for code in codes) + f"{tag} OK done")
     server.script["EXAMINE"] = examine
 
@@ -159,12 +159,12 @@ def by_uidnext(name, look):
     return ["UIDVALIDITY 1", f"UIDNEXT {5 + look if name == SCUBA else 1}"]
 
 
-@pytest.mark.parametrize("tell", [in_the_same_second, by_mailbox_id, by_uidnext])
-def test_accounts_that_look_alike_are_told_apart(site, tell):
+@pytest.mark.parametrize("seen", [in_the_same_second, by_mailbox_id, by_uidnext])
+def test_accounts_that_look_alike_are_told_apart(site, seen):
     server = serve(site)
-    examined(server, tell)
+    examined(server, seen)
     expect.stored(site.deliver(message(), SCUBA))
-    assert honoured(site) == [True] and (OTHER in server.names) == (tell is not by_mailbox_id)
+    assert honoured(site) == [True] and (OTHER in server.names) == (seen is not by_mailbox_id)
 
 
 def test_one_mailbox_that_gets_mail_while_it_is_looked_at(site):
@@ -214,7 +214,7 @@ def no_uidvalidity(server):
 
 
 def uidvalidity_of_the_moment(server):
-    """Courier, for an INBOX that nobody has selected yet."""
+    """Courier, for an INBOX that was never selected."""
     moments = itertools.count(1000)
 
     def examine(client, tag, _arguments):

@@ -225,7 +225,7 @@ def test_quota(site, server, seen):
 
 
 def test_unknown_account(site, server, seen):
-    """The server does not tell reliably, so it is trouble of ours, and nothing is created; the query tells."""
+    """The server does not say it reliably, so the message is deferred, and nothing is created; the query says it."""
     stranger = f"stranger{site.number}@example.org"
     done = site.deliver(message(), stranger)
     expect.deferred(done)
@@ -250,7 +250,7 @@ def test_detail_folder(site, server, seen):
 
 
 def test_TLS(site, server, seen):
-    """imaps, and STARTTLS; a certificate of somebody else is refused."""
+    """imaps, and STARTTLS; a certificate of another server is refused."""
     scuba = site.account("scuba")
     expect.stored(site.deliver(message(), scuba))
     site.settings.update({"imap.tls": "starttls", "imap.port": server.port})

@@ -3,7 +3,7 @@
 type.
 
 Seen to fail with: no change of user; the right to read files not kept, or kept for `check`; another user's conninfo not
-looked at; the remedy's SQL without the role."""
+looked at; the hint's SQL without the role."""
 
 import os
 import pwd

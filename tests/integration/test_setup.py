@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
 """`oncedrop setup` on a directory with the files of a new Debian: what it writes is what the pieces in conf/ say, a second run
-finds nothing to do, --undo restores every byte, and where something unknown is in the way nothing is changed at all.
+finds nothing to do, --undo restores every byte, and if something unknown conflicts, nothing is changed at all.
 
 The same on a system with its services: tests/walkthrough.
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: ISC
-"""Several IMAP servers: groups [imap NAME] beside [imap], and who has which account.
+"""Several IMAP servers: groups [imap NAME] in addition to [imap], and who has which account.
 
 Seen to fail with: sessions found by their account alone; one answer about the trust in all servers; a server without a name that is
-taken for [imap]; silent servers that are asked again at once; sessions of another server that make room; [imap] command in force
-for a server with a host; TLS loaded for [imap] alone; a sender without a server taken for a stranger; the time
-that [imap] gives its server given to others; and, only with a server that
-is dead for long, an APPEND that was not sent taken for one that was stored."""
+taken for [imap]; unresponsive servers that are asked again at once; sessions of another server that make room; [imap] command in
+force for a server with a host; TLS loaded for [imap] alone; a sender without a server taken for a stranger; the time that [imap]
+gives its server given to others; and, only with a server that is dead for long, an APPEND that was not sent taken for one that was
+stored."""
 
 import base64
 import json
@@ -28,7 +28,7 @@ NORTH, SOUTH = "lisa@north.example", "scuba@south.example"
 
 
 class Silent(FakeImap):
-    """Accepts connections, and says nothing while `silent`."""
+    """Accepts connections, and says nothing until it is released."""
 
     def __init__(self):
         super().__init__({"GREETING": self.greet})
@@ -125,7 +125,7 @@ class Slow(Silent):
 
 
 def test_a_slow_server_is_reached_in_the_end(site):
-    """It was silent, and then needs longer than it gets at first."""
+    """It was unresponsive, and then needs longer than it gets at first."""
     north, south = two(site, Slow(), **{"imap.timeout": "1s"})
     service = Service(site, workers=1)
     assert service.deliver(message(), SOUTH)[0].code == 451
@@ -178,7 +178,7 @@ def test_nobody_waits_for_a_silent_server(site):
 
 
 def test_settings_of_one_server(site):
-    """A password of its own, in place of the other's command; all else is as in [imap]."""
+    """Its own password, in place of the other's command; all else is as in [imap]."""
     own = site.write("own", "of-south\n")
     north, south = two(site, FakeImap(capabilities=CAPABILITIES + " AUTH=XOAUTH2"),
                        **{"imap.password_file": None, "imap.password_command": "echo of-north", "imap south.password_file": own,

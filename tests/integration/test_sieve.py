@@ -24,7 +24,7 @@ class SieveDovecot(Dovecot):
             return super().configuration(**values) + f"sendmail_path = {self.path('sendmail')}\n" + file.read()
 
     def add_sendmail(self):
-        """The program that redirect hands mail to: writes the arguments of each call to a file beside it."""
+        """The program that redirect hands mail to: writes the arguments of each call to a file next to it."""
         self.write("sendmail", f"#!/bin/sh\ncat >/dev/null\necho \"$@\" >>{self.path('mail', 'sent')}\n")
         os.chmod(self.path("sendmail"), 0o755)
 

@@ -2,7 +2,7 @@
 """stats: its page, its JSON, what Prometheus reads, and the dashboard that goes with it; counts that never fall.
 
 Seen to fail with: copies of all states counted as stored; purge that does not add up; tries added up twice, or again at the
-second purge; a tally that purge does not subtract from, that a deletion by other means leaves as it is, or that counts
+second purge; a counter that purge does not subtract from, that a deletion by other means leaves unchanged, or that counts
 what is above its bounds; a try counted while its Sent copy is under way; a refusal that defers counted as a bounce; a bucket without
 those below it; a delay's bucket below a second; a metric's name changed in the program or in the dashboard; hours without
 mail left out of the page; counts that stand still until the time to which the clock was ahead."""
@@ -149,12 +149,12 @@ def test_prometheus(site):
     assert one(values, "messages") == 3 and one(values, "copies", state="stored") == 3
     assert one(values, "deliveries_total", outcome="stored") == 3
     assert one(values, "phase_seconds_count", phase="imap") == 3 and one(values, "phase_seconds_sum", phase="imap") > 0
-    assert one(values, "delay_seconds_count") == 0      # nobody has told when they were queued
+    assert one(values, "delay_seconds_count") == 0      # when they were queued is unknown
 
 
 @pytest.fixture
 def eventful(site):
-    """A site where all that is counted has happened once, but for what is stored twice."""
+    """A site where all that is counted has happened once, except what is stored twice."""
     scuba, mail = site.account(), message(headers="X-A: b\n")
     expect.stored(site.deliver(mail, scuba))
     expect.duplicate(site.deliver(mail, scuba))
@@ -357,7 +357,7 @@ def counted(site):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_figures_are_those_of_a_full_scan(site, seed):
-    """Whatever was added up, purged, deleted by hand, or recorded since, also for old messages."""
+    """Regardless of what was added up, purged, deleted by hand, or recorded since, also for old messages."""
     site.settings["record.expire_after"] = "3650d"
     check_figures(site)
     fill(site, seed, 300)

@@ -241,7 +241,7 @@ def test_times_and_ids_are_never_cut(site, columns):
 @pytest.mark.parametrize("columns", [80, 40])
 @pytest.mark.parametrize("queue_id", ["4abcDEG", "0123456789", "4Zb1Yk5nMXz9rF2"])
 def test_list_never_leaves_out_a_queue_id(site, columns, queue_id):
-    """What does not fit beside it is left out, even the time."""
+    """What does not fit next to it is left out, even the time."""
     expect.stored(site.deliver(message(), site.account("one-with-a-long-name"), "-q", queue_id))
     lines = ESCAPE.sub("", Terminal(site, columns, "list").finish()[1]).splitlines()
     assert "queue_id" in lines[0].split() and queue_id in lines[1].split(), lines

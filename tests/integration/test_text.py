@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Whatever bytes and lengths text may have, the delivery is recorded; and who may say what the original recipient was.
+"""With text of any bytes and length, the delivery is recorded; and who may say what the original recipient was.
 
 Seen to fail with: text sent to the database as it came, a queue id of any length, X-Original-To from anywhere in the
 header."""

@@ -105,7 +105,7 @@ def test_without_tls_only_to_loopback(site):
     site.settings.update({"imap.host": "192.0.2.1", "imap.port": 143, "imap.tls": "none", "imap.timeout": "50s"})
     done = site.deliver(message(), "scuba@example.org")
     expect.deferred(done, r"4\.\d\.\d", "clear")
-    assert done.seconds < 30     # it did not try: there nobody answers, until imap.timeout
+    assert done.seconds < 30     # it did not try: no server answers there, until imap.timeout
 
 
 @pytest.mark.parametrize("tls", ["imaps", "starttls", "none"])

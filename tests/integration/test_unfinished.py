@@ -51,7 +51,7 @@ def resume(site, account, mail):
 @pytest.mark.postgres
 @pytest.mark.usefixtures("method")
 def test_a_second_try_that_is_killed_leaves_the_mark(raw):
-    """Nobody has checked the reader of its answer; but the first try had."""
+    """The reader of its answer was not checked; but the first try had."""
     scuba, mail = raw.account(), message()
     whole_and_deferred(raw, mail, scuba)
     right = dict(raw.settings)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: ISC
 """Errors in a command line, a database and a configuration: the message has the cause, once, and what is allowed.
 
-Seen to fail with: an option's value not named; libpq's lines said twice, or not at all; a password among them; the remedy
-for a missing schema left out; --help taken for success where somebody sends a message."""
+Seen to fail with: an option's value not named; libpq's lines said twice, or not at all; a password among them; the hint
+for a missing schema left out; --help taken for success where a user sends a message."""
 
 import datetime
 import grp
@@ -208,7 +208,7 @@ def test_no_schema(site):
 
 @pytest.mark.postgres
 def test_the_owner_is_named(site):
-    """Whoever may not read the schema's version does not own it either."""
+    """A role that may not read the schema's version does not own it either."""
     site.lab.postgres.admin("CREATE ROLE stranger LOGIN PASSWORD 'stranger'")
     try:
         site.settings["database.conninfo"] = site.lab.postgres.conninfo(site.database, "stranger")

@@ -98,7 +98,7 @@ def test_of_variants_each_is_looked_for(site):
 
 
 def test_a_sent_copy_is_known_by_its_id(site):
-    """A mail program may have stored it, with a header of its own."""
+    """A mail program may have stored it, with its own header."""
     lisa, id = site.account("lisa"), new_id()
     expect.stored(site.deliver(message(id=id, sender=lisa), lisa))
     assert looked(site, id) == [{"INBOX": ("present", None), "Sent": ("present", None)}]
@@ -134,7 +134,7 @@ def missing(site, *words):
 
 
 def test_what_is_missing_is_listed(site):
-    """Whatever was recorded, with and without a Message-ID; not what was never stored, or was not asked for."""
+    """All that was recorded, with and without a Message-ID; not what was never stored, or was not asked for."""
     site.settings.update({"record.level": "envelope", "route.sent_copy": "from"})
     scuba, doug = site.account(), site.account("doug")
     expect.stored(site.deliver(message(body="without an id\n", id=None), doug, "-q", "4NOID"))

@@ -95,7 +95,7 @@ def test_what_sender_bcc_files_is_sent_mail(site):
     file(1, lisa.replace("lisa", "Lisa").replace("@", "+work@"), scuba, lisa.replace("@", "+Sent@"))
     expect.stored(site.deliver(message(id=ids[1], sender=lisa, to=scuba), scuba, sender=lisa))
     file(2, lisa, lisa, lisa.replace("@", "+Notes@"))   # she wrote to herself
-    file(3, scuba, lisa, lisa.replace("@", "+Sent@"))   # whoever is let in by the site
+    file(3, scuba, lisa, lisa.replace("@", "+Sent@"))   # a user whom the site lets in
     assert held("outbox") == [(ids[0], lisa, "Sent"), (ids[1], lisa, "Sent")]
     assert held("inbox") == [(ids[1], scuba, "INBOX"), (ids[2], lisa, "Notes"), (ids[3], lisa, "Sent")]
     rows = site.sql("SELECT recipients FROM oncedrop.outbox ORDER BY message")
@@ -159,7 +159,7 @@ def statements_of_the_manual(section=""):
 
 
 def test_the_queries_of_the_manual(site):
-    """Each can be pasted as it is, with every engine."""
+    """Each can be pasted unchanged, with every engine."""
     statements = statements_of_the_manual("QUERIES")
     assert len(statements) == 7
     for statement in statements:
@@ -181,7 +181,7 @@ def test_the_shell_of_the_manual(site):
 
 @OF_POSTGRES
 def test_the_statements_of_the_manual(site, reader):
-    """Each can be pasted as it is."""
+    """Each can be pasted unchanged."""
     statements = statements_of_the_manual()
     assert len(statements) == 13
     session = site.lab.postgres.connect(site.database)
@@ -369,7 +369,7 @@ def test_what_commits_late_is_told_after_a_lost_connection(news, reader):
             deliver(news, scuba, "quick")
             listener.wait_for("late", "quick")
             news.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'listener'")
-            cursor.execute("COMMIT")        # without a notification: nobody is listening now
+            cursor.execute("COMMIT")        # without a notification: no client is listening now
     finally:
         session.close()
     listener.wait_for("late", "quick", "slow", seconds=120)
@@ -387,7 +387,7 @@ print(session.execute("SELECT count(*) FROM inbox").fetchone()[0])
 @pytest.mark.sqlite
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
 def test_a_member_of_the_group_reads_the_file(site):
-    """Read-only, beside deliveries and while nothing of the program runs; not without what is beside the file. immutable=1 does
+    """Read-only, parallel to deliveries and while nothing of the program runs; not without the files next to it. immutable=1 does
     not see the log."""
     embedded = Embedded(site, ordinary.USER).install()
     account, group = site.account(), embedded.user.pw_gid

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""The unusual messages of tests/corpus, and those in a directory shared/corpus beside the checkout, if there is one."""
+"""The unusual messages of tests/corpus, and those in a directory shared/corpus next to the checkout, if there is one."""
 
 import glob
 import os

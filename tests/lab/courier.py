@@ -25,7 +25,7 @@ IMAP_TLS_REQUIRED=0
 IMAP_ENHANCEDIDLE=0
 """
 
-# One process for each port, in a group of its own, and the one that knows the accounts; they end together, and with us.
+# One process for each port, in its own group, and the one that knows the accounts; they end together, and with us.
 START = """
 trap 'kill $(jobs -p); wait' EXIT
 trap exit HUP INT TERM

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""An IMAP server for very many sessions with TLS, as a process of its own: it accepts every login, stores nothing, and counts."""
+"""An IMAP server for very many sessions with TLS, as a separate process: it accepts every login, stores nothing, and counts."""
 
 import asyncio
 import re

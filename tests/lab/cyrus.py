@@ -103,7 +103,7 @@ class Cyrus(imap_server.ImapServer):
                    env=PROGRAMS.environment(CYRUS_USER=self.user.pw_name))
 
     def answers(self):
-        # The port may belong to somebody else: the greeting has our name.
+        # The port may belong to another process: the greeting has our name.
         return self.host_name in self.greeting()
 
     def session(self, account, user=PROXY):

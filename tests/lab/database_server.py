@@ -36,7 +36,7 @@ class DatabaseServer(process.Server):
     @contextlib.contextmanager
     def session(self, database):
         """A session of the administrator's, which is kept for the next who asks for one: its start takes longer than most that
-        is asked of it. Nobody may say SET in it."""
+        is asked of it. No test may say SET in it."""
         session = self.take_idle(database) or self.connect(database)
         try:
             yield session

@@ -62,7 +62,7 @@ class Dovecot(imap_server.ImapServer):
             process.wait_until(self.is_up, "Dovecot is up again")
 
     def answers(self):
-        # The port may belong to somebody else: it counts that Dovecot itself says so, once it has bound the port.
+        # The port may belong to another process: it counts that Dovecot itself says so, once it has bound the port.
         return "starting up for imap" in self.new_log()
 
     def command(self, account):
@@ -80,7 +80,7 @@ class Dovecot(imap_server.ImapServer):
     def add_account(self, account, quota=None, location=None, home=None, password=None):
         """An account whose password is its name, if none is given. quota: bytes; location: "DRIVER:PATH" of its mailboxes.
 
-        In a file of its own: Dovecot does not notice what is added to a file in the second in which it was read."""
+        In a separate file: Dovecot does not notice what is added to a file in the second in which it was read."""
         self.accounts += 1
         fields = dovecot_config.user_fields(quota, location, home)
         self.write(f"users/{account}", f"{account}:{password or account}::::::{fields}\n")

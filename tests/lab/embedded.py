@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""A site whose ledger is a file that belongs to service.user, as on one host, whatever engine the other tests use."""
+"""A site whose ledger is a file that belongs to service.user, as on one host, regardless of the engine of other tests."""
 
 import os
 import pwd
@@ -8,7 +8,7 @@ from .ledger import SqliteLedger
 
 
 class Embedded:
-    """The program creates the ledger. user: service.user, who gets the files that deliveries read; None: whoever runs the
+    """The program creates the ledger. user: service.user, who gets the files that deliveries read; None: the user who runs the
     tests."""
 
     def __init__(self, site, user=None):
@@ -47,7 +47,7 @@ class Embedded:
         return self
 
     def files(self):
-        """{name: os.stat_result} of the ledger and what is beside it."""
+        """{name: os.stat_result} of the ledger and the files next to it."""
         return {name: os.stat(os.path.join(self.directory, name)) for name in sorted(os.listdir(self.directory))}
 
     def ledger(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""The front as it is installed, with a default configuration of our own, and a service that follows a script."""
+"""The front as it is installed, with our own default configuration, and a service that follows a script."""
 
 import os
 import re
@@ -173,7 +173,7 @@ class Front:
         return self.start(mail, *arguments, **more).finish()
 
     def popen(self, *arguments, **more):
-        """The same with standard descriptors given by the caller."""
+        """Like start(), with standard descriptors given by the caller."""
         self.configure()
         return subprocess.Popen([self.program, "deliver", "-S", self.socket, *arguments], env=self.site.environment(), cwd="/",
                                 **more)

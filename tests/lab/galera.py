@@ -59,7 +59,7 @@ class Node(MariaDB):
         super().launch()
 
     def recover(self):
-        """After a crash it must be told up to where its data goes, as galera_recovery(1) does."""
+        """After a crash it needs the position of its data, as galera_recovery(1) does."""
         log = self.path("recovery")
         with open(log, "wb") as file:
             subprocess.run([*self.command(), "--wsrep-recover"], stdout=file, stderr=file, check=True, cwd="/",
@@ -117,5 +117,5 @@ class Cluster:
         return self.first, self.second
 
     def wait_for(self, size):
-        """Until the first node has so many in its cluster."""
+        """Until the first node has this many in its cluster."""
         process.wait_until(lambda: self.first.status("wsrep_cluster_size") == str(size), f"the cluster has {size} nodes")

@@ -42,7 +42,7 @@ class ImapServer(process.Server):
 
     title = "server"
     master_user = None
-    prefix = ""                 # of mailboxes beside INBOX
+    prefix = ""                 # of mailboxes except INBOX
     special_use = True          # RFC 6154
     accepts_strangers = False   # the master user's login for an account that does not exist
 

@@ -25,7 +25,7 @@ def program():
 
 
 def build():
-    """The directory in which it was built, beside programs of the tests; program() may be a copy."""
+    """The directory in which it was built, with programs of the tests; program() may be a copy."""
     return os.environ.get("ONCEDROP_BUILD") or os.path.dirname(program())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""A site's ledger, as tests see it, whatever its engine: rows, asked for in SQL that every engine has, and methods for what
+"""A site's ledger, as tests see it, for any engine: rows, asked for in SQL that every engine has, and methods for what
 each says in its own way.
 
 SQL that every engine has: tables are oncedrop.NAME, parameters %s. Moments are datetimes with a time zone, going in and
@@ -115,7 +115,7 @@ class PostgresLedger(Ledger):
         return f"user={role} password={role}"
 
     def out_of_reach(self):
-        """Settings for a ledger that nobody can reach, and what a fault then says."""
+        """Settings for an unreachable ledger, and what the error then says."""
         return {"database.conninfo": self.server.conninfo(self.database, lab_module.DELIVERY, port=free_port())}, \
             "Connection refused"
 
@@ -245,7 +245,7 @@ class SqliteLedger(Ledger):
         return ""
 
     def settings(self, _role):
-        return {"database.conninfo": f"sqlite:{self.path}", "service.user": ""}     # whoever runs the tests
+        return {"database.conninfo": f"sqlite:{self.path}", "service.user": ""}     # the user who runs the tests
 
     def give_to(self, user):
         """From now on it is for processes of this user, as in pwd."""
@@ -326,7 +326,7 @@ class SqliteLedger(Ledger):
         return f"site_{name}"
 
     def out_of_reach(self):
-        """Settings for a ledger that nobody can reach, and what a fault then says."""
+        """Settings for an unreachable ledger, and what the error then says."""
         return {"database.conninfo": f"sqlite:{self.path}.away"}, "there is no"
 
     def connect(self):
@@ -437,7 +437,7 @@ class SqliteSession:
 
 
 class SqliteLedgers:
-    """Files with an empty ledger, as Ledgers of lab/ledgers.py: copies of one that nobody has open."""
+    """Files with an empty ledger, as Ledgers of lab/ledgers.py: copies of one that no process has open."""
 
     def __init__(self, lab, template):
         self.lab, self.template = lab, template

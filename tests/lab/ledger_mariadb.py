@@ -75,7 +75,7 @@ class MariaLedger(Ledger):
         return f"//{role}:{role}@"
 
     def out_of_reach(self):
-        """Settings for a ledger that nobody can reach, and what a fault then says."""
+        """Settings for an unreachable ledger, and what the error then says."""
         return {"database.conninfo": self.server.conninfo(self.database, lab_module.DELIVERY, port=free_port())}, \
             "Can't connect to"
 

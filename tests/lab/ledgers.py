@@ -141,7 +141,7 @@ class Ledgers:
         self.fingerprint = None
 
     def take(self):
-        """The name of a database like the template, which nobody else uses or has used."""
+        """The name of a database like the template, which no other test uses or has used."""
         if not self.spare:
             return self.postgres.create_database(lab_module.OWNER, self.template)
         old, new = self.spare.pop(), self.postgres.new_name()

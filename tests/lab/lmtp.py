@@ -171,7 +171,7 @@ class Inetd:
 
 
 class Activate:
-    """The same with systemd-socket-activate(1)."""
+    """A program on a socket, a process for each connection, by systemd-socket-activate(1)."""
 
     def __init__(self, path, arguments, environment):
         names = [f"--setenv={name}" for name in environment if name != "PATH"]

@@ -22,7 +22,7 @@ TAKE_IN = {
         "lease": "INSERT INTO oncedrop.lease AS l (key, owner, expires_at, host, pid, session)"
                  " VALUES (%s, 1, now() + interval '1 hour', 'stranger', 1, current_setting('application_name'))"
                  " ON CONFLICT (key) DO UPDATE SET owner = 1, expires_at = EXCLUDED.expires_at, host = EXCLUDED.host,"
-                 " pid = EXCLUDED.pid, session = EXCLUDED.session",    # whoever has it
+                 " pid = EXCLUDED.pid, session = EXCLUDED.session",    # regardless of the owner
     },
     MARIADB: {
         "session": "SELECT get_lock(%s, 3600)",
@@ -61,14 +61,14 @@ def method_of(site):
 
 
 def take(site, session, key):
-    """Takes it in the session's transaction, and waits if somebody has it; or a lease, as if that had expired."""
+    """Takes it in the session's transaction, and waits while another session has it; or a lease, as if that had expired."""
     session.cursor().execute(TAKE[method_of(site)], (site.ledger.lock_name(key) if method_of(site) == "session" else key,))
     if method_of(site) == "lease":
         session.commit()
 
 
 def expire(site):
-    """Whoever has a lease is as good as dead."""
+    """The owner of a lease counts as dead."""
     if engine() == SQLITE:
         return      # a lock ends with its process
     site.ledger.older("lease", "expires_at", days=1)
@@ -82,7 +82,7 @@ def leave(site, session):
 
 
 def place(site, key):
-    """The number under which `locks` has the lock of a message that nobody has claimed."""
+    """The number under which `locks` has the lock of a message without a claim."""
     return key & (SLOTS - 1) if method_of(site) == "row" else key
 
 

@@ -23,7 +23,7 @@ SESSION = "SET SESSION sql_mode = 'ANSI,STRICT_ALL_TABLES', time_zone = '+00:00'
 class MariaDB(DatabaseServer):
     name = "mariadb"
     errors = (pymysql.Error,)
-    death_signal = signal.SIGKILL   # at once; nobody needs the data
+    death_signal = signal.SIGKILL   # at once; the data is not needed
     options = [*UNSYNCED, *SMALL]
 
     def __init__(self, directory):
@@ -37,7 +37,7 @@ class MariaDB(DatabaseServer):
 
     def make_template(self):
         """A data directory with nothing but the system's tables, which all servers of this lab begin with: to make it takes
-        seconds. Nobody can log in."""
+        seconds. No user can log in."""
         making = self.template + ".new"
         os.mkdir(making, 0o700)
         os.chown(making, self.user.pw_uid, self.user.pw_gid)
@@ -73,7 +73,7 @@ class MariaDB(DatabaseServer):
             "bind-address": "127.0.0.1",
             "port": self.port,
             "socket": self.socket,
-            "tmpdir": self.path("tmp"),     # a server that starts deletes whatever temporary tables are in it
+            "tmpdir": self.path("tmp"),     # a server that starts deletes any temporary tables in it
             "pid-file": self.path("pid"),
             "init-file": self.path("init.sql"),
             "max-connections": 150,

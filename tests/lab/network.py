@@ -75,7 +75,7 @@ class Network:
         return machine
 
     def pull(self, machine):
-        """Nothing arrives from it any more, nor at it; nobody is told."""
+        """Nothing arrives from it any more, nor at it; no peer notices."""
         ip("link", "set", machine.port, "down", machine=self.switch)
 
     def plug(self, machine):

@@ -56,8 +56,8 @@ def client_context(certificate):
 class Postfix(process.Server):
     """One way in, for one site.
 
-    settings holds what a test adds to main.cf; edit, when set, is a function that gets the text of a piece (its file's
-    name, its text with the values put in) and gives it as it shall be. Both count from the next start()."""
+    settings holds what a test adds to main.cf. edit, when set, is a function that gets the text of a piece (its file's
+    name, its text with the values put in) and returns the text to write. Both count from the next start()."""
 
     name = "postfix"
 

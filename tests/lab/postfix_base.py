@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""What our own Postfix needs besides the files in conf/postfix: its settings, services and directories."""
+"""What our own Postfix needs in addition to the files in conf/postfix: its settings, services and directories."""
 
 import functools
 import grp

@@ -34,7 +34,7 @@ class Postgres(DatabaseServer):
     name = "postgres"
     errors = (psycopg2.Error,)
     stop_signal = signal.SIGINT     # fast shutdown
-    death_signal = signal.SIGQUIT   # at once; nobody needs the data
+    death_signal = signal.SIGQUIT   # at once; the data is not needed
 
     def __init__(self, directory):
         super().__init__(directory, process.account_for("postgres", "nobody"))

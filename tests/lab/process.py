@@ -171,7 +171,7 @@ class Server:
                                             preexec_fn=lambda: die_with_parent(self.death_signal), **options)
 
     def start(self):
-        """Starts on free ports, or on others if somebody was faster."""
+        """Starts on free ports, or on others if another process was faster."""
         for attempt in range(5):
             self.launch()
             try:
@@ -194,7 +194,7 @@ class Server:
         raise NotImplementedError
 
     def stop(self):
-        """Ends the server and whatever is left of its process group."""
+        """Ends the server and the rest of its process group."""
         if self.process is None:
             return
         if self.process.poll() is None:

@@ -53,8 +53,8 @@ class Connection:
 class Proxy:
     """Passes bytes to a port and back.
 
-    watch(connection, side, data), when given, sees all that comes from a side (CLIENT or SERVER) before it is passed
-    on, and gives the bytes to be passed on, or None after which the connection is reset."""
+    watch(connection, side, data), when given, sees all data of a side (CLIENT or SERVER) before it is passed
+    on. It returns the bytes to be passed on, or None after which the connection is reset."""
 
     def __init__(self, target_port, watch=None, address="127.0.0.1", target="127.0.0.1"):
         """address: where it listens; target: of the server."""

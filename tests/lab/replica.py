@@ -62,7 +62,7 @@ class Replica(Postgres):
 
 
 def kill(server):
-    """All its processes at once, without a last word. Each backend has a process group of its own, and stopping the
+    """All its processes at once, without a last word. Each backend has its own process group, and stopping the
     postmaster first keeps it from starting more."""
     os.kill(server.process.pid, signal.SIGSTOP)
     for pid in [*children(server.process.pid), server.process.pid]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""A private `oncedrop serve`: started on a socket of its own for a site, and clients for it."""
+"""A private `oncedrop serve`: started on a separate socket for a site, and clients for it."""
 
 import contextlib
 import os
@@ -149,7 +149,7 @@ class Service:
         return client
 
     def deliver(self, message, *recipients, user=None, **more):
-        """One message on a connection of its own; returns the replies."""
+        """One message on a separate connection; returns the replies."""
         client = self.connect(user=user)
         replies = client.deliver(message, *recipients, **more)
         client.close()
@@ -166,7 +166,7 @@ class Service:
         wait_until(lambda: len(set(self.workers()) - before) == int(self.settings["service.workers"]), "new workers")
 
     def renew(self, more=()):
-        """The same; returns when only new workers are left, for until then an old one may take the next client."""
+        """Like reload(); returns when only new workers are left, since until then an old one may take the next client."""
         before = set(self.workers())
         self.reload(more)
         wait_until(lambda: not before & set(self.workers()), "the old workers have ended")

@@ -68,7 +68,7 @@ class Running:
 
 
 class Site:
-    """settings holds the configuration, "group.name" → value; it is written anew before every run. The lab's servers
+    """settings holds the configuration, "group.name" → value; it is written again before every run. The lab's servers
     are reached directly unless a test puts something in between. ledgers: who lent the database and has it back.
     trusting: the ledger has it that the IMAP server looks at the account that is named; else a delivery finds that out."""
 
@@ -179,13 +179,13 @@ class Site:
     def run(self, *arguments, **more):
         return self.start(*arguments, **more).finish()
 
-    def check(self, *arguments, silent=False, **more):
-        """`check`. A busy machine may exceed its limits: then it is repeated. silent: some server is meant not to
+    def check(self, *arguments, unresponsive=False, **more):
+        """`check`. A busy machine may exceed its limits: then it is repeated. unresponsive: some server is meant not to
         answer."""
         for _ in range(5):
             done = self.run("check", *arguments, **more)
             said = " ".join(done.out.split())
-            if silent or not any(text in said for text in SILENCE):
+            if unresponsive or not any(text in said for text in SILENCE):
                 break
         return done
 
@@ -261,7 +261,7 @@ class Site:
         return proxy
 
     def database_proxy_if_any(self, watch=None):
-        """Likewise, or None: nothing can be put between the program and a file."""
+        """database_proxy(), or None: nothing can be put between the program and a file."""
         return self.database_proxy(watch) if engine() != SQLITE else None
 
     def use(self, thing):

@@ -20,7 +20,7 @@ def available():
 
 
 def spawn(words, environment, columns=80):
-    """Starts a program as the foreground job of its own terminal; returns its process and our end of the terminal."""
+    """Starts a program as the foreground job of a separate terminal; returns its process and our end of the terminal."""
     ours, its = os.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Servers that tests/unpack-servers has unpacked in a directory, since they cannot be installed beside Dovecot."""
+"""Servers that tests/unpack-servers has unpacked in a directory, since their packages conflict with Dovecot's."""
 
 import glob
 import os

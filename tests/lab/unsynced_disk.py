@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: ISC
 """A disk that can lose its power at any moment: a FUSE file system in front of a directory keeps a journal of all that
 is written, renamed and synced, and from it the directory is put together as a disk could have had it at any point of the
-journal. Each folder at its top is a disk of its own.
+journal. Each folder at its top is a separate disk.
 
-What a journalling file system such as ext4 promises counts: fsync(2) of a file makes durable what was written to it, and
+What a journalling file system such as ext4 promises counts. fsync(2) of a file makes durable what was written to it, and
 all names, modes and sizes that were changed before on the same disk; nothing else is certain."""
 
 import collections
@@ -22,7 +22,7 @@ from .unsynced_disk_fuse import fuse
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "unsynced_disk_fuse.py")
 MARK = "/mark."         # a directory whose name begins so is a mark in the journal, and nothing else
 HIDDEN = ".fuse_hidden"     # libfuse's name for a file that was removed while open
-# How much a disk had done of what nobody had waited for: nothing; names, modes and sizes; everything.
+# How much a disk had done of what no fsync covered: nothing; names, modes and sizes; everything.
 NOTHING, NAMES, EVERYTHING = LEVELS = ("synced", "names", "everything")
 
 Record = collections.namedtuple("Record", "kind path arguments")
@@ -166,7 +166,7 @@ class Replay:
         own(path, mode, user, group)
 
     def repeat_mknod(self, path, mode, user, group):
-        if stat.S_ISFIFO(mode) or stat.S_ISREG(mode):   # a socket is made anew by its server
+        if stat.S_ISFIFO(mode) or stat.S_ISREG(mode):   # a socket is made again by its server
             os.mknod(path, mode)
             own(path, mode, user, group)
 

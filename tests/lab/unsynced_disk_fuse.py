@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""The file system of unsynced_disk.py, a program of its own: passes everything on to a directory, and keeps a journal of what
+"""The file system of unsynced_disk.py, as a separate program: passes everything on to a directory, and keeps a journal of what
 changes.
 
     unsynced_disk_fuse.py MOUNT DIRECTORY JOURNAL"""

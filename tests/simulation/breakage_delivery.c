@@ -37,7 +37,7 @@ void __wrap_reply_unrecorded(struct delivery_work *work, enum ledger_result resu
 const struct outcome_row *__real_outcome_row(enum outcome outcome);
 const struct outcome_row *__wrap_outcome_row(enum outcome outcome);
 
-/* As in the model, where nobody replaces an owner that has finished. */
+/* As in the model, where an owner that has finished is not replaced. */
 static void first_waits(const struct ledger_state *found, const struct plan_request *request, struct plan *plan)
 {
     plan->sent_waits = plan->sent_waits && found->copies[plan->sent].owner != LEDGER_OTHER;

@@ -78,7 +78,7 @@ void checker_reply(const struct process *process)
     }
 }
 
-/* Given up for a reason: refused by the server, or in a try that began sent_expire_after after the first one. */
+/* Abandoned for a reason: refused by the server, or in a try that began sent_expire_after after the first one. */
 static bool given_up(const struct content *content)
 {
     struct key key = {content->identity, content->digest};
@@ -89,7 +89,7 @@ static bool given_up(const struct content *content)
             row->attempt_at - row->first_at >= world.config.delivery.sent_expire_after * MS - clocks);
 }
 
-/* Whether the Sent copy was due, and there is no known reason for its absence: it was given up, or there was a
+/* Whether the Sent copy was due, and there is no known reason for its absence: it was abandoned, or there was a
  * bounce. */
 static bool sent_is_expected(const struct content *content)
 {
@@ -118,7 +118,7 @@ void checker_end(void)
     }
     for (size_t i = 0; i < world.content_count; i++) {
         const struct content *content = &world.contents[i];
-        if (content->sender != NOBODY && sent_is_expected(content) &&
+        if (content->sender != NO_SENDER && sent_is_expected(content) &&
             imap_count(content->sender, BOX_SENT, content, true) == 0)
             world_violation("lost", "message %u is not in Sent of %s", content->number, world_account(content->sender));
     }

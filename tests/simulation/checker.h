@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What must hold, judged only by the mailboxes, the answers and the ledger's rows. */
+ * What must hold, checked only by the mailboxes, the answers and the ledger's rows. */
 #ifndef ONCEDROP_SIMULATION_CHECKER_H
 #define ONCEDROP_SIMULATION_CHECKER_H
 
@@ -13,7 +13,7 @@ void checker_stored(const struct content *content, unsigned account, enum box bo
  * searched for, a variant received on another day must find the Sent copy. */
 extern bool checker_strict;
 
-/* When a process answers: a success is true now, and nothing bounces because of our own trouble. */
+/* When a process answers: a success is true now, and nothing bounces because of an error on our side. */
 void checker_reply(const struct process *process);
 
 /* When everybody has a final answer and nothing is in progress: everything is there. */

@@ -68,7 +68,7 @@ static enum ledger_result read_state_once(struct ledger *ledger, const struct le
     return result;
 }
 
-/* In a transaction of its own. */
+/* In a separate transaction. */
 static bool end_ahead(struct ledger *ledger, const struct ledger_message *message, struct error *error)
 {
     if (!client_connect(ledger, error))

@@ -369,7 +369,7 @@ void database_end_all(struct dice *dice, bool promoted)
         if (!idle || dice_percent(dice, 20)) /* else there is a pooler, and it does not notice */
             database_end_session(&sessions[i]);
     }
-    if (dice_percent(dice, 50)) /* nobody waits for the disk to have them */
+    if (dice_percent(dice, 50)) /* no client waits until the disk has them */
         lease_count = 0;
     if (promoted && !world.one_host)
         skew = dice_between(dice, -CLOCK_MAX, CLOCK_MAX);

@@ -24,13 +24,13 @@ enum fate {
     FATE_UNTOLD,         /* executed, but the connection is lost after its COMMIT, without ... */
     FATE_RECORDED_TODAY, /* ... or with an answer */
     FATE_ROLLED_BACK,
-    FATE_LATE, /* given up by its client, executed later */
+    FATE_LATE, /* abandoned by its client, executed later */
 };
 
 /* Statements, COMMIT, and then perhaps the hold: BEGIN, the lock (with a wait), and a count. */
 struct batch {
     struct session *session;
-    struct process *process; /* who waits for it; NULL: nobody any more */
+    struct process *process; /* that waits for it; NULL: none any more */
     struct statements statements;
     enum fate fate;
     int64_t late_by, back; /* how late; how long its answers take */
@@ -58,7 +58,7 @@ int64_t database_clock(void) OD_MUST;
 /* It jumps: it is ahead of the present by this much, or behind it. */
 void database_set_clock(int64_t ahead);
 
-/* Time passes by all clocks, and for nobody: how much has so far. */
+/* Time passes by all clocks, and for no process: how much has so far. */
 void database_pass(int64_t us);
 int64_t database_passed(void) OD_MUST;
 
@@ -83,7 +83,7 @@ struct batch *database_batch(void) OD_MUST;
 /* It is executed after this time. */
 void database_send(struct batch *batch, int64_t after);
 
-/* Ends whatever session the process has then. */
+/* Ends the session that the process has then. */
 void database_end_session_of(struct process *process, int64_t after);
 
 /* All sessions end, but most idle ones, which a pooler keeps; the newest leases may be forgotten. promoted: it is a replica,

@@ -68,7 +68,7 @@ static void make_content(struct dice *dice, unsigned number)
                    (!before->message.message_id_folded || checker_strict);
     bool has_id = variant || dice_percent(dice, 85);
     int64_t verdict = dice_below(dice, 64);
-    *content = (struct content){.number = number, .sender = NOBODY};
+    *content = (struct content){.number = number, .sender = NO_SENDER};
     if (variant)
         content->sender = before->sender;
     else if (dice_percent(dice, 85))
@@ -92,7 +92,7 @@ static void make_content(struct dice *dice, unsigned number)
         content->digest = 0;
 }
 
-/* It counts as a copy of the message, and has a Message-ID of its own. */
+/* It counts as a copy of the message, and has its own Message-ID. */
 static void make_notice(unsigned number)
 {
     struct content *explanation = &world.explanations[number];

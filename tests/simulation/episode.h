@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * Some messages and their jobs, generated from a seed and a number, and run to their end. The same two numbers give the
- * same history, whatever was run before. */
+ * same history, regardless of what was run before. */
 #ifndef ONCEDROP_SIMULATION_EPISODE_H
 #define ONCEDROP_SIMULATION_EPISODE_H
 

@@ -69,7 +69,7 @@ static unsigned error_id(const struct process *process, int which)
 void errors_plan(struct process *process)
 {
     struct dice *dice = &process->error_dice;
-    int steps = 8 + 3 * (int)process->job->count; /* about as many as it takes if all goes well */
+    int steps = 8 + 3 * (int)process->job->count; /* about the number it takes if all goes well */
     for (int i = 0; i < FAULTS_OF_A_TRY; i++) {
         process->error_at[i] = 0;
         bool planned = !process->job->calm && (i == 0 || dice_percent(dice, 40));
@@ -89,7 +89,7 @@ static void count(enum error_kind error)
     }
 }
 
-/* A server that stalls may commit when the lease of whoever sent it has run out. */
+/* A server that stalls may commit after the sender's lease has run out. */
 static int64_t lateness(struct dice *dice)
 {
     return dice_below(dice, dice_percent(dice, 50) ? SECOND : 2 * world.config.delivery.deadline * MS);

@@ -110,7 +110,7 @@ static bool ready(struct mailbox *mailbox)
     return mailbox->step == STEP_BEGUN;
 }
 
-/* What is not refused is stored between then and the answer, whatever becomes of the client. */
+/* What is not refused is stored between then and the answer, regardless of the client. */
 void mailbox_append_send(struct mailbox *mailbox, int64_t until_ms)
 {
     (void)until_ms;

@@ -28,7 +28,7 @@ struct mailbox {
     struct call call; /* begun, or in the literal */
     struct flight *flight;
     enum append_result result; /* STEP_OVER, and ... */
-    const char *name;          /* ... how that is told */
+    const char *name;          /* ... how that is reported */
 };
 
 /* The mailbox to append to is there, or can be made. */
@@ -39,7 +39,7 @@ struct flight *imap_new_flight(const struct mailbox *mailbox) OD_MUST;
 /* The server never stores what it refuses. */
 void imap_store(struct flight *flight);
 
-/* The message is stored at once, at some time within the limit, or never, whatever becomes of the client. */
+/* The message is stored at once, at some time within the limit, or never, regardless of the client. */
 void imap_leave(struct flight *flight, struct dice *dice, bool certainly);
 
 #endif

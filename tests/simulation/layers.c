@@ -68,7 +68,7 @@ struct decoding *decoding_start(const struct message *message, enum record_level
     world.current->decoder_gone = call.error == ERROR_DECODER;
     const struct content *content = (const struct content *)(const void *)message->data;
     struct decoding *decoding = base_alloc(sizeof(*decoding));
-    if (content->sender != NOBODY) {
+    if (content->sender != NO_SENDER) {
         static char from[ADDRESSES][24];
         strcpy(from[content->sender], world_address(content->sender));
         decoding->decoded.from = from[content->sender];

@@ -67,7 +67,7 @@ static void take_job(struct process *process)
         process->place[count] = i;
         process->recipients[count++] = (struct delivery_recipient){.address = world_address(job->addresses[i])};
     }
-    bool local = job->content->sender != NOBODY;
+    bool local = job->content->sender != NO_SENDER;
     process->delivery = (struct delivery){.request = &process->request, .ledger = process->ledger};
     process->request = (struct delivery_request){
         .config = &world.config,

@@ -15,7 +15,7 @@ void postfix_begin(void);
 /* The current process has just died. */
 void postfix_died(struct process *process);
 
-/* Ends all processes and their resources, whatever they are doing. */
+/* Ends all processes and their resources, no matter what they are doing. */
 void postfix_end(void);
 
 #endif

@@ -10,7 +10,7 @@
  *     client      src/ledger/ledger.h on top of that
  *     imap        the mailboxes, and src/mailbox/mailbox.h on top of them
  *     layers      what else src/delivery calls: routes, decoding, clock, log
- *     postfix     jobs: who brings which message for whom, again and again until it is told that it is done
+ *     postfix     jobs: who brings which message for whom, again and again until a reply says that it is done
  *     episode     an episode made from its seed, and run
  *     checker     what must hold
  *     breakage    the protocol broken on purpose
@@ -40,7 +40,7 @@ enum {
     TROUBLES = 8,
     PROCESSES = JOBS,
     FAULTS = JOBS * TRIES * FAULTS_OF_A_TRY + TROUBLES,
-    NOBODY = 255,
+    NO_SENDER = 255,
 };
 
 enum box { BOX_INBOX, BOX_SENT, BOX_FOLDER, BOXES };
@@ -54,7 +54,7 @@ struct content {
     unsigned number;
     uint64_t identity, digest;
     char id[24];
-    unsigned sender; /* the account with a Sent copy, or NOBODY */
+    unsigned sender; /* the account with a Sent copy, or NO_SENDER */
     enum verdict verdict;
     size_t forced; /* how often further inbox copies were requested */
     bool again;    /* or may have been, or a search was requested */

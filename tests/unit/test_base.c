@@ -153,7 +153,7 @@ static void test_error_cut(void **state)
         size_t length; /* of the result */
     } cases[] = {
         {"", 511, 511},
-        {"\xc3", 510, 511}, /* fits, whatever it is */
+        {"\xc3", 510, 511}, /* fits, complete or not */
         {"x", 511, 511},
         {"\xc3\xa4", 509, 511}, /* fits */
         {"\xc3\xa4", 510, 510},

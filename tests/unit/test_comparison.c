@@ -92,7 +92,7 @@ static void test_other_messages(void **state)
     message_free(&message);
 }
 
-/* Whoever added them, and wherever: but not in the body. */
+/* By any server, at any place: but not in the body. */
 static void test_fields_of_the_store(void **state)
 {
     static const char *const names[] = {"X-UID",  "Status",     "X-Status",      "X-Keywords",

@@ -473,7 +473,7 @@ static void test_accepted(void **state)
     }
 }
 
-/* Judged by mode bits: root, who may run the tests, could read all of these. */
+/* By mode bits: root, who may run the tests, could read all of these. */
 static void test_file_access(void **state)
 {
     (void)state;
@@ -623,7 +623,7 @@ static void test_print(void **state)
     assert_string_equal(fresh_different, "");
 }
 
-/* Each kind of ledger has a method of its own. */
+/* Each kind of ledger has its own method. */
 static void test_method_follows_conninfo(void **state)
 {
     (void)state;

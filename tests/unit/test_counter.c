@@ -105,7 +105,7 @@ static void test_does_not_wait(void **state)
     assert_number(8);
 }
 
-/* Whoever gets the lock counts right; nothing is doubled. */
+/* A process that gets the lock counts right; nothing is doubled. */
 static void test_many_at_once(void **state)
 {
     enum { PROCESSES = 8, EACH = 200 };

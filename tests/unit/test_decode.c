@@ -438,7 +438,7 @@ static void test_odd_addresses(void **state)
     }
 }
 
-/* Whatever is not closed, in 1 MiB of it, takes time in proportion. */
+/* Time is in proportion to the size: 1 MiB of each thing that is not closed. */
 static void test_addresses_that_do_not_close(void **state)
 {
     static const char *const units[] = {"(", "((((((((,", "<", "\"",     "[", "\\",  "()((((((,", "[[[[\\],",
@@ -516,7 +516,7 @@ static void test_scrub(void **state)
         size_t size;
         const char *text;
     } cases[] = {
-        {NULL, 0, ""}, /* an empty part has no bytes: clang's -fsanitize=pointer-overflow tells */
+        {NULL, 0, ""}, /* an empty part has no bytes: for clang's -fsanitize=pointer-overflow */
         {BYTES(""), ""},
         {BYTES("abc"), "abc"},
         {BYTES("\u00e9\u20ac\U0001f600"), "\u00e9\u20ac\U0001f600"},

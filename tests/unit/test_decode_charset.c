@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Which character sets are converted, and that no other reaches the C library, whatever a message says anywhere. */
+ * Which character sets are converted, and that no other reaches the C library, no matter what a message says. */
 #include "message_fixture.h"
 
 #include <errno.h>

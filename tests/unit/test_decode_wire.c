@@ -23,7 +23,7 @@ static const char letter[] =
     "Content-Transfer-Encoding: base64\n"
     "\nAAECAwQ=\n--b--\n";
 
-/* Whatever happened, the result can be recorded. */
+/* In any case the result can be recorded. */
 static void check_result(const struct decoded *decoded)
 {
     assert_non_null(decoded);

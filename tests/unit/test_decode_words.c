@@ -176,7 +176,7 @@ static void test_parameters(void **state)
     }
 }
 
-/* What is no word stays as it is. */
+/* What is not an encoded word is left unchanged. */
 static void test_no_words(void **state)
 {
     static const char *const texts[] = {"=?",     "=?utf-8?B?QQ==", "=?utf-8?B?QQ==?", "=?utf-8?BB?QQ==?=", "=?utf-8?B",

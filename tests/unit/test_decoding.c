@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * decoding.h: whatever the decoding process does, its parent has a result that can be recorded. Seen to fail: a test
+ * decoding.h: no matter what the decoding process does, its parent has a result that can be recorded. Seen to fail: a test
  * here fails without the reset of signals, any of the limits, PR_SET_PDEATHSIG or close_range. */
 #include "message_fixture.h"
 
@@ -56,7 +56,7 @@ struct shared {
 
 static struct shared *shared;
 
-/* Like decoding_start, with another decoder and limits of its own. */
+/* Like decoding_start, with another decoder and other limits. */
 static struct decoding *start(decoder_work work, struct limits limits)
 {
     struct error error = {.text = ""};
@@ -72,7 +72,7 @@ static struct decoding *start(decoder_work work, struct limits limits)
     return decoding;
 }
 
-/* Whatever happened, the result can be recorded. */
+/* In any case the result can be recorded. */
 static void check_result(const struct decoded *decoded)
 {
     assert_non_null(decoded);
@@ -364,7 +364,7 @@ static void work_wait_first(struct decode_writer *writer, const struct message *
         pause();
 }
 
-/* A failure of poll(2) is trouble of ours, whatever the message. */
+/* A failure of poll(2) is an error on our side for any message. */
 static void test_not_waited_for(void **state)
 {
     struct decoding *decoding = start(work_wait_first, generous);
@@ -382,7 +382,7 @@ static void test_not_waited_for(void **state)
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
-/* Whatever a message can cause is no reason to retry it. */
+/* A result that a message can cause is no reason to retry it. */
 static void test_cut_off(void **state)
 {
     static const struct {
@@ -417,7 +417,7 @@ static void test_memory(void **state)
     decoding_free(&decoding);
 }
 
-/* Nobody waits for it, but it ends all the same. */
+/* Its parent does not wait for it, but it ends all the same. */
 static void test_freed(void **state)
 {
     struct decoding *decoding = start(work_hang, generous);
@@ -602,7 +602,7 @@ static void work_confined_spin(struct decode_writer *writer, const struct messag
         work_spin(writer, message, level);
 }
 
-/* The reason of its end can still be told. */
+/* The reason of its end can still be reported. */
 static void test_confined_ends(void **state)
 {
 #ifdef __SANITIZE_ADDRESS__

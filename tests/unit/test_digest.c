@@ -218,7 +218,7 @@ static bool counts(const char *name)
     return size == unfolded;
 }
 
-/* Two copies of one message differ in these, whoever added them. */
+/* Two copies of one message differ in these, added by any server. */
 static void test_transport(void **state)
 {
     (void)state;
@@ -450,7 +450,7 @@ static void compare(const char *label, const char *bytes, size_t size, size_t ch
         fail_msg("%s, %zu bytes: the fields end elsewhere", label, size);
 }
 
-/* Any number of CRs before the LF that ends the header: whatever looks like a field after it is content. */
+/* Any number of CRs before the LF that ends the header: what looks like a field after it is content. */
 static void test_carriage_returns(void **state)
 {
     (void)state;
@@ -613,7 +613,7 @@ static void test_same_content(void **state)
     message_free(&message);
 }
 
-/* A relay may fold a header anew, wherever there is a blank; but white space elsewhere, and the order and number of words and
+/* A relay may fold a header again, wherever there is a blank; but white space elsewhere, and the order and number of words and
  * fields, are content. */
 static void test_folded_anew(void **state)
 {

@@ -106,7 +106,7 @@ static void test_tries(void **state)
         " took 6.1 s (the lock 1.0 s, IMAP 5.0 s)");
 }
 
-/* Another kind between two of a kind; a queue id of its own; another delivery. */
+/* Another kind between two of a kind; another queue id; another delivery. */
 static void test_groups(void **state)
 {
     (void)state;
@@ -126,7 +126,7 @@ static void test_groups(void **state)
         "09:03 for <doug@x>, queue id Q2: mailbox");
 }
 
-/* A try whose copy is being stored is told with that copy. */
+/* A try whose copy is being stored is reported with that copy. */
 static void test_appending(void **state)
 {
     (void)state;

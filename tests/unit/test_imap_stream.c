@@ -14,7 +14,7 @@
 
 #include "imap/imap_stream.h"
 
-#define MUCH ((size_t)4 << 20) /* more than a socket takes that nobody reads */
+#define MUCH ((size_t)4 << 20) /* more than an unread socket takes */
 
 /* Reads all that is there now. */
 static void drain(int fd)

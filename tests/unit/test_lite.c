@@ -81,7 +81,7 @@ static bool still_has_lock(struct sql_session *lite)
     return truth(lite, "SELECT oncedrop_locked(7)");
 }
 
-/* Whoever has it may not use it again, or close it, for long: a process that serves LMTP. */
+/* Its owner may not use it again, or close it, for long: a process that serves LMTP. */
 static void test_lost_has_no_lock(void **state)
 {
     struct sql_session *lost = open_session(), *other = open_session();
@@ -101,7 +101,7 @@ static void test_lost_has_no_lock(void **state)
     lite_close(other);
 }
 
-/* What was done under a lock is committed before anybody else has it, and a lock given back in vain stays. */
+/* What was done under a lock is committed before another session has it, and a lock whose release fails stays. */
 static void test_given_back_with_the_commit(void **state)
 {
     struct sql_session *lite = open_session();
@@ -211,7 +211,7 @@ static char *path_of(const char *end)
     return base_printf("%s/ledger.db%s", directory, end);
 }
 
-/* By a process of its own, since closing a file drops the locks that this one has on it (fcntl(2)). */
+/* By a separate process, since closing a file drops the locks that this one has on it (fcntl(2)). */
 static void run_command(const char *command)
 {
     char *line OD_CLEANUP(base_free) = base_printf("cd %s && %s", directory, command);
@@ -340,7 +340,7 @@ static void test_log_that_was_removed(void **state)
     lite_close(lite);
 }
 
-/* A backup copied over it does not fit the log, and nobody may use both. */
+/* A backup copied over it does not fit the log, and no process may use both. */
 static void test_file_that_was_overwritten(void **state)
 {
     struct error error;
@@ -363,7 +363,7 @@ static void test_file_that_was_overwritten(void **state)
     lite_close(lite);
 }
 
-/* All files together may be moved or copied, while nobody uses them. */
+/* All files together may be moved or copied, while no process uses them. */
 static void test_files_that_were_moved_together(void **state)
 {
     struct sql_session *lite = open_session();
@@ -400,7 +400,7 @@ static void test_written_back(void **state)
     lite_close(lite);
 }
 
-/* Whoever created the file may have died before it had a log: no COMMIT of such a one would be durable. */
+/* The process that created the file may have died before it had a log: no COMMIT of such a one would be durable. */
 static void test_always_has_a_log(void **state)
 {
     struct error error;

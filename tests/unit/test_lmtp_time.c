@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * LMTP's times, by a simulated clock: what a session waits for, and for how long, whatever this machine is doing.
+ * LMTP's times, by a simulated clock: what a session waits for, and for how long, independent of this machine's load.
  *
  * Seen to fail: the idle time counted from DATA on; a transaction in progress refused at the session's end; no time
  * after that for its message; a command awaited beyond the session's end; a client sent away within a transaction, or
@@ -125,7 +125,7 @@ static void test_idle(void **state)
         {300, 100000, LMTP_READ_OK, 7, 900},      /* no two pieces are further apart */
         {220, 100000, LMTP_READ_TIMEOUT, 7, 870}, /* the last piece comes 250 ms after the previous one */
         {190, 100000, LMTP_READ_TIMEOUT, 1, 240},
-        {300, 899, LMTP_READ_TIMEOUT, 7, 899}, /* 899 ms is the end of all waits, whatever still arrives */
+        {300, 899, LMTP_READ_TIMEOUT, 7, 899}, /* 899 ms is the end of all waits, even if more arrives */
         {300, 900, LMTP_READ_OK, 7, 900},
     };
     (void)state;
@@ -264,7 +264,7 @@ static bool busy_by_bits(const void *context)
 #define MESSAGE "a: b\r\n\r\nc\r\n.\r\n"
 #define ALWAYS UINT32_MAX
 
-/* Others wait from the beginning. Whoever is silent between two transactions leaves after a moment in which all are busy;
+/* Others wait from the beginning. A client that is idle between two transactions is closed after a moment in which all are busy;
  * within a transaction, and while one is free, only the idle time counts. */
 static void test_others_wait(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
- * The log as JSON: each line is one valid object, whatever it is made of and however long, and says what the text says.
+ * The log as JSON: each line is one valid object, for any content and length, and says what the text says.
  *
- * Seen to fail: a quote that is not escaped; a backslash likewise; a byte that is not UTF-8 as it came; one surrogate in place of
+ * Seen to fail: a quote that is not escaped; a backslash that is not; a byte that is not UTF-8 as it came; one surrogate in place of
  * two; a value cut where JSON, not the text, is full; a message that is not cut, or cut without room for its end; a field put in
  * although it does not fit; years of a century that are no leap years forgotten. */
 #include <jansson.h>
@@ -150,7 +150,7 @@ static void test_same_as_text(void **state)
         compare(nasties[i], nasties[i]);
 }
 
-/* A value is cut where the text cuts it, whatever its characters become in JSON. */
+/* A value is cut where the text cuts it, regardless of its length in JSON. */
 static void test_long_values(void **state)
 {
     static const char *const pieces[] = {

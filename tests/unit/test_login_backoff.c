@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The rule by which a refused account is tried again. Seen to fail: with the longest wait whatever else the server opens, and with
+ * The rule by which a refused account is tried again. Seen to fail: with the longest wait although the server opens others, and with
  * an uncertain refusal counted from the first on. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ static int64_t now_ms = 1000000;
 
 static struct config config;
 
-/* One more refusal, after so many, of which the last is older than its wait. Returns how long the account is held then. */
+/* One more refusal, after this many, of which the last is older than its wait. Returns how long the account is held then. */
 static int64_t held_after(int64_t before, const char *code, bool others_open)
 {
     struct refusals *refusals OD_CLEANUP(login_backoff_free) = login_backoff_new();

@@ -41,7 +41,7 @@ static void what_speaks_of_the_message_or_the_mailbox(void **state)
         {"NO Message contains invalid header", APPEND_UNAVAILABLE, APPEND_REFUSED},
         {"NO Message contains non-ASCII characters in headers", APPEND_UNAVAILABLE, APPEND_REFUSED},
         {"NO Message has no header/body separator", APPEND_UNAVAILABLE, APPEND_REFUSED},
-        /* somebody else's quota, perhaps: never returned */
+        /* may be another user's quota: never returned */
         {"NO [ALERT] You exceeded your mail quota.", APPEND_UNAVAILABLE, APPEND_MAYBE_OVERQUOTA},
         {"NO cannot update quota", APPEND_UNAVAILABLE, APPEND_MAYBE_OVERQUOTA},
         {"NO [OVERQUOTA] Not enough disk quota", APPEND_UNAVAILABLE, APPEND_MAYBE_OVERQUOTA},
@@ -137,7 +137,7 @@ static void what_may_mean_a_missing_mailbox(void **state)
     }
 }
 
-/* The connection was lost, or the server is silent. */
+/* The connection was lost, or the server is unresponsive. */
 static void no_reply_is_no_refusal(void **state)
 {
     const struct imap_reply reply_line = imap_reply_none();

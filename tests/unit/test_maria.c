@@ -80,7 +80,7 @@ static void test_lists(void **state)
     check_text("(VALUES (\00100, \00101)) SELECT", values, "(VALUES ('a', 'b'), (NULL, _utf8mb4 X'27')) SELECT");
     check_text("VALUES (@message, \00100, \00101)", values,
                "VALUES (@message, 'a', 'b'), (@message, NULL, _utf8mb4 X'27')");
-    check_text("VALUES (\00100)", &none, "VALUES ()"); /* nobody has such a list */
+    check_text("VALUES (\00100)", &none, "VALUES ()"); /* no step has such a list */
 }
 
 static void test_conditions(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * mbox: where messages begin and end, and its quoting, whatever the pieces in which it is read.
+ * mbox: where messages begin and end, and its quoting, for any pieces in which it is read.
  *
  * Seen to fail with: lines recognised by their date only; From_ lines accepted without the empty line before them;
  * Content-Length trusted, or taken to end at a bare CR; two From_ lines in a row taken for one; marks held back at the end of a piece forgotten. */
@@ -262,7 +262,7 @@ static void test_writers(void **state)
                 add(file, "\n", crlf);
                 offsets[n] = (gint64)file->len;
                 add(file, "Return-Path: <x@y>\nSubject: x\n\n", crlf);
-                /* without the writer's empty line a body must not end with one of its own */
+                /* without the writer's empty line a body must not end with its own */
                 add(file, !blank && writers[i].blank && bodies[n][0] == '\n' ? "x\n" : bodies[n], crlf);
                 ends[n] = (gint64)file->len;
                 if (blank)

@@ -49,7 +49,7 @@ static void test_recognised(void **state)
         assert_true(recognised(again, it->data, it->size, step));
         assert_false(recognised(variant, it->data, it->size, step));
     }
-    for (size_t size = 0; size + 4 < it->size; size++) /* but for the end of its last line it must be whole */
+    for (size_t size = 0; size + 4 < it->size; size++) /* except for the end of its last line it must be whole */
         assert_false(recognised(message, it->data, size, 64));
     assert_false(recognised(message, message->data, message->size, 64));
 }

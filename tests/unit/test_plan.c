@@ -109,7 +109,7 @@ static void test_inbox(void **state)
         assert_int_equal(plan->targets[SCUBA].reason, rows[i].reason);
         assert_int_equal(plan->targets[SCUBA].doubt, rows[i].doubt);
         assert_int_equal(plan_goes_on(plan, SCUBA), rows[i].action != PLAN_BUSY);
-        /* the other recipient is new, whatever happens to the first */
+        /* the other recipient is new, no matter what happens to the first */
         assert_int_equal(plan->targets[DOUG].action, PLAN_APPEND);
         clear(&it);
     }
@@ -267,7 +267,7 @@ static void test_sent(void **state)
         {{.state = COPY_STORED, .owner = DOUG, .variant_has_copy = true}, REDELIVER_LOST, PLAN_SEARCH, REASON_VERIFIED, true, false, SCUBA},
         {{.state = COPY_STORED, .owner = DOUG, .variant_has_copy = true, .variant_in_flight = true}, REDELIVER_VERIFY, PLAN_VARIANT_HAS_COPY,
          REASON_VARIANT, false, false, SCUBA},
-        /* given up: never bounces, never blocks */
+        /* abandoned: never bounces, never blocks */
         {{.state = COPY_FAILED, .owner = DOUG}, REDELIVER_NO, PLAN_EXPIRED, REASON_REFUSED, false, false, SCUBA},
         {{.state = COPY_FAILED, .owner = DOUG}, REDELIVER_VERIFY, PLAN_EXPIRED, REASON_REFUSED, false, false, SCUBA},
         {{.state = COPY_FAILED, .owner = DOUG}, REDELIVER_FORCE, PLAN_EXPIRED, REASON_REFUSED, false, false, SCUBA},
@@ -308,7 +308,7 @@ static void test_sent(void **state)
 }
 
 /* Only a recipient that goes on can answer for the Sent copy. */
-/* What a look leaves alone is not made, whatever is known of it; the Sent copy still has an owner then. */
+/* What verify skips is not made, no matter what is known of it; the Sent copy still has an owner then. */
 static void test_left(void **state)
 {
     static const enum copy_state states[] = {COPY_NONE, COPY_PENDING, COPY_APPENDING, COPY_STORED, COPY_FAILED};

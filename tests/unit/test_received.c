@@ -211,7 +211,7 @@ static void test_no_field(void **state)
     message_free(&message);
 }
 
-/* Whatever clients put where they can, nobody has logged in as lisa unless Postfix says so itself. The pieces are those
+/* No matter what clients write where they can, the login is lisa only if Postfix says so itself. The pieces are those
  * that mean something to the parser. */
 static void test_any_client(void **state)
 {

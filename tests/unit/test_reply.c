@@ -88,7 +88,7 @@ static void test_finished(void **state)
         /* an owner that was refused for good is not retried; one that was stored is, instead */
         {OUTCOME_TOO_LARGE, OUTCOME_STORED, SCUBA, PLAN_APPEND, false, false, true, false},
         {OUTCOME_TOO_LARGE, OUTCOME_STORED, SCUBA, PLAN_BUSY, true, false, true, false},
-        /* and if there is none, nobody is */
+        /* and if there is none, none is */
         {OUTCOME_TOO_LARGE, OUTCOME_TOO_LARGE, SCUBA, PLAN_APPEND, false, false, true, true},
         {OUTCOME_TOO_LARGE, OUTCOME_MAILBOX, SCUBA, PLAN_APPEND, false, false, true, false},
     };

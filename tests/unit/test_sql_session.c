@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * What a session checks of its engine, with an engine of the test's own: an answer with other columns than its step gives is
- * refused, for it would be read by the numbers of columns. */
+ * refused, since it would be read by the numbers of columns. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -99,7 +99,7 @@ static void test_columns(void **state)
     assert_string_equal(error.text, "database: 2 columns in answer to lock_session, instead of 1");
     assert_false(is_taken(sql, 0, 0, &error));
     assert_true(is_taken(sql, 1, 0, &error)); /* gives nothing: */
-    assert_true(is_taken(sql, 1, 3, &error)); /* nobody reads it */
+    assert_true(is_taken(sql, 1, 3, &error)); /* it is not read */
     assert_true(is_taken(sql, 2, 3, &error)); /* of the site's own */
 }
 

@@ -3,7 +3,7 @@
  * Suggestions for a mistyped id, and the layout of text in columns.
  *
  * Seen to fail with: the order of equals reversed; a text that contains the other one not considered near;
- * two changes allowed in any word; as many as a quarter of a long one; an exchange counted as two. */
+ * two changes allowed in any word; up to a quarter of a long one; an exchange counted as two. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -20,7 +20,7 @@ They are in the kitchen.
 """
 
 WAIT_SECONDS = 120
-FAILURES = (OSError, imaplib.IMAP4.error)   # what is raised here besides AssertionError; smtplib's are of the first kind
+FAILURES = (OSError, imaplib.IMAP4.error)   # what is raised here in addition to AssertionError; smtplib's are of the first kind
 
 
 def client_context():

@@ -91,7 +91,7 @@ def make_mariadb_new():
 
 
 def make_packages_new(mariadb):
-    """The packages as they are when just installed, whatever has become of them here, and no trace of oncedrop."""
+    """The packages as they are when just installed, regardless of changes here, and no trace of oncedrop."""
     for name in ("oncedrop", *PEOPLE):
         if exists("getent", "passwd", name):
             run("userdel", name)

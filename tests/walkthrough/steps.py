@@ -2,7 +2,7 @@
 """The set-up as a shell script: the blocks of README.md or of oncedrop-setup(7), word for word, in their order; with a ledger in
 MariaDB, those of oncedrop-ledger(7) instead of those for PostgreSQL.
 
-In README a block is ```sh, in the manual `.Bd -literal`; what is only shown is indented. Every such block is somebody's:
+In README a block is ```sh, in the manual `.Bd -literal`; what is only shown is indented. Every such block has a reader:
 in the manual its section and subsection say whose. A block below "Users of the system" or "If … users of the system" is for
 sites whose accounts are users of the system. One below "The Debian package has …" is not for those who installed that, who
 find everything in /usr."""
@@ -122,7 +122,7 @@ def read(name):
 
 
 def blocks(way):
-    """All blocks for a way in, whatever the accounts."""
+    """All blocks for a way in, with any accounts."""
     if way == "readme":
         return of_markdown(read("README.md"))
     if way == MARIADB:
