@@ -104,7 +104,7 @@ def test_what_lmtp_refuses(site, session):
 
 
 def test_the_sent_copy_has_a_line(site):
-    """Stored; not again with the next recipient; postponed, and failed."""
+    """Stored; not again with the next recipient; deferred, and failed."""
     fake(site)
     mail = message(sender=LISA)
     [inbox, sent] = deliver(site, mail, SCUBA, "-q", "4ONE", sender="bounces@example.org")
