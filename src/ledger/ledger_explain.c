@@ -170,7 +170,7 @@ static void say_deliveries(const struct sql_rows *rows, GArray *sentences)
         const char *last_at = sql_text(rows, i, EXPLAIN_DELIVERIES_LAST_AT);
         if (strcmp(outcome, "expired") == 0)
             say(sentences, RANK_TRY, sql_number(rows, i, EXPLAIN_DELIVERIES_FINISHED_US), id,
-                "%s for <%s>: expired; the last try was %s", sql_text(rows, i, EXPLAIN_DELIVERIES_FINISHED_AT),
+                "%s for <%s>: expired; the last attempt was %s", sql_text(rows, i, EXPLAIN_DELIVERIES_FINISHED_AT),
                 recipient, last_at);
         /* Postfix was stopped while it wrote to the pipe: what arrived has its own digest, and is not retried. */
         if (strcmp(outcome, "tempfail") == 0 && !sql_bool(rows, i, EXPLAIN_DELIVERIES_IS_FINISHED) &&

@@ -4,7 +4,7 @@ message is still delivered once if it comes in after all.
 
 Seen to fail with: the age of the message taken for that of its last try; a copy expired while its APPEND may be under
 way, or its lock is held; the doubt of an APPEND that was cut off forgotten; a delivery that stays finished when it is
-tried again; a purge that does not abandon first."""
+tried again; a purge that does not expire first."""
 
 import json
 
@@ -36,7 +36,7 @@ def outcomes(site):
     return [row.outcome for row in site.sql("SELECT outcome FROM oncedrop.delivery ORDER BY id")]
 
 
-def test_what_left_the_queue_is_abandoned(site):
+def test_what_left_the_queue_expires(site):
     scuba, id = site.account(), new_id()
     defer(site, message(id=id), scuba, "-q", "4abcDEF")
     age(site, days=11)
@@ -111,7 +111,7 @@ def test_its_doubt_is_kept(site, state):
     assert site.count(scuba) == 1
 
 
-def test_purge_abandons_first(site):
+def test_purge_expires_first(site):
     """Old messages are removed at once; younger ones stay, as expired."""
     scuba = site.account()
     for name, days in (("oldest", 30), ("older", 15), ("young", 5)):
@@ -165,7 +165,7 @@ def test_its_age_is_more_than_a_queue_lifetime(site):
     assert done.exit == 78 and "7d" in done.err, done
 
 
-def test_a_sent_copy_is_abandoned_with_its_message(site):
+def test_a_sent_copy_expires_with_its_message(site):
     """If the message comes in after all, another recipient's delivery makes the Sent copy."""
     lisa, scuba, doug = site.account("lisa"), site.account("scuba"), site.account("doug")
     mail = message(sender=lisa)

@@ -297,7 +297,7 @@ def test_the_alerts_ask_for_what_there_is(counting):
         asked = set(re.findall(r"\boncedrop_\w+", file.read()))
     assert asked and asked <= {name for name, _ in metrics(counting)}
     with open(RULES, encoding="utf-8") as file:
-        for name, value in re.findall(r"oncedrop (list|show|resume|abandon|check)\b(?: --state (\w+))?", file.read()):
+        for name, value in re.findall(r"oncedrop (list|show|resume|expire|check)\b(?: --state (\w+))?", file.read()):
             assert counting.run(name, *(["--state", value] if value else ["--help"])).exit in (0, 64)
 
 

@@ -686,7 +686,7 @@ def questions(large):
              "list --mailbox (many)": ["list", "--mailbox", "INBOX"],
              "list --until": ["list", "--until", "50d"], "list --since --until": ["list", "--since", "31d", "--until", "30d"],
              "list --state expired": ["list", "--state", "expired"],
-             "abandon --dry-run": ["expire", "--dry-run"]}
+             "expire --dry-run": ["expire", "--dry-run"]}
 
 
 @ONE_WORKER

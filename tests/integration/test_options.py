@@ -158,8 +158,8 @@ SETUP = setup("--domain", "example.org", "--root", "{root}", "--dry-run")
 
 # (command, option): (the rest of the words, what an option takes); or a function of a scene and the option's words.
 OPTIONS = {
-    "abandon --dry-run": (read("expire", TWO), ()),
-    "abandon --json": (read("expire", TWO), ()),
+    "expire --dry-run": (read("expire", TWO), ()),
+    "expire --json": (read("expire", TWO), ()),
     "check --json": (read("check", "--quick"), ()),
     "check --quick": (read("check"), ()),
     "check --send": (read("check", "{scene.scuba}"), ()),

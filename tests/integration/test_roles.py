@@ -107,7 +107,7 @@ def test_deliveries(site, level):
 COMMANDS = {"show": ["show", "x@y"], "show a queue id": ["show", "4abcDEF"], "list": ["list"], "locks": ["locks"],
             "stats": ["stats"], "resume": ["resume"], "restore": ["restore"], "purge": ["purge", "--older-than", "30d"],
             "purge --dry-run": ["purge", "--older-than", "30d", "--dry-run"], "expire": ["expire", "4abcDEF"],
-            "abandon --dry-run": ["expire", "--dry-run"], "export": ["export", "lisa@elsewhere.example"],
+            "expire --dry-run": ["expire", "--dry-run"], "export": ["export", "lisa@elsewhere.example"],
             "forget": ["forget", "lisa@elsewhere.example"], "forget --yes": ["forget", "--yes", "lisa@elsewhere.example"]}
 
 

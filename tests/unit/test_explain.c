@@ -184,7 +184,7 @@ static void test_deliveries(void **state)
              DELIVERY("2", "mailbox"), DELIVERY("3", "tempfail", [EXPLAIN_DELIVERIES_IS_COMPLETE] = "f")),
         NO_OTHERS};
     EXPECT(
-        why, "12:00 for <doug@x>: expired; the last try was 10:00",
+        why, "12:00 for <doug@x>: expired; the last attempt was 10:00",
         "what came for <doug@x> may have been cut short, as when Postfix is stopped; Postfix delivers the whole message"
         " again, and with other content that is another message");
 }
