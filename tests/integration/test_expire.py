@@ -57,7 +57,7 @@ def test_what_left_the_queue_expires(site):
     said = answers(site, "stats")
     assert (said["expired"], said["unfinished"], said["oldest_unfinished"], said["pending"]) == (1, 0, 0, 0)
     tried, ended, left = why(site, id).splitlines()
-    assert "127.0.0.1" in tried and f"for <{scuba}>: expired; the last try was {row['last_at']}" in ended
+    assert "127.0.0.1" in tried and f"for <{scuba}>: expired; the last attempt was {row['last_at']}" in ended
     assert left.startswith(f"the copy in {scuba} INBOX is not known to be stored")
     assert site.run("expire").out == "0 messages expired\n"
 
