@@ -79,7 +79,7 @@ def test_every_try_and_every_queue_id(site):
 @pytest.mark.postgres
 def test_the_query_of_the_manual(site):
     with open(os.path.join(lab_module.REPOSITORY, "man", "oncedrop-record.7"), encoding="utf-8") as file:
-        query = re.search(r"more than one try.*?^\.Bd [^\n]*\n(.*?)^\.Ed", file.read(), re.S | re.M)[1]
+        query = re.search(r"more than one attempt.*?^\.Bd [^\n]*\n(.*?)^\.Ed", file.read(), re.S | re.M)[1]
     mail = message()
     fake(site, APPEND=refuse("NO [OVERQUOTA] full"))
     expect.deferred(site.deliver(mail, SCUBA, "-q", "4TWICE"))

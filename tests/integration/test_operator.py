@@ -713,7 +713,7 @@ def read_from_end_to_end(site):
     # These tables have few rows, however large the ledger is; purge scans event once.
     rows = site.sql("SELECT relname, seq_scan FROM pg_stat_user_tables"
                     " WHERE schemaname = 'oncedrop' AND relname NOT IN ('schema_version', 'server', 'event', 'counter_bucket', 'counter',"
-                    " 'agreed', 'lease', 'refusal')")
+                    " 'setting', 'lease', 'refusal')")
     return {row.relname: row.seq_scan for row in rows}
 
 

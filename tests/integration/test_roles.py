@@ -32,7 +32,7 @@ FORBIDDEN = {
     "a copy in another mailbox": "UPDATE oncedrop.copy SET mailbox = 'x', role = 'sent'",
     "a delivery to somebody else": "UPDATE oncedrop.delivery SET recipient = 'x'",
     "a claim of another age": "INSERT INTO oncedrop.copy (message, account, mailbox, role, state, claim, claimed_by, host, pid,"
-                              " attempt_at) VALUES (1, 'a', 'b', 'inbox', 'appending', 1, 1, 'h', 1, '2100-01-01')",
+                              " claimed_at) VALUES (1, 'a', 'b', 'inbox', 'appending', 1, 1, 'h', 1, '2100-01-01')",
     "no message": "DELETE FROM oncedrop.message",
     "no copy": "DELETE FROM oncedrop.copy",
     "no delivery": "DELETE FROM oncedrop.delivery",

@@ -57,7 +57,7 @@ class Ledger:
         return self.now() - datetime.timedelta(**time)
 
     def older(self, table, *columns, **more):
-        """All this happened earlier: older("try", "started_at", "ended_at", hours=1, outcome="stored"). more: how much, in
+        """All this happened earlier: older("attempt", "started_at", "ended_at", hours=1, outcome="stored"). more: how much, in
         UNITS, and of which rows, by their columns."""
         time = {name: more.pop(name) for name in UNITS if name in more}
         self.put_back(table, columns, datetime.timedelta(**time), *rows_with(more))
