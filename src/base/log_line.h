@@ -22,10 +22,11 @@ struct log_line {
  * pushes another off the line. */
 char *log_line_text(const struct log_line *line) OD_MUST;
 
-/* Returns JSON members, each after a comma, with values truncated as in the text. */
+/* Returns JSON members, each after a comma, with values truncated as in the text. A member without room is left out. */
 char *log_line_members(const struct log_line *line) OD_MUST;
 
-/* Writes a JSON object and line end to out[LOG_JSON_MAX]; returns its length. Always valid: only the message is truncated. members:
+/* Writes a JSON object and line end to out[LOG_JSON_MAX]; returns its length. Always valid: the message is truncated.
+ * members:
  * of log_line_members, or "". */
 size_t log_line_json(const char *level, const char *members, const char *message, char *out);
 

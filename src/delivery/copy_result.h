@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The result of a copy. Decides what an APPEND's result means: stored, deferred, bounced, or a notice instead (quarantine). */
 #ifndef ONCEDROP_COPY_RESULT_H
 #define ONCEDROP_COPY_RESULT_H
 

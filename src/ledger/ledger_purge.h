@@ -11,7 +11,7 @@
 
 #include "ledger/ledger_query.h"
 
-/* Unfinished messages without a recent attempt of what is unfinished. */
+/* Selects unfinished messages whose unfinished recipients and copies were not tried recently. */
 struct ledger_expire {
     int64_t older_than_ms; /* since the last attempt; a copy in its hold-off is skipped */
     int64_t after, upto;   /* message ids: above `after` (advanced by each batch), up to `upto` */
