@@ -26,8 +26,7 @@ char *log_line_text(const struct log_line *line) OD_MUST;
 char *log_line_members(const struct log_line *line) OD_MUST;
 
 /* Writes a JSON object and line end to out[LOG_JSON_MAX]; returns its length. Always valid: the message is truncated.
- * members:
- * of log_line_members, or "". */
+ * members: of log_line_members, or "". */
 size_t log_line_json(const char *level, const char *members, const char *message, char *out);
 
 #endif
