@@ -302,7 +302,7 @@ SETTLE = Moment("after the OK", "database", settle)
 
 # stopped: the delivery is; otherwise its lock is lost. idle: by idle_in_transaction_session_timeout; otherwise the
 # backend is ended. whole: the other delivery says 0 before the piece goes on; otherwise it has been there once.
-Meeting = collections.namedtuple("Meeting", "moment make direct stopped idle whole", defaults=(False, False, False))
+Meeting = collections.namedtuple("Meeting", "moment make direct stopped idle complete", defaults=(False, False, False))
 
 
 def meetings():
@@ -310,12 +310,12 @@ def meetings():
     for make in makes:
         for direct in ways:
             for moment in (BEFORE, GO_AHEAD, STORED, SETTLE):
-                yield Meeting(moment, make, direct, stopped=True, whole=True)
+                yield Meeting(moment, make, direct, stopped=True, complete=True)
             for idle in (False, True) if locks.of_environment() != "lease" else (False,):   # with which nothing is idle
                 for moment in (LITERAL, STORED, SETTLE):
                     yield Meeting(moment, make, direct, idle=idle)
                 for moment in (GO_AHEAD, STORED, SETTLE):
-                    yield Meeting(moment, make, direct, idle=idle, whole=True)
+                    yield Meeting(moment, make, direct, idle=idle, complete=True)
 
 
 def way_of(meeting, bench, seconds):
