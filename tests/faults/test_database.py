@@ -301,7 +301,7 @@ STORED = Moment("before the OK", "imap", last("OK to APPEND"))
 SETTLE = Moment("after the OK", "database", settle)
 
 # stopped: the delivery is; otherwise its lock is lost. idle: by idle_in_transaction_session_timeout; otherwise the
-# backend is ended. whole: the other delivery says 0 before the piece goes on; otherwise it has been there once.
+# backend is ended. complete: the other delivery says 0 before the piece goes on; otherwise it has been there once.
 Meeting = collections.namedtuple("Meeting", "moment make direct stopped idle complete", defaults=(False, False, False))
 
 
