@@ -36,7 +36,7 @@ END {
     if (failed)
         exit 1
     print "-- macro good_outcomes: the message is in its mailbox, or was\n" list("good") "\n"
-    print "-- macro stored_outcomes: this try stored it\n" list("stored") "\n"
+    print "-- macro stored_outcomes: this attempt stored it\n" list("stored") "\n"
     print "-- macro bounced_outcomes: always a bounce\n" list("always") "\n"
     print "-- macro maybe_bounced_outcomes: a bounce or a deferral\n" list("sometimes") "\n"
 }

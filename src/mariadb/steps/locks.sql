@@ -6,7 +6,7 @@ claims AS (SELECT m.lock_key AS "key", {} AS place, m.message_id, c.account, c.m
 FROM copy c JOIN message m ON m.id = c.message WHERE c.state = 'appending')
 
 -- macro lock: the lock of a claim c, with the holder's number or without
-CASE WHEN {} IS NOT NULL THEN 'held' WHEN c.attempt_at >= @ago(:claim_ms)@ THEN 'claimed' ELSE 'free' END
+CASE WHEN {} IS NOT NULL THEN 'held' WHEN c.claimed_at >= @ago(:claim_ms)@ THEN 'claimed' ELSE 'free' END
 
 -- macro oldest_first: sorts the rows, those with the same key together
 ORDER BY min(c.claimed_at) OVER (PARTITION BY c."key"), c."key", c.claimed_at
