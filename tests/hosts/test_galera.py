@@ -58,9 +58,9 @@ def two(cluster):
     database = cluster.first.new_name()
     cluster.first.admin(f"CREATE DATABASE {database}")
     cluster.first.admin(f"CREATE TABLE {database}.held (number INT PRIMARY KEY, owner INT NOT NULL)")
-    cluster.first.admin(f"INSERT INTO {database}.busy SELECT seq, 0 FROM seq_1_to_{RACES}", database=database)
+    cluster.first.admin(f"INSERT INTO {database}.held SELECT seq, 0 FROM seq_1_to_{RACES}", database=database)
     sessions = [Session(node, database) for node in cluster.nodes]
-    assert sessions[1].value("SELECT count(*) FROM busy") == RACES
+    assert sessions[1].value("SELECT count(*) FROM held") == RACES
     yield sessions
     for session in sessions:
         session.close()
@@ -91,24 +91,24 @@ def test_both_nodes_grant_the_same_named_lock(two):
 def test_both_nodes_lock_the_same_row(two):
     for session in two:
         session("BEGIN")
-    assert [session("SELECT number FROM busy WHERE number = 1 FOR UPDATE SKIP LOCKED") for session in two] == [1, 1]
+    assert [session("SELECT number FROM held WHERE number = 1 FOR UPDATE SKIP LOCKED") for session in two] == [1, 1]
     assert [session("COMMIT") for session in two] == [0, 0]
 
 
 def test_of_two_owners_the_second_cannot_commit(two):
     for number, session in enumerate(two, 1):
         session("BEGIN")
-        assert session("UPDATE busy SET owner = %s WHERE number = 1 AND owner = 0", number) == 1
+        assert session("UPDATE held SET owner = %s WHERE number = 1 AND owner = 0", number) == 1
     assert [session("COMMIT") for session in two] == [0, -DEADLOCK]
-    assert [session.value("SELECT owner FROM busy WHERE number = 1") for session in two] == [1, 1]
+    assert [session.value("SELECT owner FROM held WHERE number = 1") for session in two] == [1, 1]
 
 
 def test_of_two_new_rows_the_second_cannot_be_committed(two):
     for number, session in enumerate(two, 1):
         session("BEGIN")
-        assert session("INSERT INTO busy VALUES (0, %s)", number) == 1
+        assert session("INSERT INTO held VALUES (0, %s)", number) == 1
     assert [session("COMMIT") for session in two] == [0, -DEADLOCK]
-    assert [session.value("SELECT owner FROM busy WHERE number = 0") for session in two] == [1, 1]
+    assert [session.value("SELECT owner FROM held WHERE number = 0") for session in two] == [1, 1]
 
 
 def test_whoever_is_too_late_may_hear_of_it_earlier(two):
@@ -116,18 +116,18 @@ def test_whoever_is_too_late_may_hear_of_it_earlier(two):
     first, second = two
     for number, session in enumerate(two, 1):
         session("BEGIN")
-        session("UPDATE busy SET owner = %s WHERE number = 1 AND owner = 0", number)
+        session("UPDATE held SET owner = %s WHERE number = 1 AND owner = 0", number)
     assert first("COMMIT") == 0
     wait_until(lambda: second("SELECT 1") == -DEADLOCK, "it hears of it", 60)
-    assert second("UPDATE busy SET owner = 3 WHERE number = 1 AND owner = 1") == 1
+    assert second("UPDATE held SET owner = 3 WHERE number = 1 AND owner = 1") == 1
     assert second("ROLLBACK") == 0
-    assert first.value("SELECT owner FROM busy WHERE number = 1") == 3
+    assert first.value("SELECT owner FROM held WHERE number = 1") == 3
 
 
 def transaction(number_of_row):
     def work(session, number):
         session("BEGIN")
-        count = session("UPDATE busy SET owner = %s WHERE number = %s AND owner = 0", number, number_of_row)
+        count = session("UPDATE held SET owner = %s WHERE number = %s AND owner = 0", number, number_of_row)
         committed = session("COMMIT")
         session("ROLLBACK")
         return count == 1 and committed == 0
@@ -135,7 +135,7 @@ def transaction(number_of_row):
 
 
 def by_itself(number_of_row):
-    return lambda session, number: session("UPDATE busy SET owner = %s WHERE number = %s AND owner = 0", number, number_of_row) == 1
+    return lambda session, number: session("UPDATE held SET owner = %s WHERE number = %s AND owner = 0", number, number_of_row) == 1
 
 
 @pytest.mark.parametrize("way", [transaction, by_itself])
@@ -145,7 +145,7 @@ def test_a_race_has_one_winner(two, way):
         won = at_once(two, way(row), row % 2 == 1)
         assert sum(won) == 1, won
         winner = won.index(True) + 1
-        assert [session.value(f"SELECT owner FROM busy WHERE number = {row}") for session in two] == [winner, winner]
+        assert [session.value(f"SELECT owner FROM held WHERE number = {row}") for session in two] == [winner, winner]
         wins[winner] += 1
     assert len(wins) == 2, f"they hardly met: {wins}"
 
@@ -156,9 +156,9 @@ def test_a_read_that_waits_sees_what_the_other_node_has_committed(two, begin, en
     first, second = two
     second("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
     for number in range(1, 200):
-        assert first("UPDATE busy SET owner = %s WHERE number = 1", number) == 1
+        assert first("UPDATE held SET owner = %s WHERE number = 1", number) == 1
         assert begin is None or second(begin) == 0
-        assert second.value("SELECT owner FROM busy WHERE number = 1") == number
+        assert second.value("SELECT owner FROM held WHERE number = 1") == number
         assert end is None or second(end) == 0
 
 
@@ -167,43 +167,43 @@ def test_locked_tables_hold_up_whoever_writes_by_their_node_and_nobody_else(clus
     assert second("LOCK TABLES held READ") == 0
     beside = Session(cluster.second, first.connection.db.decode())
     beside("SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = 1")
-    assert beside("UPDATE busy SET owner = 2 WHERE number = 1") == -LOCK_TIMEOUT
+    assert beside("UPDATE held SET owner = 2 WHERE number = 1") == -LOCK_TIMEOUT
     beside.close()
-    assert first("UPDATE busy SET owner = 1 WHERE number = 1") == 1
-    assert first.value("SELECT owner FROM busy WHERE number = 1") == 1
+    assert first("UPDATE held SET owner = 1 WHERE number = 1") == 1
+    assert first.value("SELECT owner FROM held WHERE number = 1") == 1
     second("UNLOCK TABLES")
 
 
 def test_a_node_that_is_cut_off_commits_nothing(cluster, two):
     first, second = two
     second("BEGIN")
-    assert second("UPDATE busy SET owner = 2 WHERE number = 1") == 1
+    assert second("UPDATE held SET owner = 2 WHERE number = 1") == 1
     cluster.second.cut_off()
     try:
         assert second("COMMIT") < 0
-        assert second("SELECT owner FROM busy") == -NOT_PREPARED
+        assert second("SELECT owner FROM held") == -NOT_PREPARED
         with pytest.raises(pymysql.Error) as refused:
             cluster.second.connect(None)
         assert refused.value.args[0] == NOT_PREPARED
         cluster.wait_for(1)
-        assert first("UPDATE busy SET owner = 1 WHERE number = 1 AND owner = 0") == 1
+        assert first("UPDATE held SET owner = 1 WHERE number = 1 AND owner = 0") == 1
     finally:
         cluster.second.cut_off(False)
         cluster.wait_for(2)
         wait_until(cluster.second.answers, "the second node takes statements again")
-    assert second.value("SELECT owner FROM busy WHERE number = 1") == 1
+    assert second.value("SELECT owner FROM held WHERE number = 1") == 1
 
 
 def test_what_one_node_has_committed_outlives_it(cluster, two):
     first, second = two
-    assert second("UPDATE busy SET owner = 2 WHERE number = 1") == 1
+    assert second("UPDATE held SET owner = 2 WHERE number = 1") == 1
     cluster.second.kill()
     try:
-        assert first.value("SELECT owner FROM busy WHERE number = 1") == 2
-        assert first("UPDATE busy SET owner = 1 WHERE number = 2") == 1
+        assert first.value("SELECT owner FROM held WHERE number = 1") == 2
+        assert first("UPDATE held SET owner = 1 WHERE number = 2") == 1
     finally:
         cluster.second.come_back()
         cluster.wait_for(2)
     second.close()
     two[1] = Session(cluster.second, first.connection.db.decode())
-    assert two[1].value("SELECT owner FROM busy WHERE number = 2") == 1
+    assert two[1].value("SELECT owner FROM held WHERE number = 2") == 1
