@@ -8,7 +8,7 @@ import ssl
 import subprocess
 import time
 
-from given import PASSWORD
+from prerequisites import PASSWORD
 
 MESSAGE = """\
 From: Lisa <lisa@example.org>
