@@ -182,10 +182,10 @@ class Service:
     def close(self):
         if self.process is None or self.process.poll() is not None:
             return
-        left = self.workers()
-        self.process.kill()
-        self.process.wait()
+        left = [self.pid, *self.workers()]      # the service first: it would start other workers
         for pid in left:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        self.process.kill()
+        self.process.wait()
         wait_until(lambda: not any(map(exists, left)), "the workers are gone")
