@@ -3,6 +3,7 @@
 
 import os
 import signal
+import smtplib
 import socket
 
 import pytest
@@ -55,6 +56,31 @@ def test_the_lab_s_postfix_is_not_believed_without_the_setting(postfix, site):
     [entry] = postfix.wait_for(1, queue_id)
     assert entry.status == "deferred" and "may not deliver to" in entry.text, entry
     assert postfix.bounces() == []
+
+
+def test_postfix_asks_before_it_accepts_an_address(postfix, site):
+    """main.cf.verify: an address whose account was refused is deferred during SMTP, without another login. Another
+    domain's addresses are not asked for."""
+    [scuba] = postfix.accounts(1)
+    gone = f"gone@{postfix.domain}"
+    settings = (line.split(" = ", 1) for line in postfix.piece("main.cf.verify").splitlines() if " = " in line)
+    postfix.settings.update(settings)
+    service = Service(site, workers=1, settings={"service.trusted_users": postconf("mail_owner")})
+    postfix.start()
+    assert service.deliver(message(), gone)[0].code == 451
+    site.ledger.older("refusal", "refused_at", seconds=20)      # Dovecot's reply may mean trouble: a later one counts
+    assert service.deliver(message(), gone)[0].code == 451
+    refused = site.sql("SELECT refusals FROM oncedrop.refusal")
+    with smtplib.SMTP("127.0.0.1", postfix.port, timeout=60) as client:
+        client.ehlo()
+        client.mail("lisa@elsewhere.example")
+        code, text = client.rcpt(gone)
+        assert code == 450 and b"could not be opened" in text, (code, text)
+        assert client.rcpt(scuba)[0] == 250
+        assert client.rcpt("anybody@elsewhere.example")[0] == 250
+    assert site.sql("SELECT refusals FROM oncedrop.refusal") == refused
+    assert postfix.messages(scuba) == []
+    assert {entry.recipient for entry in postfix.entries()} == {gone, scuba}    # the probes
 
 
 ANEW = ["reload", "restart", "kill"]     # by SIGHUP, by systemd's restart, by a worker's death

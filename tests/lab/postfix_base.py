@@ -66,6 +66,7 @@ retry unix - - n - - error
 discard unix - - n - - discard
 anvil unix - - n - 1 anvil
 scache unix - - n - 1 scache
+verify unix - - n - 1 verify
 outside unix - n n - - pipe
   flags=Rq null_sender= user={user} argv={dd} bs=64k of={directory}/outside/${{queue_id}}.${{recipient}}
 """
