@@ -107,6 +107,7 @@ static enum search_result search_for(struct verifier *verifier, struct mailbox *
         .largest = has_id ? 0 : verifier->size + TRANSPORT_MAX,
         .newest = by_id ? NEWEST : 0,
         .by_id = by_id,
+        .doubt = true,
         .complete = by_id ? reader
                           : (struct search_reader){.feed = feed_content, .end = classify_content, .context = verifier},
         .ids = reader,

@@ -68,7 +68,8 @@ static enum search_result search_message(struct mailbox *mailbox, const struct d
     bool by_id = sent ||
                  (message->message_id != NULL &&
                   (work->request->id_only || target_server(work, item->target)->imap.match == IMAP_MATCH_MESSAGE_ID));
-    bool newest_only = sent && !plan->doubt && !plan->same_mailbox; /* otherwise our copy may be older */
+    bool doubt = plan->doubt || plan->sibling || plan->same_mailbox; /* our copy may be there */
+    bool newest_only = sent && !doubt;                               /* otherwise it may be older */
     bool has_ids = by_id || is_searchable(message), sized = !has_ids && message->content_size > 1;
     struct message_comparison *complete OD_CLEANUP(message_comparison_free) =
         by_id ? NULL : message_comparison_new(message, ignored_fields(work));
@@ -83,6 +84,7 @@ static enum search_result search_message(struct mailbox *mailbox, const struct d
         .newest = sent ? SENT_NEWEST : 0,
         .newest_only = newest_only,
         .by_id = by_id,
+        .doubt = doubt,
         .complete = message_reader(complete),
         .ids = message_reader(ids),
     };
@@ -112,6 +114,7 @@ static enum search_result search_notice(struct mailbox *mailbox, const struct de
         .message_id = id,
         .internal_date = work->found->received_at,
         .smallest = 1,
+        .doubt = true,
         .complete = {.feed = feed_notice, .end = classify_notice, .context = comparison},
         .ids = message_reader(ids),
     };

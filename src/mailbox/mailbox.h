@@ -151,7 +151,7 @@ struct search_reader {
 };
 
 /* Candidates are first those that the server finds by Message-ID, then the newest, then all of the right date and size.
- * Only the last step shows absence: indexes divide ids into words, and may miss them. */
+ * Only the last step shows absence: indexes divide ids into words, and may miss them; with `doubt` for certain. */
 struct search {
     const char *mailbox;           /* as in struct append */
     const char *message_id;        /* without <>; NULL: unknown or not searchable */
@@ -160,6 +160,7 @@ struct search {
     uint32_t newest;               /* number of newest candidates (with by_id); 0: none */
     bool newest_only;              /* no search by date and size */
     bool by_id;                    /* compare only `ids` */
+    bool doubt;                    /* the message may be there: the last step reads whole headers, not cached fields */
     struct search_reader complete; /* reads complete candidates */
     struct search_reader ids; /* first reads Message-ID fields, unless feed is NULL. OTHER: another id; SIMILAR: none */
 };

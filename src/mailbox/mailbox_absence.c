@@ -35,7 +35,7 @@ static enum absence fetch_message_id(struct imap *imap, const struct search *sea
         return ABSENCE_ERROR;
     if (uids.damaged || uids.count != 1 || uids.list[0] != uid || search->ids.feed == NULL)
         return ABSENCE_DELETED;
-    switch (mailbox_candidates(imap, search, true, &uid, 1, &ignored, error)) {
+    switch (mailbox_candidates(imap, search, IDS_HEADERS, &uid, 1, &ignored, error)) {
     case SEARCH_ABSENT:
         return ABSENCE_LOST;
     case SEARCH_FOUND:

@@ -121,14 +121,17 @@ struct best {
     uint32_t uid;
 };
 
-static bool compare_all(struct imap *imap, const struct search *search, bool ids_first, struct fetch *ids,
+/* A field shows only which messages to leave out. */
+static bool compare_all(struct imap *imap, const struct search *search, enum ids_first ids_first, struct fetch *ids,
                         struct best *best, struct error *error)
 {
-    if (ids_first && !fetch_part(imap, ids, "HEADER.FIELDS (MESSAGE-ID)", &search->ids, error))
+    const char *part = ids_first == IDS_HEADERS ? "HEADER" : "HEADER.FIELDS (MESSAGE-ID)";
+    bool by_header = search->by_id && ids_first == IDS_HEADERS;
+    if (ids_first != IDS_NONE && !fetch_part(imap, ids, part, &search->ids, error))
         return false;
     for (size_t i = 0; i < ids->count && best->candidate != CANDIDATE_SAME; i++) {
         enum candidate candidate = result_for(search, ids, i);
-        bool decided = candidate == CANDIDATE_OTHER || (search->by_id && candidate == CANDIDATE_SAME);
+        bool decided = candidate == CANDIDATE_OTHER || (by_header && candidate == CANDIDATE_SAME);
         if (!decided && !compare(imap, search, ids->uids[i], &candidate, error))
             return false;
         if (candidate > best->candidate)
@@ -145,7 +148,7 @@ static enum search_result result_of(const struct best *best, uint32_t *ret_uid)
     return SEARCH_FOUND;
 }
 
-enum search_result mailbox_candidates(struct imap *imap, const struct search *search, bool ids_first,
+enum search_result mailbox_candidates(struct imap *imap, const struct search *search, enum ids_first ids_first,
                                       const uint32_t *uids, size_t count, uint32_t *ret_uid, struct error *error)
 {
     struct best best = {.candidate = CANDIDATE_OTHER};
@@ -153,7 +156,7 @@ enum search_result mailbox_candidates(struct imap *imap, const struct search *se
     for (size_t i = 0; i < count && best.candidate != CANDIDATE_SAME; i += ids.count) {
         ids = (struct fetch){.count = count - i < FETCH_MAX ? count - i : FETCH_MAX};
         memcpy(ids.uids, uids + i, ids.count * sizeof(*uids));
-        if (!compare_all(imap, search, ids_first && search->ids.feed != NULL, &ids, &best, error))
+        if (!compare_all(imap, search, search->ids.feed != NULL ? ids_first : IDS_NONE, &ids, &best, error))
             return SEARCH_ERROR;
     }
     return result_of(&best, ret_uid);
@@ -167,7 +170,7 @@ enum search_result mailbox_candidates_newest(struct imap *imap, const struct sea
     for (uint32_t last = exists, first; best.candidate == CANDIDATE_OTHER && last >= least; last = first - 1) {
         first = last - least >= FETCH_MAX ? last - FETCH_MAX + 1 : least;
         struct fetch ids = {.first = first, .count = last - first + 1};
-        if (!compare_all(imap, search, true, &ids, &best, error))
+        if (!compare_all(imap, search, IDS_FIELDS, &ids, &best, error))
             return SEARCH_ERROR;
     }
     return result_of(&best, ret_uid);

@@ -95,14 +95,17 @@ static bool ask_hits(struct imap *imap, const struct search *search, bool by_tex
     return true;
 }
 
-/* by_text: by Message-ID, else by date and size. */
+/* by_text: by Message-ID, else by date and size: the step that decides. */
 static enum search_result search_hits(struct imap *imap, const struct search *search, bool by_text, uint32_t *ret_uid,
                                       struct error *error)
 {
     struct hits hits OD_CLEANUP(free_hits) = {.count = 0};
     if (!ask_hits(imap, search, by_text, &hits, error))
         return SEARCH_ERROR;
-    return mailbox_candidates(imap, search, search->by_id || !by_text, hits.uids, hits.count, ret_uid, error);
+    enum ids_first ids_first = !by_text && search->doubt   ? IDS_HEADERS
+                               : search->by_id || !by_text ? IDS_FIELDS
+                                                           : IDS_NONE;
+    return mailbox_candidates(imap, search, ids_first, hits.uids, hits.count, ret_uid, error);
 }
 
 static enum search_result search_all(struct imap *imap, const struct search *search, uint32_t exists, uint32_t *ret_uid,

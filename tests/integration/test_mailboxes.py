@@ -4,6 +4,7 @@
 Each was seen to fail, by the breakages in tests/mutants that name it."""
 
 import datetime
+import os
 import re
 import signal
 
@@ -123,6 +124,45 @@ def test_what_a_search_by_text_does_not_find(site, role):
     assert site.count(account, mailbox) == made + 1
     assert b"UID SEARCH HEADER" in asked, asked
     assert len(asked) <= 3      # by id, by date, and one message as a whole, or its piece of the ids
+
+
+def mistake(site, account, mailbox, own, other):
+    """The server's cache has another Message-ID, of the same length, for the messages with this one. Dovecot 2.3 was seen
+    to do that after it was killed while it stored messages."""
+    dovecot = site.lab.dovecot
+
+    def ids():
+        with dovecot.session(account) as session:
+            session.select(mailbox, readonly=True)
+            return str(session.fetch("1:*", "(BODY.PEEK[HEADER.FIELDS (MESSAGE-ID)])")[1])
+    assert own in ids()     # and is in the cache from now on
+    directory = dovecot.path("mail", account, "Maildir", *([] if mailbox == "INBOX" else ["." + mailbox]))
+    with open(os.path.join(directory, "dovecot.index.cache"), "r+b") as file:
+        data = file.read()
+        file.seek(0)
+        file.write(data.replace(own.encode(), other.encode()))
+    assert other in ids() and own not in ids()
+
+
+@pytest.mark.parametrize("match", ["content", "message-id"])
+def test_a_server_s_wrong_cache_does_not_show_absence(site, match):
+    scuba = site.account()
+    site.settings["imap.match"] = match
+    mail = message(id="ours.01@test.example")
+    in_doubt(site, mail, scuba, "inbox")
+    mistake(site, scuba, "INBOX", "ours.01@test.example", "another@test.example")
+    expect.stored(site.deliver(mail, scuba))
+    assert site.count(scuba) == 1
+
+
+def test_a_server_s_wrong_cache_does_not_show_a_sent_copy(site):
+    """Of two messages the first takes the place of the second there, which is not stored yet."""
+    lisa, scuba = site.account("lisa"), site.account("scuba")
+    mails = [message(id=id, sender=lisa) for id in ("first1@test.example", "second@test.example")]
+    expect.stored(site.deliver(mails[0], scuba, sender=lisa))
+    mistake(site, lisa, "Sent", "first1@test.example", "second@test.example")
+    expect.stored(site.deliver(mails[1], scuba, sender=lisa))
+    assert site.count(lisa, "Sent") == 2
 
 
 def test_a_candidate_over_the_size_limit_is_passed_over(site):
