@@ -27,7 +27,7 @@ DIV
 IN ({})
 -- macro lower_account:
 lower(CONVERT({} USING utf8mb4)) COLLATE utf8mb4_nopad_bin
--- macro upsert: what to change in the row that exists already, by whatever key
+-- macro or_update: by any key
 ON DUPLICATE KEY UPDATE
 -- macro new:
 VALUES({})

@@ -38,7 +38,7 @@ WHEN {} <= 300000 THEN 300000 WHEN {} <= 1800000 THEN 1800000 WHEN {} <= 7200000
 
 -- lock_counter_buckets: ensures that the moment has a row, and locks it, so that only one process at a time adds up
 INSERT INTO @schema@.counter_bucket (name, label, le, value) VALUES ('counted_until', '', 0, 0)
-@upsert(name, label, le)@ value = counter_bucket.value
+@or_update(name, label, le)@ value = counter_bucket.value
 
 -- lock_counter: keeps counting and deleting from overlapping
 @nothing@

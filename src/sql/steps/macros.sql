@@ -12,6 +12,7 @@
 -- @path_key@       the path of a part, so that it sorts by number
 -- @last(TABLE)@    the highest id that a table has assigned
 -- @dumped_list(L)@ a list as JSON without blanks
+
 -- macro cast: of a value: :NAME::TYPE
 -- macro nothing: a statement without effect
 SELECT 0
@@ -33,18 +34,19 @@ lower({})
 {}
 -- macro join: joins tables; if the engine heeds it, in this order
 JOIN
--- macro upsert: what to change in the row that has this key already
+-- macro or_update: what to change in the row that has this key already
 ON CONFLICT ({}) DO UPDATE SET
 -- macro since: columns for the moment in which a row is made; none, where that is their default
 {},
 -- macro since_now: their values
 @now@, @now@,
--- macro new: the new value of a column, in an upsert
+-- macro new: the new value of a column, after @or_update@
 excluded.{}
 -- macro overriding: allows an INSERT to give ids
 -- macro from_key: reads from this key on, if a comparison of whole keys does not say so to the engine
 -- macro bytewise: a column, compared by its bytes
 "{}"
+
 -- macro ago: the moment N milliseconds ago
 (@now@ - @ms({})@)
 -- macro present: the present in microseconds since 1970, by the clock that moved least since copy c was claimed. Compared are the

@@ -8,7 +8,7 @@ SELECT id, refusals, @age_ms(refused_at)@, wait_ms, reason FROM @schema@.refusal
 -- params: id server account refusals wait_ms reason
 INSERT INTO @schema@.refusal (id, server, account, refusals, refused_at, wait_ms, reason)
 VALUES (:id, :server, :account, :refusals, @now@, :wait_ms, :reason)
-@upsert(id)@ refusals = @new(refusals)@, refused_at = @new(refused_at)@, wait_ms = @new(wait_ms)@, reason = @new(reason)@
+@or_update(id)@ refusals = @new(refusals)@, refused_at = @new(refused_at)@, wait_ms = @new(wait_ms)@, reason = @new(reason)@
 
 -- refusal_forget: records that the login succeeded. Deliveries may not delete rows; purge does
 -- params: id

@@ -13,4 +13,4 @@ UPDATE @schema@.server SET tried_at = @now@ WHERE server = :server AND tried_at 
 -- server_record: records the result
 -- params: server verified
 INSERT INTO @schema@.server (server, verified, checked_at, tried_at) VALUES (:server, :verified, @now@, @now@)
-@upsert(server)@ verified = @new(verified)@, checked_at = @new(checked_at)@, tried_at = @new(tried_at)@
+@or_update(server)@ verified = @new(verified)@, checked_at = @new(checked_at)@, tried_at = @new(tried_at)@

@@ -1,5 +1,5 @@
--- find_messages: messages by identity, digest, or a queue id of any attempt; each may be NULL. Without an index of its own, a
--- digest requires reading all of one in which it follows the identity
+-- find_messages: messages by identity, digest, or a queue id of any attempt; each may be NULL. A digest may require
+-- reading all of an index in which it follows the identity
 -- params: identity digest queue_id
 -- columns: id message_id digest lock_key sender from subject date size in_reply_to references:json received_at
 SELECT m.id, m.message_id, @hex(m.digest)@ AS digest, m.lock_key, m.sender, m."from", m.subject,
