@@ -52,9 +52,8 @@ OBJECTS := $(SOURCES:src/%.c=$(BUILD)/%.o)
 FRONT_OBJECTS := $(patsubst src/%.c,$(BUILD)/%.o,$(sort $(wildcard src/front/*.c)))
 FRONT_BASE := $(addprefix $(BUILD)/base/,base.o deadline.o elf_file.o output.o tempfile.o)
 ENGINES := postgres sqlite mariadb
-# Their words first.
-STEPS := $(foreach engine,$(ENGINES),$(wildcard src/$(engine)/steps/macros.sql) \
-  $(sort $(filter-out %/macros.sql,$(wildcard src/$(engine)/steps/*.sql))))
+STEPS := $(sort $(wildcard src/sql/steps/*.sql))
+ENGINE_STEPS := $(sort $(wildcard $(ENGINES:%=src/%/steps/*.sql)))
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(filter-out %/fuzz_driver.c,$(sort $(wildcard tests/fuzz/fuzz_*.c))))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 
@@ -95,7 +94,7 @@ $(addprefix $(BUILD)/,$(MODULES)):
 $(MODULE_OBJECTS): PIC := -fPIC
 
 # Program and modules must come from the same sources. Sorted, for the order of names depends on the language.
-$(BUILD)/module_build.h: $(sort $(wildcard src/imap/imap_tls.[ch] src/imap/imap_trust.[ch] src/decode/*.[ch] src/message/*.[ch] src/sql/*.[ch] $(ENGINES:%=src/%/*.[ch]) src/base/*.h)) $(STEPS) Makefile
+$(BUILD)/module_build.h: $(sort $(wildcard src/imap/imap_tls.[ch] src/imap/imap_trust.[ch] src/decode/*.[ch] src/message/*.[ch] src/sql/*.[ch] $(ENGINES:%=src/%/*.[ch]) src/base/*.h)) $(STEPS) $(ENGINE_STEPS) Makefile
 	@mkdir -p $(@D)
 	@echo '#define MODULE_BUILD "$(VERSION) '"$$(cat $^ | cksum)"'"' >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; touch $@; else mv $@.new $@; fi
@@ -123,7 +122,7 @@ $(BUILD)/libexecdir: FORCE
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 # The schema's SQL files are built into the program.
-$(ENGINES:%=$(BUILD)/%_schema.h): $(BUILD)/%_schema.h: src/sql/embed.sh $(wildcard $(ENGINES:%=src/%/schema/*.sql)) Makefile
+$(ENGINES:%=$(BUILD)/%_schema.h): $(BUILD)/%_schema.h: src/sql/embed.sh src/sql/comments.awk $(wildcard $(ENGINES:%=src/%/schema/*.sql)) Makefile
 	@mkdir -p $(@D)
 	$(Q)sh src/sql/embed.sh $(sort $(wildcard src/$*/schema/*.sql)) >$@.new && mv $@.new $@
 
@@ -134,7 +133,7 @@ UPGRADE_MODULES := $(foreach version,$(UPGRADE_VERSIONS),$(ENGINES:%=$(version)/
 
 upgrade-modules: $(UPGRADE_HEADERS) $(UPGRADE_MODULES)
 
-$(ENGINES:%=$(BUILD)/upgrade/1/%_schema.h): $(BUILD)/upgrade/1/%_schema.h: src/sql/embed.sh src/%/schema/001-base.sql tests/upgrade/base.sed Makefile
+$(ENGINES:%=$(BUILD)/upgrade/1/%_schema.h): $(BUILD)/upgrade/1/%_schema.h: src/sql/embed.sh src/sql/comments.awk src/%/schema/001-base.sql tests/upgrade/base.sed Makefile
 	@mkdir -p $(@D)/$*
 	$(Q)sed -f tests/upgrade/base.sed src/$*/schema/001-base.sql >$(@D)/$*/001-base.sql
 	$(Q)sh src/sql/embed.sh $(@D)/$*/001-base.sql >$@.new && mv $@.new $@
@@ -162,9 +161,10 @@ $(BUILD)/sql_steps.h: src/sql/steps.awk $(BUILD)/outcomes.sql $(STEPS) Makefile
 	@mkdir -p $(@D)
 	$(Q)LC_ALL=C awk -f src/sql/steps.awk $(BUILD)/outcomes.sql $(STEPS) >$@.new && mv $@.new $@
 
-$(ENGINES:%=$(BUILD)/%_steps.h): $(BUILD)/%_steps.h: src/sql/steps.awk $(BUILD)/outcomes.sql $(STEPS) Makefile
+$(ENGINES:%=$(BUILD)/%_steps.h): $(BUILD)/%_steps.h: src/sql/steps.awk $(BUILD)/outcomes.sql $(STEPS) $(ENGINE_STEPS) Makefile
 	@mkdir -p $(@D)
-	$(Q)LC_ALL=C awk -v folder=src/$*/steps -f src/sql/steps.awk $(BUILD)/outcomes.sql $(STEPS) >$@.new && mv $@.new $@
+	$(Q)LC_ALL=C awk -v folder=src/$*/steps -f src/sql/steps.awk $(BUILD)/outcomes.sql $(STEPS) \
+	  $(filter src/$*/%,$(ENGINE_STEPS)) >$@.new && mv $@.new $@
 
 # What `oncedrop help` prints of each command is read from its manual page.
 PAGES := $(sort $(filter-out man/oncedrop-lab.1,$(wildcard man/oncedrop-*.1)))

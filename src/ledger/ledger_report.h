@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Queries of `list` and `stats` (ledger_list.c), `show` (ledger_show.c) and `locks` (ledger_locks.c). The engines'
- * steps/ name the columns. Times are UTC, ISO 8601. */
+ * Queries of `list` and `stats` (ledger_list.c), `show` (ledger_show.c) and `locks` (ledger_locks.c). The headers of
+ * sql/steps name the columns. Times are UTC, ISO 8601. */
 #ifndef ONCEDROP_LEDGER_REPORT_H
 #define ONCEDROP_LEDGER_REPORT_H
 
