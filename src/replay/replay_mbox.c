@@ -32,7 +32,7 @@ struct scan {
     struct error *error;
 };
 
-static bool refuse(struct scan *scan, const char *why)
+static bool reject(struct scan *scan, const char *why)
 {
     scan->failed = true;
     return error_set(scan->error, "line %zu: %s", scan->line_number, why);
@@ -53,19 +53,19 @@ static void end_message(struct scan *scan, int64_t end)
 static bool begins_message(struct scan *scan, int64_t *ret_time)
 {
     if (strchr(scan->start, '\r') != NULL)
-        return refuse(scan, "lines end with CR only; convert them to LF (tr '\\r' '\\n')");
+        return reject(scan, "lines end with CR only; convert them to LF (tr '\\r' '\\n')");
     if (g_str_has_prefix(scan->start, EUDORA))
-        return refuse(scan, "Eudora does not quote text that looks like a message; convert the file to an mbox");
+        return reject(scan, "Eudora does not quote text that looks like a message; convert the file to an mbox");
     if (scan->line_at < scan->body_until)
-        return refuse(scan,
+        return reject(scan,
                       "it begins with \"From \", but the message's Content-Length leads past it. If the program that"
                       " wrote the file sets that field in each message, use --mbox mboxcl2; else remove the field");
     if (!mbox_from_read(scan->start, ret_time))
-        return refuse(scan,
+        return reject(scan,
                       "it begins with \"From \" but has no date. If it is text, put '>' before it; if the file is one"
                       " message, name it *.eml; if a message begins here, write: From - Thu Jan 01 00:00:00 1970");
     if (scan->part != BEFORE_MESSAGES && scan->blank_size == 0 && !(scan->by_length && scan->part == IN_BODY))
-        return refuse(scan,
+        return reject(scan,
                       "it begins with \"From \" but follows no empty line. If it is text, put '>' before it; if a"
                       " message begins here, put an empty line before it");
     return true;
@@ -89,7 +89,7 @@ static void take_first_line(struct scan *scan, int64_t next_line_at)
     const char *line = g_str_has_prefix(scan->start, BOM) ? scan->start + strlen(BOM) : scan->start;
     memmove(scan->start, line, strlen(line) + 1);
     if (strcmp(scan->start, MMDF) == 0)
-        (void)refuse(scan, "it begins an MMDF folder, which is not supported; convert it to an mbox");
+        (void)reject(scan, "it begins an MMDF folder, which is not supported; convert it to an mbox");
     else if (g_str_has_prefix(scan->start, MBOX_FROM) || strcmp(scan->start, "From") == 0)
         take_from_line(scan, next_line_at);
     else
@@ -102,7 +102,7 @@ static void begin_body(struct scan *scan, int64_t body)
     scan->body_until = fits ? body + scan->content_length : 0;
     scan->part = IN_BODY;
     if (scan->by_length && (!fits || scan->lengths > 1))
-        (void)refuse(scan,
+        (void)reject(scan,
                      "the header has no Content-Length, two, or one that leads to no message: this is no mboxcl2. If"
                      " text is quoted in the file (\">From \"), use --mbox mboxrd");
 }
@@ -120,7 +120,7 @@ static void take_header_line(struct scan *scan, int64_t next_line_at)
 {
     static const char name[] = "Content-Length:";
     if (scan->part == BEHIND_FROM && !begins_header(scan->start)) {
-        (void)refuse(scan, "no header follows the line before. If that is text, put '>' before it");
+        (void)reject(scan, "no header follows the line before. If that is text, put '>' before it");
         return;
     }
     scan->part = IN_HEADER;
@@ -174,7 +174,7 @@ static void end_file(struct scan *scan, int64_t size)
     if (size > scan->line_at)
         take_line(scan, size);
     if (!scan->failed && scan->part == BEHIND_FROM)
-        (void)refuse(scan, "no message follows. If the line is text, put '>' before it");
+        (void)reject(scan, "no message follows. If the line is text, put '>' before it");
     if (!scan->failed && scan->part == IN_HEADER && scan->by_length)
         begin_body(scan, size);
     end_message(scan, size);
