@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sysexits.h>
 #include <time.h>
 
@@ -17,14 +18,22 @@
 #include "replay/replay_ledger.h"
 #include "replay/replay_run.h"
 
-static bool parse_replay(struct cmd *cmd, struct replay_setup *setup, struct replay_envelope *envelope)
+static bool take_dialect(const struct cmd *cmd, const char *name, enum mbox_dialect *ret)
 {
-    const char *jobs = NULL;
+    *ret = strcmp(name, "mboxo") == 0 ? MBOX_O : strcmp(name, "mboxcl2") == 0 ? MBOX_CL2 : MBOX_RD;
+    return *ret != MBOX_RD || strcmp(name, "mboxrd") == 0 ||
+           cmd_wrong_value(cmd, "--mbox", name, "mboxrd, mboxo or mboxcl2");
+}
+
+static bool parse_replay(struct cmd *cmd, struct replay_setup *setup, struct replay_files *files)
+{
+    const char *jobs = NULL, *dialect = "mboxrd";
     bool verify = false, force = false;
     const struct cmd_option words[] = {
-        {"d", .list = envelope->recipients},
-        {"f", .text = &envelope->sender},
+        {"d", .list = files->envelope.recipients},
+        {"f", .text = &files->envelope.sender},
         {"j", .text = &jobs},
+        {"mbox", .text = &dialect},
         {"dry-run", .flag = &setup->dry_run},
         {"verify", .flag = &verify},
         {"force", .flag = &force},
@@ -35,6 +44,8 @@ static bool parse_replay(struct cmd *cmd, struct replay_setup *setup, struct rep
         return false;
     if (verify && force)
         return cmd_wrong(cmd, "give only one of --verify and --force");
+    if (!take_dialect(cmd, dialect, &files->dialect))
+        return false;
     setup->redeliver = verify ? REDELIVER_VERIFY : force ? REDELIVER_FORCE : REDELIVER_NO;
     if (force)
         setup->hint = "to continue, run it again with only the messages listed here: --force delivers everything again";
@@ -51,7 +62,7 @@ int cmd_replay(struct cmd *cmd)
         .load = replay_files_load,
         .context = files,
     };
-    if (!parse_replay(cmd, &setup, &files->envelope))
+    if (!parse_replay(cmd, &setup, files))
         return CMD_USAGE;
     for (char **path = cmd->operands; *path != NULL; path++)
         if (!replay_files_add(files, *path, &cmd->error))
