@@ -19,20 +19,20 @@ struct option_row {
     char group; /* options of a group exclude each other */
 };
 
-static bool take_flag(const struct option_row *row, const char *text, void *to)
+static bool option_flag(const struct option_row *row, const char *text, void *to)
 {
     (void)row;
     (void)text;
     return *(bool *)to = true;
 }
 
-static bool take_text(const struct option_row *row, const char *text, void *to)
+static bool option_text(const struct option_row *row, const char *text, void *to)
 {
     *(const char **)to = text;
     return row->allowed == NULL || (text[0] != '\0' && g_utf8_validate(text, -1, NULL));
 }
 
-static bool take_word(const struct option_row *row, const char *text, void *to)
+static bool option_word(const struct option_row *row, const char *text, void *to)
 {
     g_auto(GStrv) words = g_strsplit_set(row->allowed, " ,()", -1);
     *(const char **)to = text;
@@ -40,24 +40,24 @@ static bool take_word(const struct option_row *row, const char *text, void *to)
 }
 
 /* read_options() takes all values. */
-static bool take_list(const struct option_row *row, const char *text, void *to)
+static bool option_list(const struct option_row *row, const char *text, void *to)
 {
     (void)row;
     (void)text;
     return to != NULL;
 }
 
-static bool take_number(const struct option_row *row, const char *text, void *to)
+static bool option_number(const struct option_row *row, const char *text, void *to)
 {
     return g_ascii_string_to_signed(text, 10, row->min, row->max, to, NULL);
 }
 
-static bool take_age(const struct option_row *row, const char *text, void *to)
+static bool option_age(const struct option_row *row, const char *text, void *to)
 {
     return config_parse_duration(text, to) && *(int64_t *)to >= row->min;
 }
 
-static bool take_time(const struct option_row *row, const char *text, void *to)
+static bool option_time(const struct option_row *row, const char *text, void *to)
 {
     (void)row;
     return parse_since(text, to);
@@ -66,7 +66,7 @@ static bool take_time(const struct option_row *row, const char *text, void *to)
 #define TO(member) offsetof(struct options, member)
 #define FLAG(name, member, group) \
     { \
-        name, take_flag, TO(member), NULL, 0, 0, group \
+        name, option_flag, TO(member), NULL, 0, 0, group \
     }
 #define VALUE(name, take, member, allowed) \
     { \
@@ -97,32 +97,32 @@ static const struct option_row rows[] = {
     FLAG("yes", yes, 'f'),
     FLAG("undo", undo, 0),
     FLAG("sent-copies", sent_copies, 0),
-    VALUE("state", take_word, state,
+    VALUE("state", option_word, state,
           "pending, appending, stored, failed, expired or unfinished (pending or appending)"),
-    VALUE("recipient", take_text, recipient, NULL),
-    VALUE("sender", take_text, sender, NULL),
-    VALUE("mailbox", take_text, mailbox, UTF8),
-    VALUE("subject", take_text, subject, UTF8),
-    VALUE("message-id", take_text, message_id, UTF8),
-    VALUE("queue-id", take_text, queue_id, NULL),
-    VALUE("since", take_time, since, PARSE_SINCE_ALLOWED),
-    VALUE("until", take_time, until, PARSE_SINCE_ALLOWED),
-    VALUE("min-delay", take_age, min_delay_ms, "a number and ms, s, m, h or d, such as 5m"),
-    NUMBER("older-than", take_age, older_than_ms, LEDGER_PURGE_MIN_AGE_MS, 0,
+    VALUE("recipient", option_text, recipient, NULL),
+    VALUE("sender", option_text, sender, NULL),
+    VALUE("mailbox", option_text, mailbox, UTF8),
+    VALUE("subject", option_text, subject, UTF8),
+    VALUE("message-id", option_text, message_id, UTF8),
+    VALUE("queue-id", option_text, queue_id, NULL),
+    VALUE("since", option_time, since, PARSE_SINCE_ALLOWED),
+    VALUE("until", option_time, until, PARSE_SINCE_ALLOWED),
+    VALUE("min-delay", option_age, min_delay_ms, "a number and ms, s, m, h or d, such as 5m"),
+    NUMBER("older-than", option_age, older_than_ms, LEDGER_PURGE_MIN_AGE_MS, 0,
            "an age of at least 7 days (7d, 30d), because Postfix may still retry what is younger; a number without a"
            " unit is seconds"),
-    NUMBER("limit", take_number, limit, 1, INT64_MAX, "a number from 1"),
-    NUMBER("j", take_number, jobs, 1, 64, "a number from 1 to 64"),
-    VALUE("d", take_list, recipients, NULL),
-    VALUE("f", take_text, sender, NULL),
-    VALUE("account", take_text, account, NULL),
-    VALUE("raw", take_text, raw, NULL),
-    VALUE("domain", take_text, domain, NULL),
-    VALUE("transport", take_text, passed_on, NULL),
-    VALUE("accounts", take_text, passed_on, NULL),
-    VALUE("conninfo", take_text, passed_on, NULL),
-    VALUE("postmaster", take_text, passed_on, NULL),
-    VALUE("root", take_text, passed_on, NULL),
+    NUMBER("limit", option_number, limit, 1, INT64_MAX, "a number from 1"),
+    NUMBER("j", option_number, jobs, 1, 64, "a number from 1 to 64"),
+    VALUE("d", option_list, recipients, NULL),
+    VALUE("f", option_text, sender, NULL),
+    VALUE("account", option_text, account, NULL),
+    VALUE("raw", option_text, raw, NULL),
+    VALUE("domain", option_text, domain, NULL),
+    VALUE("transport", option_text, passed_on, NULL),
+    VALUE("accounts", option_text, passed_on, NULL),
+    VALUE("conninfo", option_text, passed_on, NULL),
+    VALUE("postmaster", option_text, passed_on, NULL),
+    VALUE("root", option_text, passed_on, NULL),
 };
 
 /* What a command takes. Indices are short_options or, for --name, 1, 2 ... */
@@ -142,7 +142,7 @@ static const struct option_row *find_row(const char *name, size_t length, bool t
 {
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
         if (strncmp(rows[i].name, name, length) == 0 && rows[i].name[length] == '\0' &&
-            (rows[i].take != take_flag) == takes)
+            (rows[i].take != option_flag) == takes)
             return &rows[i];
     return NULL;
 }
@@ -197,7 +197,7 @@ static bool read_options(struct cmd *cmd, struct grammar *grammar)
             return refuse_option(cmd, grammar->words, c);
         const struct option_row *row = grammar->rows[c];
         grammar->values[c] = optarg != NULL ? optarg : "";
-        if (row->take == take_list)
+        if (row->take == option_list)
             g_ptr_array_add(cmd->options.recipients, optarg);
         g_ptr_array_add(cmd->options.given,
                         base_printf("--%s%s%s", row->name, optarg != NULL ? "=" : "", grammar->values[c]));
