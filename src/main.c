@@ -164,12 +164,10 @@ static int run_command(const struct command *command, struct cmd *cmd)
         return end_output(0);
     }
     optind = 0; /* glibc: restarts getopt(3) */
-    int status = command->run(cmd);
+    int status = command_run(command, cmd);
     verify_sessions_end(&cmd->verify_sessions);
     ledger_close(&cmd->ledger);
     config_free(&cmd->config);
-    if (status == CMD_USAGE)
-        status = command_usage(command);
     return command->delivers ? status : end_output(status);
 }
 

@@ -251,24 +251,15 @@ static int examine_and_send(struct check *check)
 int cmd_check(struct cmd *cmd)
 {
     struct check *check = check_shared(sizeof(*check));
-    bool json = false, sends = false, quick = false, colour = terminal_coloured(STDOUT_FILENO);
-    const struct cmd_option words[] = {{"json", .flag = &json},
-                                       {"send", .flag = &sends},
-                                       {"quick", .flag = &quick},
-                                       {.name = NULL}};
-    if (!cmd_parse(cmd, words, 0, 1, NULL))
-        return CMD_USAGE;
-    if (sends && cmd->operands[0] == NULL) {
-        cmd_wrong(cmd, "--send needs an address: who is to get the message?");
-        return CMD_USAGE;
-    }
-    if (quick && cmd->operands[0] != NULL) {
-        cmd_wrong(cmd, "--quick takes no address, and no other test");
+    bool json = cmd->options.json, sends = cmd->options.send, quick = cmd->options.quick;
+    if (sends ? cmd->operands[0] == NULL : quick && cmd->operands[0] != NULL) {
+        cmd_wrong(cmd, sends ? "--send needs an address: who is to get the message?"
+                             : "--quick takes no address, and no other test");
         return CMD_USAGE;
     }
     char *postfix OD_CLEANUP(base_free) = base_strdup(getenv("MAIL_CONFIG"));
     cmd_clear_environment(); /* PGHOST must not choose the database */
-    check_begin(json, colour);
+    check_begin(json, terminal_coloured(STDOUT_FILENO));
     *check = (struct check){.cmd = cmd, .address = cmd->operands[0], .postfix = postfix};
     if (quick)
         return check_quick(check, json);

@@ -187,15 +187,15 @@ static bool open_directory(struct cmd *cmd, struct export *export)
 
 int cmd_export(struct cmd *cmd)
 {
-    struct export export = {.directory = -1};
-    const struct cmd_option words[] = {{"raw", .text = &export.raw}, {.name = NULL}};
-    bool good = cmd_parse(cmd, words, 1, 1, "an address") && cmd_parse_address(cmd, &export.address);
-    int status = good ? cmd_open_ledger(cmd) : CMD_USAGE;
-    if (status == 0 && !open_directory(cmd, &export))
+    struct export export = {.directory = -1, .raw = cmd->options.raw};
+    int status = 0;
+    if (!cmd_parse_address(cmd, &export.address))
+        status = CMD_USAGE;
+    else if (!open_directory(cmd, &export))
         status = cmd_error(EX_CANTCREAT, cmd);
-    else if (status == 0 && !export_all(cmd, &export))
+    else if (!export_all(cmd, &export))
         status = cmd_error(EX_UNAVAILABLE, cmd);
-    else if (status == 0 && export.found == 0)
+    else if (export.found == 0)
         status = cmd_fail(1, "nothing is recorded about %s", export.address);
     base_close(&export.directory);
     base_free(&export.address);

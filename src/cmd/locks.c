@@ -125,15 +125,10 @@ static void print_locks(const struct ledger *ledger, const struct ledger_table *
 
 int cmd_locks(struct cmd *cmd)
 {
-    bool json = false;
-    const struct cmd_option words[] = {{"json", .flag = &json}, {.name = NULL}};
-    int status = cmd_parse(cmd, words, 0, 0, NULL) ? cmd_open_ledger(cmd) : CMD_USAGE;
-    if (status != 0)
-        return status;
     struct ledger_table *table OD_CLEANUP(ledger_table_free) = ledger_locks(cmd->ledger, &cmd->error);
     if (table == NULL)
         return cmd_error(EX_UNAVAILABLE, cmd);
-    if (json)
+    if (cmd->options.json)
         table_print_json(table_json(table));
     else if (table->rows == 0)
         puts("no delivery is in progress");

@@ -3,7 +3,6 @@
  * abandon: expires unfinished messages that Postfix does not retry. purge: also deletes old records. */
 #include <glib.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +16,9 @@
 #include "ledger/ledger_report.h"
 #include "message/message.h"
 
-enum { ABANDONED_LAST_AT, ABANDONED_QUEUE_ID, ABANDONED_RECIPIENTS, ABANDONED_MESSAGE_ID, ABANDONED_REASON };
+#define DAY_MS INT64_C(86400000)
 
-struct options {
-    const char *older_than;
-    bool dry_run, json;
-};
+enum { ABANDONED_LAST_AT, ABANDONED_QUEUE_ID, ABANDONED_RECIPIENTS, ABANDONED_MESSAGE_ID, ABANDONED_REASON };
 
 /* For searches of the log by queue id. */
 static void log_expired(const struct ledger_table *table)
@@ -142,12 +138,7 @@ static int expire_all(struct cmd *cmd, const struct options *options)
 
 int cmd_expire(struct cmd *cmd)
 {
-    struct options options = {.json = false};
-    const struct cmd_option words[] = {{"dry-run", .flag = &options.dry_run},
-                                       {"json", .flag = &options.json},
-                                       {.name = NULL}};
-    int status = cmd_parse(cmd, words, 0, INT_MAX, NULL) ? cmd_open_ledger(cmd) : CMD_USAGE;
-    return status != 0 ? status : expire_all(cmd, &options);
+    return expire_all(cmd, &cmd->options);
 }
 
 static void print_purged(const struct options *options, int64_t removed, int64_t expired)
@@ -176,50 +167,27 @@ static bool remove_old(struct cmd *cmd, int64_t older_than_ms, int64_t *ret)
 }
 
 /* Expires first: otherwise messages within record.expire_after would never become old enough. */
-static int purge(struct cmd *cmd, const struct options *options, int64_t older_than_ms)
+static int purge(struct cmd *cmd, const struct options *options)
 {
     int64_t removed = 0;
     struct ledger_table *table OD_CLEANUP(ledger_table_free) = expire_old(cmd, options);
     bool done = table != NULL;
     if (done)
-        done = options->dry_run ? ledger_purge_count(cmd->ledger, older_than_ms, &removed, &cmd->error)
-                                : remove_old(cmd, older_than_ms, &removed);
+        done = options->dry_run ? ledger_purge_count(cmd->ledger, options->older_than_ms, &removed, &cmd->error)
+                                : remove_old(cmd, options->older_than_ms, &removed);
     int64_t expired = table != NULL ? (int64_t)table->rows : 0;
     if (!options->dry_run && removed > 0)
-        log_info("purge: %" PRId64 " message%s older than %s removed from the record", removed, removed == 1 ? "" : "s",
-                 options->older_than);
+        log_info("purge: %" PRId64 " message%s older than %" PRId64 "d removed from the record", removed,
+                 removed == 1 ? "" : "s", options->older_than_ms / DAY_MS);
     if (done || removed > 0 || expired > 0)
         print_purged(options, removed, expired);
     return done ? 0 : cmd_error(EX_UNAVAILABLE, cmd);
 }
 
-static bool parse_purge(struct cmd *cmd, struct options *options, int64_t *ret_ms)
-{
-    const struct cmd_option words[] = {
-        {"older-than", .text = &options->older_than},
-        {"dry-run", .flag = &options->dry_run},
-        {"json", .flag = &options->json},
-        {.name = NULL},
-    };
-    if (!cmd_parse(cmd, words, 0, 0, NULL))
-        return false;
-    if (options->older_than == NULL)
-        return cmd_wrong(cmd, "--older-than AGE is missing (30d, 90d)");
-    return config_parse_duration(options->older_than, ret_ms) ||
-           cmd_wrong_value(cmd, "--older-than", options->older_than, "an age of at least 7d (30d, 90d)");
-}
-
 int cmd_purge(struct cmd *cmd)
 {
-    struct options options = {.json = false};
-    int64_t older_than_ms = 0;
-    if (!parse_purge(cmd, &options, &older_than_ms))
-        return CMD_USAGE;
-    if (older_than_ms < LEDGER_PURGE_MIN_AGE_MS)
-        return cmd_fail(EX_USAGE,
-                        "purge: --older-than %s: nothing younger than 7 days (7d) is removed, because Postfix may still"
-                        " retry it; a number without a unit is seconds",
-                        options.older_than);
-    int status = cmd_open_ledger(cmd);
-    return status != 0 ? status : purge(cmd, &options, older_than_ms);
+    if (cmd->options.older_than_ms > 0)
+        return purge(cmd, &cmd->options);
+    (void)cmd_wrong(cmd, "--older-than AGE is missing (30d, 90d)");
+    return CMD_USAGE;
 }

@@ -21,10 +21,6 @@
 
 struct question {
     char *id; /* without <> */
-    bool digest_only;
-    bool json;
-    bool utc;
-    bool verify;
     unsigned char identity[MESSAGE_DIGEST_SIZE];
     unsigned char digest[MESSAGE_DIGEST_SIZE];
     bool is_digest; /* id can be a digest */
@@ -59,19 +55,10 @@ static bool parse_digest(const char *text, unsigned char digest[MESSAGE_DIGEST_S
 
 static bool parse_show(struct cmd *cmd, struct question *question)
 {
-    const struct cmd_option words[] = {{"json", .flag = &question->json},
-                                       {"digest", .flag = &question->digest_only},
-                                       {"utc", .flag = &question->utc},
-                                       {"verify", .flag = &question->verify},
-                                       {.name = NULL}};
-    if (!cmd_parse(cmd, words, 1, 1, "the id of a message"))
-        return false;
-    if (question->utc)
-        format_time_use_utc();
     question->id = cmd_strip_brackets(cmd->operands[0]);
     question->is_digest = parse_digest(question->id, question->digest);
-    return !question->digest_only || question->is_digest ||
-           cmd_wrong_value(cmd, "--digest", cmd->operands[0], "64 hexadecimal digits");
+    return !cmd->options.digest || question->is_digest ||
+           cmd_wrong(cmd, "--digest %.200s: must be 64 hexadecimal digits", cmd->operands[0]);
 }
 
 static void print_section(const struct section *section, const struct ledger_table *table)
@@ -91,15 +78,14 @@ static void print_section(const struct section *section, const struct ledger_tab
 }
 
 /* json: NULL to print. */
-static bool show_message(struct cmd *cmd, const struct question *question, const struct ledger_table *messages,
-                         size_t row, json_t *json)
+static bool show_message(struct cmd *cmd, const struct ledger_table *messages, size_t row, json_t *json)
 {
     if (json == NULL) {
         fputs(row > 0 ? "\n" : "", stdout);
         table_print_row(messages, row);
     }
     for (size_t i = 0; i < G_N_ELEMENTS(sections); i++) {
-        if ((json == NULL && sections[i].for_programs) || (sections[i].make == verify_options && !question->verify))
+        if ((json == NULL && sections[i].for_programs) || (sections[i].make == verify_options && !cmd->options.verify))
             continue;
         struct ledger_table *table OD_CLEANUP(ledger_table_free) =
             sections[i].make != NULL
@@ -146,7 +132,7 @@ static void print_suggestions(struct cmd *cmd, const struct question *question)
 static struct ledger_table *find_shown(struct cmd *cmd, const struct question *question)
 {
     const unsigned char *digest = question->is_digest ? question->digest : NULL;
-    if (question->digest_only)
+    if (cmd->options.digest)
         return ledger_find_messages(cmd->ledger, NULL, digest, NULL, &cmd->error);
     const char *queue_id = g_utf8_validate(question->id, -1, NULL) ? question->id : NULL; /* ids may be any bytes */
     return ledger_find_messages(cmd->ledger, question->identity, digest, queue_id, &cmd->error);
@@ -163,7 +149,7 @@ static int show_messages(struct cmd *cmd, const struct question *question, json_
     bool shown = true;
     for (size_t row = 0; shown && row < messages->rows; row++) {
         json_t *object = json != NULL ? table_row_json(messages, row) : NULL;
-        shown = show_message(cmd, question, messages, row, object);
+        shown = show_message(cmd, messages, row, object);
         if (object != NULL)
             json_array_append_new(list, object);
     }
@@ -181,9 +167,9 @@ static int show_messages(struct cmd *cmd, const struct question *question, json_
 /* The lock key needs no database. */
 static int show(struct cmd *cmd, const struct question *question)
 {
-    json_t *json = question->json ? json_pack("{s:o, s:I}", "id", replay_json_text(question->id), "lock_key",
-                                              (json_int_t)message_lock_key(question->identity))
-                                  : NULL;
+    json_t *json = cmd->options.json ? json_pack("{s:o, s:I}", "id", replay_json_text(question->id), "lock_key",
+                                                 (json_int_t)message_lock_key(question->identity))
+                                     : NULL;
     cmd->ledger = ledger_open(cmd->config, NULL, &cmd->error);
     int status = cmd->ledger != NULL ? show_messages(cmd, question, json) : EX_UNAVAILABLE;
     if (json != NULL)
