@@ -16,7 +16,7 @@ bool ledger_address_next(struct ledger *ledger, const char *address, int64_t *af
 
 /* Reads a section of ledger_show, or "message" (step export_message; no row if it is gone), or "texts" (parts with
  * text). */
-struct ledger_table *ledger_address_show(struct ledger *ledger, const char *section, int64_t message,
+struct sql_rows *ledger_address_show(struct ledger *ledger, const char *section, int64_t message,
                                          struct error *error) OD_MUST;
 
 /* Sets *ret: the message's bytes are recorded (ledger_raw). */
