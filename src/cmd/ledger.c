@@ -55,8 +55,8 @@ static int check(struct cmd *cmd)
     if (status != 0)
         return status;
     cmd->ledger = ledger_open(cmd->config, NULL, &cmd->error);
-    struct sql_rows *damage OD_CLEANUP(sql_rows_free) =
-        cmd->ledger != NULL ? ledger_damage(cmd->ledger, &cmd->error) : NULL;
+    struct sql_rows *damage OD_CLEANUP(sql_rows_free) = cmd->ledger != NULL ? ledger_damage(cmd->ledger, &cmd->error)
+                                                                            : NULL;
     if (damage == NULL)
         return cmd_error(EX_UNAVAILABLE, cmd);
     for (size_t row = 0; row < damage->count; row++)

@@ -34,8 +34,7 @@ static const struct section {
     const char *name;
     const char *in_explanation; /* column repeated by `why` */
     bool for_programs;          /* JSON only */
-    struct sql_rows *(*make)(struct cmd *cmd, const struct sql_rows *messages,
-                                 size_t row); /* NULL: ledger_show */
+    struct sql_rows *(*make)(struct cmd *cmd, const struct sql_rows *messages, size_t row); /* NULL: ledger_show */
 } sections[] = {
     {.name = "why"},
     {.name = "deliveries", .in_explanation = "reason"},
@@ -91,8 +90,8 @@ static void print_section(const struct section *section, const struct sql_rows *
 }
 
 /* json: NULL to print. */
-static bool show_message(struct cmd *cmd, const struct question *question, const struct sql_rows *messages,
-                         size_t row, json_t *json)
+static bool show_message(struct cmd *cmd, const struct question *question, const struct sql_rows *messages, size_t row,
+                         json_t *json)
 {
     if (json == NULL) {
         fputs(row > 0 ? "\n" : "", stdout);
@@ -135,8 +134,8 @@ static void print_suggestions(struct cmd *cmd, const struct question *question)
     size_t count = suggest_find((const char *const *)ids->pdata, ids->len, question->id, suggestions);
     struct sql_rows *oldest OD_CLEANUP(sql_rows_free) = ledger_oldest(cmd->ledger, &cmd->error);
     g_autoptr(GString) line = g_string_new("oncedrop: no such message");
-    char *since OD_CLEANUP(base_free) =
-        oldest != NULL && oldest->count > 0 ? format_time_local(sql_text(oldest, 0, 0)) : NULL;
+    char *since OD_CLEANUP(base_free) = oldest != NULL && oldest->count > 0 ? format_time_local(sql_text(oldest, 0, 0))
+                                                                            : NULL;
     if (since != NULL)
         g_string_append_printf(line, "; the record goes back to %s", since);
     for (size_t i = 0; i < count; i++)

@@ -74,8 +74,7 @@ static bool read_side(struct cmd *cmd, const struct sql_rows *messages, size_t r
 {
     const char *id = sql_text(messages, row, FIND_MESSAGES_ID);
     struct sql_rows *parts OD_CLEANUP(sql_rows_free) = NULL;
-    struct sql_rows *addresses OD_CLEANUP(sql_rows_free) =
-        ledger_show(cmd->ledger, "addresses", id, &cmd->error);
+    struct sql_rows *addresses OD_CLEANUP(sql_rows_free) = ledger_show(cmd->ledger, "addresses", id, &cmd->error);
     if (addresses != NULL)
         parts = ledger_show(cmd->ledger, "parts", id, &cmd->error);
     if (parts == NULL)
@@ -88,8 +87,7 @@ static bool read_side(struct cmd *cmd, const struct sql_rows *messages, size_t r
     return true;
 }
 
-static void add_difference(struct sql_rows *table, const char *name, const struct side *first,
-                           const struct side *this)
+static void add_difference(struct sql_rows *table, const char *name, const struct side *first, const struct side *this)
 {
     const char *texts[] = {g_hash_table_lookup(first->texts, name), g_hash_table_lookup(this->texts, name)};
     if (g_strcmp0(texts[0], texts[1]) == 0)
@@ -103,8 +101,8 @@ static void add_difference(struct sql_rows *table, const char *name, const struc
 static size_t find_oldest(const struct sql_rows *messages, size_t row)
 {
     size_t first = 0;
-    while (strcmp(sql_text(messages, first, FIND_MESSAGES_LOCK_KEY),
-                  sql_text(messages, row, FIND_MESSAGES_LOCK_KEY)) != 0)
+    while (strcmp(sql_text(messages, first, FIND_MESSAGES_LOCK_KEY), sql_text(messages, row, FIND_MESSAGES_LOCK_KEY)) !=
+           0)
         first++;
     return first;
 }

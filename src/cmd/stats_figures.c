@@ -19,8 +19,9 @@ const char *stats_cell(const struct stats *stats, size_t row, size_t column)
 
 bool stats_next(const struct stats *stats, const char *name, const char *label, size_t *row)
 {
-    while (*row < stats->ever->count && (strcmp(stats_cell(stats, *row, COUNTERS_NAME), name) != 0 ||
-                                        (label != NULL && strcmp(stats_cell(stats, *row, COUNTERS_LABEL), label) != 0)))
+    while (*row < stats->ever->count &&
+           (strcmp(stats_cell(stats, *row, COUNTERS_NAME), name) != 0 ||
+            (label != NULL && strcmp(stats_cell(stats, *row, COUNTERS_LABEL), label) != 0)))
         (*row)++;
     return *row < stats->ever->count;
 }

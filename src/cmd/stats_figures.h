@@ -8,10 +8,10 @@
 
 struct stats {
     const char *engine;
-    bool up;                             /* the ledger replied; else no tables */
+    bool up;                         /* the ledger replied; else no tables */
     struct sql_rows *totals, *hours; /* ledger_report.h */
     struct sql_rows *ever;           /* ledger_counter.h */
-    int64_t unrecorded;                  /* deferrals outside the ledger (log.unrecorded_file); -1: unknown */
+    int64_t unrecorded;              /* deferrals outside the ledger (log.unrecorded_file); -1: unknown */
 };
 
 /* Postfix reports arrivals in whole seconds, so buckets of delays begin here. */

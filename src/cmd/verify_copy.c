@@ -159,8 +159,7 @@ static const struct config *verify_server(struct cmd *cmd, const char *account, 
     return NULL;
 }
 
-static void add_result(struct verifier *verifier, const struct sql_rows *copies, size_t row,
-                       struct sql_rows *table)
+static void add_result(struct verifier *verifier, const struct sql_rows *copies, size_t row, struct sql_rows *table)
 {
     static const char *const words[] = {
         [SEARCH_FOUND] = VERIFY_PRESENT, [SEARCH_ABSENT] = VERIFY_MISSING, [SEARCH_ERROR] = VERIFY_UNKNOWN};
@@ -198,8 +197,8 @@ static void take_message(struct verifier *verifier, size_t row, char **id)
 }
 
 /* account, mailbox: NULL: all. */
-static struct sql_rows *search_copies(struct cmd *cmd, const struct sql_rows *messages, size_t row,
-                                          const char *account, const char *mailbox)
+static struct sql_rows *search_copies(struct cmd *cmd, const struct sql_rows *messages, size_t row, const char *account,
+                                      const char *mailbox)
 {
     struct verifier verifier = {.cmd = cmd, .config = cmd->config, .messages = messages};
     char *id OD_CLEANUP(base_free) = NULL;
@@ -226,7 +225,7 @@ struct sql_rows *verify_options(struct cmd *cmd, const struct sql_rows *messages
 }
 
 struct sql_rows *verify_copy(struct cmd *cmd, const struct sql_rows *messages, size_t row, const char *account,
-                                 const char *mailbox)
+                             const char *mailbox)
 {
     return search_copies(cmd, messages, row, account, mailbox);
 }

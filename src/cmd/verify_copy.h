@@ -21,6 +21,6 @@ struct sql_rows *verify_options(struct cmd *cmd, const struct sql_rows *messages
 
 /* Like verify_options(), but only for copies stored in this mailbox; perhaps none. */
 struct sql_rows *verify_copy(struct cmd *cmd, const struct sql_rows *messages, size_t row, const char *account,
-                                 const char *mailbox) OD_MUST;
+                             const char *mailbox) OD_MUST;
 
 #endif

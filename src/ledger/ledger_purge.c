@@ -26,8 +26,7 @@ static bool lock_next(struct ledger *ledger, enum sql_step find, const struct sq
 #define EXPIRED(ledger, expire) \
     .older_ms = SQL_NUMBER((expire)->older_than_ms), LEDGER_HOLD_OFF(ledger), .upto = SQL_NUMBER((expire)->upto)
 
-struct sql_rows *ledger_expire_preview(struct ledger *ledger, const struct ledger_expire *expire,
-                                           struct error *error)
+struct sql_rows *ledger_expire_preview(struct ledger *ledger, const struct ledger_expire *expire, struct error *error)
 {
     return ledger_query(ledger, SQL_STEP(preview_expired, EXPIRED(ledger, expire), .after = SQL_NUMBER(expire->after)),
                         error);

@@ -12,7 +12,7 @@ struct sql_rows *ledger_table_new(const char *const *names, size_t columns)
 }
 
 struct sql_rows *ledger_query(struct ledger *ledger, enum sql_step step, const struct sql_value *values,
-                                  struct error *error)
+                              struct error *error)
 {
     if (!ledger_connect(ledger, error))
         return NULL;

@@ -9,7 +9,7 @@
 
 /* Runs a step that only reads, outside of any transaction. */
 struct sql_rows *ledger_query(struct ledger *ledger, enum sql_step step, const struct sql_value *values,
-                                  struct error *error) OD_MUST;
+                              struct error *error) OD_MUST;
 
 /* Returns a table of text without rows, for sql_rows_add_text. */
 struct sql_rows *ledger_table_new(const char *const *names, size_t columns) OD_MUST;

@@ -22,8 +22,7 @@ struct ledger_filter {
 };
 
 /* Lists copies, newest first; delay in seconds. */
-struct sql_rows *ledger_list(struct ledger *ledger, const struct ledger_filter *filter,
-                                 struct error *error) OD_MUST;
+struct sql_rows *ledger_list(struct ledger *ledger, const struct ledger_filter *filter, struct error *error) OD_MUST;
 
 struct sql_rows *ledger_totals(struct ledger *ledger, struct error *error) OD_MUST;
 
@@ -31,9 +30,8 @@ struct sql_rows *ledger_totals(struct ledger *ledger, struct error *error) OD_MU
 struct sql_rows *ledger_hours(struct ledger *ledger, int64_t hours, struct error *error) OD_MUST;
 
 /* Finds messages by identity, digest, or any attempt's queue id, each or NULL; oldest first. */
-struct sql_rows *ledger_find_messages(struct ledger *ledger, const unsigned char *identity,
-                                          const unsigned char *digest, const char *queue_id,
-                                          struct error *error) OD_MUST;
+struct sql_rows *ledger_find_messages(struct ledger *ledger, const unsigned char *identity, const unsigned char *digest,
+                                      const char *queue_id, struct error *error) OD_MUST;
 
 /* Sets *ret: a message with this digest is recorded. Uses only what a delivery may read. */
 bool ledger_knows(struct ledger *ledger, const unsigned char *digest, bool *ret, struct error *error) OD_MUST;
@@ -47,7 +45,7 @@ struct sql_rows *ledger_oldest(struct ledger *ledger, struct error *error) OD_MU
 /* Returns a section about a message (its id): "addresses", "deliveries", "attempts" (oldest first; times in seconds),
  * "spans" (of attempts with record.trace), "copies", "parts"; or "why", sentences (ledger_explain.h). */
 struct sql_rows *ledger_show(struct ledger *ledger, const char *section, const char *message,
-                                 struct error *error) OD_MUST;
+                             struct error *error) OD_MUST;
 
 /* Lists claims in progress and held locks with the sessions that wait for them, oldest first, by key. Includes a lock
  * without a claim if a delivery of ours holds it or waits for it, or its key is of a recorded message or looks like

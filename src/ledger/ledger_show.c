@@ -7,8 +7,8 @@
 #include "ledger/ledger_explain.h"
 #include "ledger/ledger_session.h"
 
-struct sql_rows *ledger_find_messages(struct ledger *ledger, const unsigned char *identity,
-                                          const unsigned char *digest, const char *queue_id, struct error *error)
+struct sql_rows *ledger_find_messages(struct ledger *ledger, const unsigned char *identity, const unsigned char *digest,
+                                      const char *queue_id, struct error *error)
 {
     return ledger_query(ledger,
                         SQL_STEP(find_messages, .identity = SQL_BYTES(identity, LEDGER_HASH_SIZE),

@@ -27,10 +27,10 @@ char *pg_login_command(const struct config *config, const struct error *error)
         return NULL;
     if (strcmp(error->code, PG_NO_ROLE) == 0)
         return base_printf("runuser -u postgres -- psql -c 'CREATE ROLE \"%s\" LOGIN' -c 'GRANT \"%s_%s\" TO \"%s\"'",
-                        user, config->database.schema, role, user);
+                           user, config->database.schema, role, user);
     if (strstr(error->text, "permission denied for database") != NULL)
         return base_printf("runuser -u postgres -- psql -c 'GRANT CONNECT ON DATABASE \"%s\" TO \"%s\"'",
-                              database != NULL ? database : user, named != NULL ? named : user);
+                           database != NULL ? database : user, named != NULL ? named : user);
     if (named != NULL && strcmp(named, user) != 0 && strstr(error->text, "Peer authentication failed") != NULL)
         return base_printf("runuser -u %s -- oncedrop ...", named);
     return NULL;

@@ -31,9 +31,7 @@ static const struct sql_failure_code failures[] = {
     {"42883", SQL_FAILURE_NO_LOCK},      /* undefined_function */
     {"0A000", SQL_FAILURE_NO_LOCK},      /* feature_not_supported */
     {"42501", SQL_FAILURE_REFUSED},      /* insufficient_privilege */
-    {PG_NO_ROLE, SQL_FAILURE_NO_USER},
-    {PG_READ_ONLY, SQL_FAILURE_OTHER_HOST},
-    {NULL, SQL_FAILURE_OTHER},
+    {PG_NO_ROLE, SQL_FAILURE_NO_USER},   {PG_READ_ONLY, SQL_FAILURE_OTHER_HOST}, {NULL, SQL_FAILURE_OTHER},
 };
 
 /* The name has only letters, digits and _; quotes preserve case. */

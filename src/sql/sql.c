@@ -20,8 +20,8 @@ struct sql {
     size_t added_size;
     size_t count, taken; /* steps of the batch: added, and their results read */
     bool stopped;        /* a result was an error: there are no more */
-    size_t logged; /* the debug log has results before this mark */
-    bool failed;   /* the debug log has the batch's failure */
+    size_t logged;       /* the debug log has results before this mark */
+    bool failed;         /* the debug log has the batch's failure */
 };
 
 struct sql *sql_open(const struct config *config, const char *application, struct error *error)
@@ -222,8 +222,7 @@ bool sql_committed(struct sql *sql, size_t mark, struct error *error)
 {
     int64_t started_us = now_us();
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) = read_result(sql, mark, error);
-    bool committed =
-        rows != NULL && (sql->engine->committed == NULL || sql->engine->committed(sql->session, error));
+    bool committed = rows != NULL && (sql->engine->committed == NULL || sql->engine->committed(sql->session, error));
     if (debug_sql())
         log_result(sql, mark, committed, NULL, started_us, error);
     return committed;

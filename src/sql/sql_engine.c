@@ -30,8 +30,7 @@ void sql_add_hint(const struct sql_engine *engine, const struct config *config, 
 
 void sql_add_login_hint(const struct sql_engine *engine, const struct config *config, struct error *error)
 {
-    char *command OD_CLEANUP(base_free) =
-        engine->login_command != NULL ? engine->login_command(config, error) : NULL;
+    char *command OD_CLEANUP(base_free) = engine->login_command != NULL ? engine->login_command(config, error) : NULL;
     if (command != NULL)
         append(error, ERROR_HINT, command, "");
     else

@@ -23,7 +23,7 @@ enum sql_self_test { SQL_SELF_TEST_END, SQL_SELF_TEST_OK, SQL_SELF_TEST_WARNING,
 
 /* Why a step failed, where callers need to know. */
 enum sql_failure {
-    SQL_FAILURE_OTHER, /* 0 */
+    SQL_FAILURE_OTHER,        /* 0 */
     SQL_FAILURE_LOCK_TIMEOUT, /* waiting for a lock */
     SQL_FAILURE_CONFLICT,     /* another transaction won; this one is rolled back, even at COMMIT */
     SQL_FAILURE_NO_LOCK,      /* the engine has no such lock */

@@ -55,8 +55,8 @@ static void add_cell(struct sql_rows *rows, sqlite3_stmt *statement, int column,
     } else if (kind == 't') {
         sql_rows_add(rows, sqlite3_column_int(statement, column) ? "t" : "f", 1);
     } else {
-        const void *data =
-            type == SQLITE_BLOB ? sqlite3_column_blob(statement, column) : sqlite3_column_text(statement, column);
+        const void *data = type == SQLITE_BLOB ? sqlite3_column_blob(statement, column)
+                                               : sqlite3_column_text(statement, column);
         sql_rows_add(rows, data != NULL ? data : "", (size_t)sqlite3_column_bytes(statement, column));
     }
 }
