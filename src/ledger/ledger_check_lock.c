@@ -117,7 +117,7 @@ static bool explain_sharing(struct ledger *ledger, struct ledger *other, enum sh
         [NOT_RELEASED] = "the lock is not released when its transaction ends",
     };
     const char *method = lock_method_name(ledger->config->lock.method);
-    bool lacks = sql_failure(ledger->engine, error) == SQL_FAILURE_NO_LOCK;
+    bool lacks = sql_failure(ledger->engine->failures, error) == SQL_FAILURE_NO_LOCK;
     char *others OD_CLEANUP(base_free) = sharing != SHARING_ERROR || lacks ? other_methods(ledger, other) : NULL;
     char *reason OD_CLEANUP(base_free) = sharing == SHARING_ERROR   ? base_strdup(error->text)
                                          : sharing == GRANTED_TWICE ? base_printf("%s %s", who, wrong[sharing])
@@ -166,7 +166,7 @@ static bool reach(const struct sql_engine *engine, struct host *host, char **lef
         ledger_rollback(host->ledger);
     else
         ledger_close(&host->ledger);
-    if (reached || sql_failure(engine, &error) == SQL_FAILURE_OTHER_HOST)
+    if (reached || sql_failure(engine->failures, &error) == SQL_FAILURE_OTHER_HOST)
         return reached;
     char *before OD_CLEANUP(base_free) = *left_out;
     *left_out =

@@ -106,7 +106,7 @@ static enum sql_failure failure_of(const struct config *config, const struct err
 {
     struct error ignored;
     const struct sql_engine *engine = sql_load(config, &ignored);
-    return engine != NULL ? sql_failure(engine, error) : SQL_FAILURE_OTHER;
+    return engine != NULL ? sql_failure(engine->failures, error) : SQL_FAILURE_OTHER;
 }
 
 bool ledger_is_no_user(const struct config *config, const struct error *error)

@@ -203,7 +203,4 @@ char *maria_hint(const struct config *config, const char *role, const struct err
 /* maria_self_test.c */
 extern const struct sql_self_tester maria_self_tests[];
 
-/* mariadb.c */
-extern const struct sql_engine mariadb_engine; /* also read by module_load */
-
 #endif

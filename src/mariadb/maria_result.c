@@ -18,7 +18,7 @@ static void stop_batch(struct sql_session *maria, enum maria_result_kind kind)
 {
     maria->failed = true;
     maria->lost = maria->lost || !maria->ready ||
-                  (kind == MARIA_RESULT_COMMIT && sql_failure(&mariadb_engine, &maria->error) != SQL_FAILURE_CONFLICT);
+                  (kind == MARIA_RESULT_COMMIT && sql_failure(maria_failures, &maria->error) != SQL_FAILURE_CONFLICT);
     g_string_truncate(maria->released, 0);
     maria_undo(maria);
 }

@@ -10,6 +10,7 @@
 #include "module_build.h"
 
 /* Read by module_load. */
+extern const struct sql_engine mariadb_engine;
 extern const char mariadb_engine_build[];
 const char mariadb_engine_build[] = MODULE_BUILD;
 

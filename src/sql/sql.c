@@ -29,7 +29,7 @@ struct sql *sql_open(const struct config *config, const char *application, struc
     const struct sql_engine *engine = sql_load(config, error);
     struct sql_session *session = engine != NULL ? engine->open(config, application, error) : NULL;
     if (engine != NULL && session == NULL)
-        sql_add_login_hint(engine, config, error);
+        sql_add_login_hint(engine, config, SQL_DELIVERY, error);
     if (engine != NULL && debug_sql())
         sql_debug_opened(engine, config, session != NULL, error);
     if (session == NULL)

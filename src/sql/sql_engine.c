@@ -3,14 +3,11 @@
 
 #include <string.h>
 
-#include "sql/sql.h"
-
-enum sql_failure sql_failure(const struct sql_engine *engine, const struct error *error)
+enum sql_failure sql_failure(const struct sql_failure_code *failures, const struct error *error)
 {
-    const struct sql_failure_code *it = engine->failures;
-    while (it->code != NULL && strcmp(it->code, error->code) != 0)
-        it++;
-    return it->failure;
+    while (failures->code != NULL && strcmp(failures->code, error->code) != 0)
+        failures++;
+    return failures->failure;
 }
 
 static void append(struct error *error, const char *before, const char *hint, const char *after)
@@ -28,13 +25,14 @@ void sql_add_hint(const struct sql_engine *engine, const struct config *config, 
     append(error, " (", hint, ")");
 }
 
-void sql_add_login_hint(const struct sql_engine *engine, const struct config *config, struct error *error)
+void sql_add_login_hint(const struct sql_engine *engine, const struct config *config, const char *role,
+                        struct error *error)
 {
     char *command OD_CLEANUP(base_free) = engine->login_command != NULL ? engine->login_command(config, error) : NULL;
     if (command != NULL)
         append(error, ERROR_HINT, command, "");
     else
-        sql_add_hint(engine, config, SQL_DELIVERY, error);
+        sql_add_hint(engine, config, role, error);
 }
 
 char *sql_nth_host(const struct sql_engine *engine, const struct config *config, size_t n, char **ret_name)

@@ -121,13 +121,14 @@ struct sql_engine {
 
 /* What an engine can do without a session (sql_engine.c): */
 
-enum sql_failure sql_failure(const struct sql_engine *engine, const struct error *error) OD_MUST;
+enum sql_failure sql_failure(const struct sql_failure_code *failures, const struct error *error) OD_MUST;
 
 /* Adds a hint, if one is known, to a step's error; role: that the step needs. */
 void sql_add_hint(const struct sql_engine *engine, const struct config *config, const char *role, struct error *error);
 
 /* The same for the error of opening a session. */
-void sql_add_login_hint(const struct sql_engine *engine, const struct config *config, struct error *error);
+void sql_add_login_hint(const struct sql_engine *engine, const struct config *config, const char *role,
+                        struct error *error);
 
 /* See nth_host in sql_engine.h. */
 char *sql_nth_host(const struct sql_engine *engine, const struct config *config, size_t n, char **ret_name) OD_MUST;
