@@ -130,7 +130,7 @@ void sql_add_hint(const struct sql_engine *engine, const struct config *config, 
 void sql_add_login_hint(const struct sql_engine *engine, const struct config *config, const char *role,
                         struct error *error);
 
-/* See nth_host in sql_engine.h. */
+/* See nth_host. */
 char *sql_nth_host(const struct sql_engine *engine, const struct config *config, size_t n, char **ret_name) OD_MUST;
 
 /* Returns a new string: `text` with %s replaced by database.schema. */

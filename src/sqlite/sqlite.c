@@ -11,17 +11,17 @@ extern const struct sql_engine sqlite_engine;
 extern const char sqlite_engine_build[];
 const char sqlite_engine_build[] = MODULE_BUILD;
 
-static bool engine_usable(const struct sql_session *lite)
+static bool lite_engine_usable(const struct sql_session *lite)
 {
     return !lite->lost;
 }
 
-static bool engine_in_transaction(const struct sql_session *lite)
+static bool lite_engine_in_transaction(const struct sql_session *lite)
 {
     return !sqlite3_get_autocommit(lite->db);
 }
 
-static void engine_add(struct sql_session *lite, enum sql_step step, const struct sql_value *values)
+static void lite_engine_add(struct sql_session *lite, enum sql_step step, const struct sql_value *values)
 {
     struct sql_value used[SQL_VALUES_MAX];
     size_t count;
@@ -29,7 +29,7 @@ static void engine_add(struct sql_session *lite, enum sql_step step, const struc
     lite_add(lite, sql, steps[step].column_kinds, count, used);
 }
 
-static void engine_add_text(struct sql_session *lite, const char *text, struct sql_value value)
+static void lite_engine_add_text(struct sql_session *lite, const char *text, struct sql_value value)
 {
     lite_add(lite, text, NULL, 1, &value);
 }
@@ -50,10 +50,10 @@ const struct sql_engine sqlite_engine = {
     .in_process = true,
     .open = lite_open,
     .close = lite_close,
-    .usable = engine_usable,
-    .in_transaction = engine_in_transaction,
-    .add = engine_add,
-    .add_text = engine_add_text,
+    .usable = lite_engine_usable,
+    .in_transaction = lite_engine_in_transaction,
+    .add = lite_engine_add,
+    .add_text = lite_engine_add_text,
     .next = lite_next,
     .finish = lite_finish,
     .script = lite_script,
