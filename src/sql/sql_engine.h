@@ -126,7 +126,7 @@ enum sql_failure sql_failure(const struct sql_failure_code *failures, const stru
 /* Adds a hint, if one is known, to a step's error; role: that the step needs. */
 void sql_add_hint(const struct sql_engine *engine, const struct config *config, const char *role, struct error *error);
 
-/* The same for the error of opening a session. */
+/* Like sql_add_hint(), for the error of opening a session. */
 void sql_add_login_hint(const struct sql_engine *engine, const struct config *config, const char *role,
                         struct error *error);
 
