@@ -20,7 +20,7 @@ static enum sql_type type_of(Oid oid)
     return oid == OID_BOOL ? SQL_TYPE_BOOL : oid == OID_JSON || oid == OID_JSONB ? SQL_TYPE_JSON : SQL_TYPE_TEXT;
 }
 
-static void add_bytes(struct sql_rows *rows, const char *digits)
+static void add_bytea(struct sql_rows *rows, const char *digits)
 {
     size_t size;
     unsigned char *bytes = PQunescapeBytea((const unsigned char *)digits, &size);
@@ -30,11 +30,11 @@ static void add_bytes(struct sql_rows *rows, const char *digits)
     PQfreemem(bytes);
 }
 
-static void add_cell(struct sql_rows *rows, const PGresult *result, int row, int column)
+static void add_value(struct sql_rows *rows, const PGresult *result, int row, int column)
 {
     const char *value = PQgetisnull(result, row, column) ? NULL : PQgetvalue(result, row, column);
     if (value != NULL && PQftype(result, column) == OID_BYTEA)
-        add_bytes(rows, value);
+        add_bytea(rows, value);
     else
         sql_rows_add(rows, value, (size_t)PQgetlength(result, row, column));
 }
@@ -48,6 +48,6 @@ struct sql_rows *pg_rows(PGresult *result)
         sql_rows_name(rows, (size_t)column, PQfname(result, column), type_of(PQftype(result, column)));
     for (int row = 0; row < PQntuples(result); row++)
         for (int column = 0; column < columns; column++)
-            add_cell(rows, result, row, column);
+            add_value(rows, result, row, column);
     return rows;
 }

@@ -175,7 +175,7 @@ size_t sql_mark(const struct sql *sql)
 }
 
 /* Returns the result of the step with this mark, after those of the steps before it; NULL: one of them failed. */
-static struct sql_rows *read_result(struct sql *sql, size_t mark, struct error *error)
+static struct sql_rows *read_until(struct sql *sql, size_t mark, struct error *error)
 {
     struct sql_rows *rows = NULL;
     if (mark < sql->taken || mark >= sql->count)
@@ -192,7 +192,7 @@ static struct sql_rows *read_result(struct sql *sql, size_t mark, struct error *
 struct sql_rows *sql_get_result(struct sql *sql, size_t mark, struct error *error)
 {
     int64_t started_us = now_us();
-    struct sql_rows *rows = read_result(sql, mark, error);
+    struct sql_rows *rows = read_until(sql, mark, error);
     if (debug_sql())
         log_result(sql, mark, rows != NULL, rows, started_us, error);
     enum sql_step step = sql->added[mark].step;
@@ -212,7 +212,7 @@ bool sql_succeeded(struct sql *sql, size_t mark, struct error *error)
     int64_t started_us = now_us();
     if (mark <= sql->taken)
         return true;
-    struct sql_rows *last OD_CLEANUP(sql_rows_free) = read_result(sql, mark - 1, error);
+    struct sql_rows *last OD_CLEANUP(sql_rows_free) = read_until(sql, mark - 1, error);
     if (debug_sql())
         log_result(sql, mark - 1, last != NULL, NULL, started_us, error);
     return last != NULL;
@@ -221,7 +221,7 @@ bool sql_succeeded(struct sql *sql, size_t mark, struct error *error)
 bool sql_committed(struct sql *sql, size_t mark, struct error *error)
 {
     int64_t started_us = now_us();
-    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = read_result(sql, mark, error);
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = read_until(sql, mark, error);
     bool committed = rows != NULL && (sql->engine->committed == NULL || sql->engine->committed(sql->session, error));
     if (debug_sql())
         log_result(sql, mark, committed, NULL, started_us, error);

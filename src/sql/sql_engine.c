@@ -10,7 +10,7 @@ enum sql_failure sql_failure(const struct sql_failure_code *failures, const stru
     return failures->failure;
 }
 
-static void append(struct error *error, const char *before, const char *hint, const char *after)
+static void append_hint(struct error *error, const char *before, const char *hint, const char *after)
 {
     const struct error was = *error;
     if (hint == NULL || strstr(error->text, hint) != NULL)
@@ -22,7 +22,7 @@ static void append(struct error *error, const char *before, const char *hint, co
 void sql_add_hint(const struct sql_engine *engine, const struct config *config, const char *role, struct error *error)
 {
     char *hint OD_CLEANUP(base_free) = engine->hint(config, role, error);
-    append(error, " (", hint, ")");
+    append_hint(error, " (", hint, ")");
 }
 
 void sql_add_login_hint(const struct sql_engine *engine, const struct config *config, const char *role,
@@ -30,7 +30,7 @@ void sql_add_login_hint(const struct sql_engine *engine, const struct config *co
 {
     char *command OD_CLEANUP(base_free) = engine->login_command != NULL ? engine->login_command(config, error) : NULL;
     if (command != NULL)
-        append(error, ERROR_HINT, command, "");
+        append_hint(error, ERROR_HINT, command, "");
     else
         sql_add_hint(engine, config, role, error);
 }
