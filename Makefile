@@ -127,6 +127,7 @@ $(ENGINES:%=$(BUILD)/%_schema.h): $(BUILD)/%_schema.h: src/sql/embed.sh src/sql/
 	$(Q)sh src/sql/embed.sh $(sort $(wildcard src/$*/schema/*.sql)) >$@.new && mv $@.new $@
 
 # For tests of upgrades: each engine with the first version of an artificial schema, in upgrade/1, and with both (tests/upgrade).
+SCHEMA_OBJECTS := $(foreach engine,$(ENGINES),$(BUILD)/$(engine)/$(engine).o)
 UPGRADE_VERSIONS := $(BUILD)/upgrade/1 $(BUILD)/upgrade/2
 UPGRADE_HEADERS := $(foreach version,$(UPGRADE_VERSIONS),$(ENGINES:%=$(version)/%_schema.h))
 UPGRADE_MODULES := $(foreach version,$(UPGRADE_VERSIONS),$(ENGINES:%=$(version)/oncedrop-%.so))
@@ -150,7 +151,7 @@ $(UPGRADE_VERSIONS:%=%/oncedrop-mariadb.so): %/oncedrop-mariadb.so: $(MARIADB_OB
 $(UPGRADE_VERSIONS:%=%/oncedrop-mariadb.so): THEIR_LIBS = $(MARIADB_LIBS)
 $(UPGRADE_MODULES):
 	$(call say,LD,$@) $(CC) -I$(@D) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -fPIC $(filter-out -pie,$(HARDENING_LD)) -shared $(LDFLAGS) -o $@ \
-	  $(patsubst $(BUILD)/%.o,src/%.c,$(filter %_schema.o,$^)) $(filter-out %_schema.o,$(filter %.o,$^)) $(THEIR_LIBS)
+	  $(patsubst $(BUILD)/%.o,src/%.c,$(filter $(SCHEMA_OBJECTS),$^)) $(filter-out $(SCHEMA_OBJECTS),$(filter %.o,$^)) $(THEIR_LIBS)
 
 # So are the steps, for every file that includes sql.h. What they say of outcomes is made of the table.
 $(BUILD)/outcomes.sql: src/sql/outcomes.awk src/delivery/outcome.c Makefile

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
  * check: tests each item as a delivery uses it, and says what to do, within a minute. */
-#include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "base/terminal.h"
 #include "cmd/check_report.h"
 #include "cmd/cmd.h"
@@ -220,15 +220,13 @@ static int examine_all(struct check *check)
 /* Runs examine_all() in a child process, which drops privileges. */
 static int examine_apart(struct check *check)
 {
-    int status = 0;
     fflush(stdout);
     pid_t child = fork();
     if (child < 0)
         return cmd_fail(EX_OSERR, "check: fork: %m");
     if (child == 0)
         _exit(examine_all(check));
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
+    int status = process_wait(child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : EX_SOFTWARE;
 }
 

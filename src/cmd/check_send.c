@@ -2,7 +2,6 @@
  *
  * check --send: sends a message through Postfix, and asks `oncedrop show`, the queue and the IMAP server for it. Runs
  * as the caller: root may read the log. */
-#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "cmd/check_report.h"
 #include "cmd/verify_session.h"
 #include "message/message_comparison.h"
@@ -66,7 +66,7 @@ static bool send_by_postfix(const struct sending *sending)
                            check->postfix != NULL ? "--" : NULL,
                            check->address,
                            NULL};
-    int ends[2], status = -1;
+    int ends[2];
     signal(SIGPIPE, SIG_IGN);
     if (pipe2(ends, O_CLOEXEC) != 0)
         return check_item(false, "send", "pipe: %m");
@@ -80,8 +80,7 @@ static bool send_by_postfix(const struct sending *sending)
     bool written = child > 0 && write_message(sending, ends[1]);
     close(ends[0]);
     close(ends[1]);
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
+    int status = process_wait(child);
     return (written && status == 0) || check_item(false, "send", "sendmail -i %s ended with status %d: see its log",
                                                   check->address, WIFEXITED(status) ? WEXITSTATUS(status) : status);
 }

@@ -54,14 +54,14 @@ static int check(struct cmd *cmd)
     if (status != 0)
         return status;
     cmd->ledger = ledger_open(cmd->config, NULL, &cmd->error);
-    struct ledger_table *damage OD_CLEANUP(ledger_table_free) =
-        cmd->ledger != NULL ? ledger_damage(cmd->ledger, &cmd->error) : NULL;
+    struct sql_rows *damage OD_CLEANUP(sql_rows_free) = cmd->ledger != NULL ? ledger_damage(cmd->ledger, &cmd->error)
+                                                                            : NULL;
     if (damage == NULL)
         return cmd_error(EX_UNAVAILABLE, cmd);
-    for (size_t row = 0; row < damage->rows; row++)
-        puts(ledger_cell(damage, row, 0));
+    for (size_t row = 0; row < damage->count; row++)
+        puts(sql_text(damage, row, 0));
     fflush(stdout);
-    if (damage->rows > 0)
+    if (damage->count > 0)
         return cmd_fail(1, "%s is damaged; " DAMAGE, cmd->config->database.conninfo);
     int version;
     if (!ledger_schema_version(cmd->ledger, &version, &cmd->error))

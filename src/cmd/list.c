@@ -27,13 +27,13 @@ static int print_list(struct cmd *cmd, const struct ledger_filter *filter)
 {
     const struct options *options = &cmd->options;
     size_t unknown = 0;
-    struct ledger_table *table OD_CLEANUP(ledger_table_free) = ledger_list(cmd->ledger, filter, &cmd->error);
-    size_t rows = table != NULL ? table->rows : 0;
+    struct sql_rows *table OD_CLEANUP(sql_rows_free) = ledger_list(cmd->ledger, filter, &cmd->error);
+    size_t rows = table != NULL ? table->count : 0;
     if (table == NULL || (options->missing && !list_missing(cmd, table, &unknown)))
         return cmd_error(EX_UNAVAILABLE, cmd);
     if (options->json)
         table_print_json(table_json(table));
-    else if (table->rows == 0)
+    else if (table->count == 0)
         puts(options->missing ? "no missing copies" : "no matching copies");
     else
         table_print_list(table);

@@ -13,27 +13,27 @@ struct found {
     size_t copies, absent, unknown;
 };
 
-static void count_copies(struct found *found, const struct ledger_table *looked)
+static void count_copies(struct found *found, const struct sql_rows *looked)
 {
-    for (size_t row = 0; row < looked->rows; row++) {
-        const char *copy = ledger_cell(looked, row, VERIFY_COPY);
+    for (size_t row = 0; row < looked->count; row++) {
+        const char *copy = sql_text(looked, row, VERIFY_COPY);
         found->copies++;
         found->absent += strcmp(copy, VERIFY_MISSING) == 0;
         found->unknown += strcmp(copy, VERIFY_UNKNOWN) == 0;
     }
 }
 
-static bool verify_row(struct cmd *cmd, const struct ledger_table *table, size_t row, struct found *ret)
+static bool verify_row(struct cmd *cmd, const struct sql_rows *table, size_t row, struct found *ret)
 {
-    const char *id = ledger_cell(table, row, LIST_MESSAGE_ID);
+    const char *id = sql_text(table, row, LIST_MESSAGE_ID);
     unsigned char identity[MESSAGE_DIGEST_SIZE];
     message_identity(cmd->config->lock.namespace, id, strlen(id), identity);
-    struct ledger_table *messages OD_CLEANUP(ledger_table_free) =
+    struct sql_rows *messages OD_CLEANUP(sql_rows_free) =
         ledger_find_messages(cmd->ledger, identity, NULL, NULL, &cmd->error);
     *ret = (struct found){.copies = 0};
-    for (size_t i = 0; messages != NULL && i < messages->rows; i++) {
-        struct ledger_table *looked OD_CLEANUP(ledger_table_free) =
-            verify_copy(cmd, messages, i, ledger_cell(table, row, LIST_ACCOUNT), ledger_cell(table, row, LIST_MAILBOX));
+    for (size_t i = 0; messages != NULL && i < messages->count; i++) {
+        struct sql_rows *looked OD_CLEANUP(sql_rows_free) =
+            verify_copy(cmd, messages, i, sql_text(table, row, LIST_ACCOUNT), sql_text(table, row, LIST_MAILBOX));
         if (looked == NULL)
             return false;
         count_copies(ret, looked);
@@ -41,18 +41,18 @@ static bool verify_row(struct cmd *cmd, const struct ledger_table *table, size_t
     return messages != NULL;
 }
 
-bool list_missing(struct cmd *cmd, struct ledger_table *table, size_t *ret_unknown)
+bool list_missing(struct cmd *cmd, struct sql_rows *table, size_t *ret_unknown)
 {
     struct found found;
     size_t unknown = 0;
-    for (size_t row = 0; row < table->rows;) {
+    for (size_t row = 0; row < table->count;) {
         if (!verify_row(cmd, table, row, &found))
             return false;
         unknown += found.copies == 0 || found.unknown > 0; /* 0 copies: perhaps purged */
         if (found.absent > 0)
             row++;
         else
-            ledger_table_remove(table, row);
+            sql_rows_remove(table, row);
     }
     *ret_unknown = unknown;
     return true;

@@ -11,6 +11,6 @@
  * message is missing, so are all with its Message-ID in that mailbox. *ret_unknown: number of unknown copies. Returns
  * false with the command's error set, and the table useless, if the ledger does not reply or root cannot become
  * service.user. */
-bool list_missing(struct cmd *cmd, struct ledger_table *table, size_t *ret_unknown) OD_MUST;
+bool list_missing(struct cmd *cmd, struct sql_rows *table, size_t *ret_unknown) OD_MUST;
 
 #endif

@@ -21,18 +21,18 @@
 enum { ABANDONED_LAST_AT, ABANDONED_QUEUE_ID, ABANDONED_RECIPIENTS, ABANDONED_MESSAGE_ID, ABANDONED_REASON };
 
 /* For searches of the log by queue id. */
-static void log_expired(const struct ledger_table *table)
+static void log_expired(const struct sql_rows *table)
 {
-    for (size_t row = 0; row < table->rows; row++) {
-        const char *queue_id = ledger_cell(table, row, ABANDONED_QUEUE_ID);
+    for (size_t row = 0; row < table->count; row++) {
+        const char *queue_id = sql_text(table, row, ABANDONED_QUEUE_ID);
         char *reason OD_CLEANUP(base_free) = base_printf("not retried since %s: %s",
-                                                         ledger_cell(table, row, ABANDONED_LAST_AT),
-                                                         ledger_cell(table, row, ABANDONED_REASON));
+                                                         sql_text(table, row, ABANDONED_LAST_AT),
+                                                         sql_text(table, row, ABANDONED_REASON));
         const struct log_line line = {
             queue_id[0] != '\0' ? queue_id : "NOQUEUE",
             {
-                {LOG_FIELD_MESSAGE_ID, ledger_cell(table, row, ABANDONED_MESSAGE_ID)},
-                {LOG_FIELD_TO, ledger_cell(table, row, ABANDONED_RECIPIENTS)},
+                {LOG_FIELD_MESSAGE_ID, sql_text(table, row, ABANDONED_MESSAGE_ID)},
+                {LOG_FIELD_TO, sql_text(table, row, ABANDONED_RECIPIENTS)},
                 {LOG_FIELD_STATUS, "expired"},
             },
         };
@@ -42,42 +42,42 @@ static void log_expired(const struct ledger_table *table)
 
 /* Expires what `expire` selects; a dry run only finds it. Returns a new table (ledger_purge.h), or NULL with the error
  * set: earlier batches stay expired. */
-static struct ledger_table *expire_selected(struct cmd *cmd, const struct options *options, struct ledger_expire expire)
+static struct sql_rows *expire_selected(struct cmd *cmd, const struct options *options, struct ledger_expire expire)
 {
-    struct ledger_table *all = NULL;
+    struct sql_rows *all = NULL;
     if (options->dry_run)
         return ledger_expire_preview(cmd->ledger, &expire, &cmd->error);
     while (!expire.ended) {
-        struct ledger_table *batch = ledger_expire_batch(cmd->ledger, &expire, &cmd->error);
+        struct sql_rows *batch = ledger_expire_batch(cmd->ledger, &expire, &cmd->error);
         if (batch == NULL) {
-            ledger_table_free(&all);
+            sql_rows_free(&all);
             return NULL;
         }
         log_expired(batch);
-        ledger_table_join(&all, &batch);
+        sql_rows_join(&all, &batch);
     }
     return all;
 }
 
-static struct ledger_table *expire_old(struct cmd *cmd, const struct options *options)
+static struct sql_rows *expire_old(struct cmd *cmd, const struct options *options)
 {
     const struct ledger_expire expire = {.older_than_ms = cmd->config->record.expire_after, .upto = INT64_MAX};
     return expire_selected(cmd, options, expire);
 }
 
-static void print_expired(const struct options *options, const struct ledger_table *table)
+static void print_expired(const struct options *options, const struct sql_rows *table)
 {
     if (options->json) {
-        table_print_json(json_pack("{s:I, s:b, s:o}", "messages", (json_int_t)table->rows, "dry_run", options->dry_run,
+        table_print_json(json_pack("{s:I, s:b, s:o}", "messages", (json_int_t)table->count, "dry_run", options->dry_run,
                                    "expired", table_json(table)));
         return;
     }
     table_print_list(table);
-    printf("%s%zu message%s %s\n", table->rows > 0 ? "\n" : "", table->rows, table->rows == 1 ? "" : "s",
+    printf("%s%zu message%s %s\n", table->count > 0 ? "\n" : "", table->count, table->count == 1 ? "" : "s",
            options->dry_run ? "would be expired" : "expired");
 }
 
-static struct ledger_table *find_named(struct cmd *cmd, const char *text)
+static struct sql_rows *find_named(struct cmd *cmd, const char *text)
 {
     unsigned char identity[MESSAGE_DIGEST_SIZE];
     char *id OD_CLEANUP(base_free) = cmd_strip_brackets(text);
@@ -87,15 +87,15 @@ static struct ledger_table *find_named(struct cmd *cmd, const char *text)
 
 /* Expires a message of any age, and adds it to *all. Sets the error with EX_UNAVAILABLE. */
 static int expire_message(struct cmd *cmd, const struct options *options, const char *id, int64_t number,
-                          struct ledger_table **all)
+                          struct sql_rows **all)
 {
     const struct ledger_expire expire = {.after = number - 1, .upto = number};
-    struct ledger_table *table = expire_selected(cmd, options, expire);
+    struct sql_rows *table = expire_selected(cmd, options, expire);
     bool unfinished = false;
     if (table == NULL)
         return EX_UNAVAILABLE;
-    size_t rows = table->rows;
-    ledger_table_join(all, &table);
+    size_t rows = table->count;
+    sql_rows_join(all, &table);
     if (rows == 0 && !ledger_expire_is_open(cmd->ledger, number, &unfinished, &cmd->error))
         return EX_UNAVAILABLE;
     if (!unfinished)
@@ -103,16 +103,16 @@ static int expire_message(struct cmd *cmd, const struct options *options, const 
     return cmd_fail(EX_TEMPFAIL, "%s: skipped: it is being delivered, or was less than delivery.hold_off ago", id);
 }
 
-static int expire_id(struct cmd *cmd, const struct options *options, const char *id, struct ledger_table **all)
+static int expire_id(struct cmd *cmd, const struct options *options, const char *id, struct sql_rows **all)
 {
-    struct ledger_table *found OD_CLEANUP(ledger_table_free) = find_named(cmd, id);
+    struct sql_rows *found OD_CLEANUP(sql_rows_free) = find_named(cmd, id);
     int worst = 0;
     if (found == NULL)
         return EX_UNAVAILABLE;
-    if (found->rows == 0)
+    if (found->count == 0)
         return cmd_fail(1, "%s: no such message", id);
-    for (size_t row = 0; row < found->rows && worst != EX_UNAVAILABLE; row++) {
-        int64_t number = strtoll(ledger_cell(found, row, FIND_MESSAGES_ID), NULL, 10);
+    for (size_t row = 0; row < found->count && worst != EX_UNAVAILABLE; row++) {
+        int64_t number = strtoll(sql_text(found, row, FIND_MESSAGES_ID), NULL, 10);
         int status = expire_message(cmd, options, id, number, all);
         worst = status != 0 ? status : worst;
     }
@@ -122,7 +122,7 @@ static int expire_id(struct cmd *cmd, const struct options *options, const char 
 /* Without ids, expires old messages. */
 static int expire_all(struct cmd *cmd, const struct options *options)
 {
-    struct ledger_table *all OD_CLEANUP(ledger_table_free) = NULL;
+    struct sql_rows *all OD_CLEANUP(sql_rows_free) = NULL;
     int worst = 0;
     if (cmd->operands[0] == NULL && (all = expire_old(cmd, options)) == NULL)
         return cmd_error(EX_UNAVAILABLE, cmd);
@@ -170,12 +170,12 @@ static bool remove_old(struct cmd *cmd, int64_t older_than_ms, int64_t *ret)
 static int purge(struct cmd *cmd, const struct options *options)
 {
     int64_t removed = 0;
-    struct ledger_table *table OD_CLEANUP(ledger_table_free) = expire_old(cmd, options);
+    struct sql_rows *table OD_CLEANUP(sql_rows_free) = expire_old(cmd, options);
     bool done = table != NULL;
     if (done)
         done = options->dry_run ? ledger_purge_count(cmd->ledger, options->older_than_ms, &removed, &cmd->error)
                                 : remove_old(cmd, options->older_than_ms, &removed);
-    int64_t expired = table != NULL ? (int64_t)table->rows : 0;
+    int64_t expired = table != NULL ? (int64_t)table->count : 0;
     if (!options->dry_run && removed > 0)
         log_info("purge: %" PRId64 " message%s older than %" PRId64 "d removed from the record", removed,
                  removed == 1 ? "" : "s", options->older_than_ms / DAY_MS);

@@ -69,9 +69,9 @@ static int begin_stats(struct cmd *cmd, struct stats *stats)
 
 static void stats_clear(struct stats *stats)
 {
-    ledger_table_free(&stats->totals);
-    ledger_table_free(&stats->ever);
-    ledger_table_free(&stats->hours);
+    sql_rows_free(&stats->totals);
+    sql_rows_free(&stats->ever);
+    sql_rows_free(&stats->hours);
 }
 
 /* Speeds up the next run. May fail, as on a standby. */

@@ -28,7 +28,7 @@ struct place {
 struct verifier {
     struct cmd *cmd;
     const struct config *config;
-    const struct ledger_table *messages;
+    const struct sql_rows *messages;
     struct message message; /* its digest and, unless servers change it, its id */
     int64_t received_at, size;
     struct message_digest *digest; /* of the candidate */
@@ -53,8 +53,8 @@ static bool is_shown(const struct verifier *verifier, const unsigned char digest
 {
     char hex[2 * MESSAGE_DIGEST_SIZE + 1];
     base_hex(digest, MESSAGE_DIGEST_SIZE, hex);
-    for (size_t row = 0; row < verifier->messages->rows; row++)
-        if (strcmp(ledger_cell(verifier->messages, row, FIND_MESSAGES_DIGEST), hex) == 0)
+    for (size_t row = 0; row < verifier->messages->count; row++)
+        if (strcmp(sql_text(verifier->messages, row, FIND_MESSAGES_DIGEST), hex) == 0)
             return true;
     return false;
 }
@@ -160,74 +160,73 @@ static const struct config *verify_server(struct cmd *cmd, const char *account, 
     return NULL;
 }
 
-static void add_result(struct verifier *verifier, const struct ledger_table *copies, size_t row,
-                       struct ledger_table *table)
+static void add_result(struct verifier *verifier, const struct sql_rows *copies, size_t row, struct sql_rows *table)
 {
     static const char *const words[] = {
         [SEARCH_FOUND] = VERIFY_PRESENT, [SEARCH_ABSENT] = VERIFY_MISSING, [SEARCH_ERROR] = VERIFY_UNKNOWN};
     struct error error = {.text = ""};
-    const char *account = ledger_cell(copies, row, SHOW_COPIES_ACCOUNT);
+    const char *account = sql_text(copies, row, SHOW_COPIES_ACCOUNT);
     enum search_result result = SEARCH_ERROR;
-    verifier->place = (struct place){.mailbox = ledger_cell(copies, row, SHOW_COPIES_MAILBOX),
-                                     .error = ledger_cell(copies, row, SHOW_COPIES_ERROR)};
-    verifier->by_id = strcmp(ledger_cell(copies, row, SHOW_COPIES_ROLE), "sent") == 0;
+    verifier->place = (struct place){.mailbox = sql_text(copies, row, SHOW_COPIES_MAILBOX),
+                                     .error = sql_text(copies, row, SHOW_COPIES_ERROR)};
+    verifier->by_id = strcmp(sql_text(copies, row, SHOW_COPIES_ROLE), "sent") == 0;
     const struct config *server = verify_server(verifier->cmd, account, &error);
     if (server != NULL)
         result = verify_session_run(verifier->cmd, server, account, search_in, verifier, &error);
     char *number OD_CLEANUP(base_free) = base_printf("%u", verifier->place.uid);
-    ledger_table_add(table, account);
-    ledger_table_add(table, verifier->place.mailbox);
-    ledger_table_add(table, words[result]);
-    ledger_table_add(table, result == SEARCH_FOUND ? number : NULL);
-    ledger_table_add(table, error.text[0] != '\0' ? error.text : NULL);
+    sql_rows_add_text(table, account);
+    sql_rows_add_text(table, verifier->place.mailbox);
+    sql_rows_add_text(table, words[result]);
+    sql_rows_add_text(table, result == SEARCH_FOUND ? number : NULL);
+    sql_rows_add_text(table, error.text[0] != '\0' ? error.text : NULL);
 }
 
 static void take_message(struct verifier *verifier, size_t row, char **id)
 {
-    const char *digest = ledger_cell(verifier->messages, row, FIND_MESSAGES_DIGEST);
+    const char *digest = sql_text(verifier->messages, row, FIND_MESSAGES_DIGEST);
     g_autoptr(GDateTime)
-        at = g_date_time_new_from_iso8601(ledger_cell(verifier->messages, row, FIND_MESSAGES_RECEIVED_AT), NULL);
+        at = g_date_time_new_from_iso8601(sql_text(verifier->messages, row, FIND_MESSAGES_RECEIVED_AT), NULL);
     verifier->received_at = at != NULL ? g_date_time_to_unix(at) : 0;
-    verifier->size = g_ascii_strtoll(ledger_cell(verifier->messages, row, FIND_MESSAGES_SIZE), NULL, 10);
+    verifier->size = g_ascii_strtoll(sql_text(verifier->messages, row, FIND_MESSAGES_SIZE), NULL, 10);
     for (size_t i = 0; i < MESSAGE_DIGEST_SIZE && digest[2 * i] != '\0'; i++)
         verifier->message.digest[i] =
             (unsigned char)(g_ascii_xdigit_value(digest[2 * i]) << 4 | g_ascii_xdigit_value(digest[2 * i + 1]));
-    *id = base_strdup(ledger_cell(verifier->messages, row, FIND_MESSAGES_MESSAGE_ID));
+    *id = base_strdup(sql_text(verifier->messages, row, FIND_MESSAGES_MESSAGE_ID));
     if (mailbox_searchable(*id, strlen(*id), false)) /* else it may be recorded differently */
         verifier->message.message_id = *id;
     verifier->message.message_id_length = strlen(*id);
 }
 
 /* account, mailbox: NULL: all. */
-static struct ledger_table *search_copies(struct cmd *cmd, const struct ledger_table *messages, size_t row,
-                                          const char *account, const char *mailbox)
+static struct sql_rows *search_copies(struct cmd *cmd, const struct sql_rows *messages, size_t row, const char *account,
+                                      const char *mailbox)
 {
     struct verifier verifier = {.cmd = cmd, .config = cmd->config, .messages = messages};
     char *id OD_CLEANUP(base_free) = NULL;
-    struct ledger_table *copies OD_CLEANUP(ledger_table_free) =
-        ledger_show(cmd->ledger, "copies", ledger_cell(messages, row, FIND_MESSAGES_ID), &cmd->error);
+    struct sql_rows *copies OD_CLEANUP(sql_rows_free) =
+        ledger_show(cmd->ledger, "copies", sql_text(messages, row, FIND_MESSAGES_ID), &cmd->error);
     if (copies == NULL || !mailbox_load(cmd->config, &cmd->error) ||
         !privilege_become(cmd->config->service.user, false, &cmd->error))
         return NULL;
     take_message(&verifier, row, &id);
     static const char *const names[] = {"account", "mailbox", "copy", "uid", "reason"};
-    struct ledger_table *table = ledger_table_new(names, G_N_ELEMENTS(names));
+    struct sql_rows *table = ledger_table_new(names, G_N_ELEMENTS(names));
     table->types[3] = SQL_TYPE_NUMBER;
-    for (size_t i = 0; i < copies->rows; i++)
-        if (account == NULL || (strcmp(ledger_cell(copies, i, SHOW_COPIES_ACCOUNT), account) == 0 &&
-                                strcmp(ledger_cell(copies, i, SHOW_COPIES_MAILBOX), mailbox) == 0 &&
-                                strcmp(ledger_cell(copies, i, SHOW_COPIES_STATE), "stored") == 0))
+    for (size_t i = 0; i < copies->count; i++)
+        if (account == NULL || (strcmp(sql_text(copies, i, SHOW_COPIES_ACCOUNT), account) == 0 &&
+                                strcmp(sql_text(copies, i, SHOW_COPIES_MAILBOX), mailbox) == 0 &&
+                                strcmp(sql_text(copies, i, SHOW_COPIES_STATE), "stored") == 0))
             add_result(&verifier, copies, i, table);
     return table;
 }
 
-struct ledger_table *verify_options(struct cmd *cmd, const struct ledger_table *messages, size_t row)
+struct sql_rows *verify_options(struct cmd *cmd, const struct sql_rows *messages, size_t row)
 {
     return search_copies(cmd, messages, row, NULL, NULL);
 }
 
-struct ledger_table *verify_copy(struct cmd *cmd, const struct ledger_table *messages, size_t row, const char *account,
-                                 const char *mailbox)
+struct sql_rows *verify_copy(struct cmd *cmd, const struct sql_rows *messages, size_t row, const char *account,
+                             const char *mailbox)
 {
     return search_copies(cmd, messages, row, account, mailbox);
 }

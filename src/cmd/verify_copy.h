@@ -17,10 +17,10 @@
  *
  * Returns rows of account, mailbox, copy, uid, and reason (of the failure, or how the copy differs). Returns NULL with
  * the command's error set if the ledger does not reply, or root cannot become that user. */
-struct ledger_table *verify_options(struct cmd *cmd, const struct ledger_table *messages, size_t row) OD_MUST;
+struct sql_rows *verify_options(struct cmd *cmd, const struct sql_rows *messages, size_t row) OD_MUST;
 
 /* Like verify_options(), but only for copies stored in this mailbox; perhaps none. */
-struct ledger_table *verify_copy(struct cmd *cmd, const struct ledger_table *messages, size_t row, const char *account,
-                                 const char *mailbox) OD_MUST;
+struct sql_rows *verify_copy(struct cmd *cmd, const struct sql_rows *messages, size_t row, const char *account,
+                             const char *mailbox) OD_MUST;
 
 #endif

@@ -6,7 +6,8 @@
 set -eu
 
 echo '/* Made by src/sql/embed.sh; edit the SQL files instead. */'
-echo 'static const struct schema_file { int version; const char *name; const char *text; } schema_files[] = {'
+echo '#include "sql/sql_engine.h"'
+echo 'static const struct sql_schema_file schema_files[] = {'
 for file; do
     name=${file##*/}
     case $name in
@@ -24,4 +25,4 @@ for file; do
     sed 's/[\\"]/\\&/g; s/??/?\\?/g; s/^/        "/; s/$/\\n"/'
     echo '    },'
 done
-echo '};'
+echo '    {0, NULL, NULL}};'
