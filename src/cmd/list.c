@@ -8,8 +8,8 @@
 
 #include "cmd/cmd.h"
 #include "cmd/format_time.h"
-#include "cmd/list_missing.h"
 #include "cmd/table.h"
+#include "cmd/verify_copy.h"
 #include "ledger/ledger_report.h"
 
 #define DEFAULT_LIMIT 50
@@ -132,7 +132,7 @@ static int print_list(struct cmd *cmd, const struct options *options)
     size_t unknown = 0;
     struct ledger_table *table OD_CLEANUP(ledger_table_free) = ledger_list(cmd->ledger, &options->filter, &cmd->error);
     size_t rows = table != NULL ? table->rows : 0;
-    if (table == NULL || (options->missing && !list_missing(cmd, table, &unknown)))
+    if (table == NULL || (options->missing && !verify_list(cmd, table, &unknown)))
         return cmd_error(EX_UNAVAILABLE, cmd);
     if (options->json)
         table_print_json(table_json(table));
