@@ -10,7 +10,7 @@
 #include "delivery/presence.h"
 #include "ledger/ledger_report.h"
 
-enum { ANSWERS = SEARCH_PRESENT + 1 };
+enum { RESULTS = SEARCH_PRESENT + 1 };
 
 struct verifier {
     struct cmd *cmd;
@@ -18,8 +18,8 @@ struct verifier {
     unsigned char (*variants)[MESSAGE_DIGEST_SIZE];
     size_t variant_count;
     int64_t received_at;
-    struct ledger_table *table; /* gets the answers; or NULL */
-    size_t counts[ANSWERS];
+    struct ledger_table *table; /* gets the results; or NULL */
+    size_t *counts;             /* by result; or NULL */
 };
 
 static void clear_verifier(struct verifier *verifier)
@@ -30,7 +30,7 @@ static void clear_verifier(struct verifier *verifier)
 
 /* Returns the configuration with the account's server. Of several, it is that of the address with the account's name,
  * since none is recorded. Returns NULL with the error set if unknown. */
-static const struct config *find_server(struct cmd *cmd, const char *account, struct error *error)
+static const struct config *server_of_account(struct cmd *cmd, const char *account, struct error *error)
 {
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
     if (config_server_count(cmd->config) == 0)
@@ -54,7 +54,7 @@ static enum search_result verify_copy(const struct verifier *verifier, const str
     struct presence_place place = {.uid = 0};
     const struct presence_query query = {
         .sessions = verifier->cmd->sessions,
-        .server = find_server(verifier->cmd, ledger_cell(copies, row, SHOW_COPIES_ACCOUNT), why),
+        .server = server_of_account(verifier->cmd, ledger_cell(copies, row, SHOW_COPIES_ACCOUNT), why),
         .account = ledger_cell(copies, row, SHOW_COPIES_ACCOUNT),
         .mailbox = ledger_cell(copies, row, SHOW_COPIES_MAILBOX),
         .message = &verifier->message,
@@ -79,7 +79,7 @@ static enum search_result verify_copy(const struct verifier *verifier, const str
     return result;
 }
 
-static void add_answer(struct verifier *verifier, const struct ledger_table *copies, size_t row)
+static void add_result(struct verifier *verifier, const struct ledger_table *copies, size_t row)
 {
     static const char *const words[] = {
         [SEARCH_PRESENT] = "present",
@@ -90,7 +90,8 @@ static void add_answer(struct verifier *verifier, const struct ledger_table *cop
     struct error why = {.text = ""};
     uint32_t uid = 0;
     enum search_result result = verify_copy(verifier, copies, row, &uid, &why);
-    verifier->counts[result]++;
+    if (verifier->counts != NULL)
+        verifier->counts[result]++;
     if (verifier->table == NULL)
         return;
     char *number OD_CLEANUP(base_free) = base_printf("%u", uid);
@@ -144,7 +145,7 @@ static bool verify_copies_of(struct verifier *verifier, const struct ledger_tabl
         if (account == NULL || (strcmp(ledger_cell(copies, i, SHOW_COPIES_ACCOUNT), account) == 0 &&
                                 strcmp(ledger_cell(copies, i, SHOW_COPIES_MAILBOX), mailbox) == 0 &&
                                 strcmp(ledger_cell(copies, i, SHOW_COPIES_STATE), "stored") == 0))
-            add_answer(verifier, copies, i);
+            add_result(verifier, copies, i);
     return true;
 }
 
@@ -161,7 +162,7 @@ struct ledger_table *verify_message(struct cmd *cmd, const struct ledger_table *
 }
 
 /* Messages with other content may share the Message-ID. Adds to counts. */
-static bool verify_row(struct cmd *cmd, const struct ledger_table *table, size_t row, size_t counts[ANSWERS])
+static bool verify_row(struct cmd *cmd, const struct ledger_table *table, size_t row, size_t counts[RESULTS])
 {
     const char *id = ledger_cell(table, row, LIST_MESSAGE_ID);
     unsigned char identity[MESSAGE_DIGEST_SIZE];
@@ -170,11 +171,9 @@ static bool verify_row(struct cmd *cmd, const struct ledger_table *table, size_t
         ledger_find_messages(cmd->ledger, identity, NULL, NULL, &cmd->error);
     bool verified = messages != NULL;
     for (size_t i = 0; verified && i < messages->rows; i++) {
-        struct verifier verifier OD_CLEANUP(clear_verifier) = {.cmd = cmd};
+        struct verifier verifier OD_CLEANUP(clear_verifier) = {.cmd = cmd, .counts = counts};
         verified = verify_copies_of(&verifier, messages, i, ledger_cell(table, row, LIST_ACCOUNT),
                                     ledger_cell(table, row, LIST_MAILBOX));
-        for (size_t answer = 0; answer < ANSWERS; answer++)
-            counts[answer] += verifier.counts[answer];
     }
     return verified;
 }
@@ -183,7 +182,7 @@ bool verify_list(struct cmd *cmd, struct ledger_table *table, size_t *ret_unknow
 {
     *ret_unknown = 0;
     for (size_t row = 0; row < table->rows;) {
-        size_t counts[ANSWERS] = {0};
+        size_t counts[RESULTS] = {0};
         if (!verify_row(cmd, table, row, counts))
             return false;
         bool any = counts[SEARCH_PRESENT] + counts[SEARCH_MISSING] > 0; /* none: perhaps purged */

@@ -75,13 +75,13 @@ static enum search_result search_notice(struct mailbox *mailbox, const struct pr
     return mailbox_search(mailbox, &search, &ret->uidvalidity, &ret->uid, error);
 }
 
-static enum search_result explain_missing(struct mailbox *mailbox, const struct presence_query *query,
-                                          const struct presence_place *recorded, struct error *error)
+static enum search_result explain_by_place(struct mailbox *mailbox, const struct presence_query *query,
+                                           const struct presence_place *recorded, struct error *error)
 {
     struct message_comparison *ids OD_CLEANUP(message_comparison_free) =
         query->message->message_id != NULL ? message_comparison_new_id(query->message) : NULL;
     const struct search search = {.mailbox = query->mailbox, .by_id = true, .ids = ids};
-    return mailbox_why_missing(mailbox, &search, recorded->uidvalidity, recorded->uid, error);
+    return mailbox_explain_missing(mailbox, &search, recorded->uidvalidity, recorded->uid, error);
 }
 
 static struct mailbox *acquire(const struct presence_query *query, bool *ret_reused, struct error *error)
@@ -90,7 +90,7 @@ static struct mailbox *acquire(const struct presence_query *query, bool *ret_reu
 }
 
 /* Returns true if the search should be repeated on a new session. */
-static bool release(const struct presence_query *query, enum search_result result, bool reused)
+static bool release_session(const struct presence_query *query, enum search_result result, bool reused)
 {
     if (result == SEARCH_UNKNOWN)
         sessions_discard(query->sessions, query->server, query->account);
@@ -111,7 +111,7 @@ enum search_result presence_search(const struct presence_query *query, struct pr
         ret->notice = result == SEARCH_MISSING && query->notice;
         if (ret->notice)
             result = search_notice(mailbox, query, ret, error);
-    } while (release(query, result, reused));
+    } while (release_session(query, result, reused));
     if (result != SEARCH_MISSING || !unclear)
         return result;
     error_set(error, "a message %s has other content: it is another one, or the server has changed this one",
@@ -119,8 +119,8 @@ enum search_result presence_search(const struct presence_query *query, struct pr
     return SEARCH_UNKNOWN;
 }
 
-enum search_result presence_why_missing(const struct presence_query *query, const struct presence_place *recorded,
-                                        struct error *error)
+enum search_result presence_explain_missing(const struct presence_query *query, const struct presence_place *recorded,
+                                            struct error *error)
 {
     enum search_result result;
     bool reused;
@@ -128,7 +128,7 @@ enum search_result presence_why_missing(const struct presence_query *query, cons
         struct mailbox *mailbox = acquire(query, &reused, error);
         if (mailbox == NULL)
             return SEARCH_UNKNOWN;
-        result = explain_missing(mailbox, query, recorded, error);
-    } while (release(query, result, reused));
+        result = explain_by_place(mailbox, query, recorded, error);
+    } while (release_session(query, result, reused));
     return result;
 }

@@ -40,8 +40,8 @@ struct presence_place {
 enum search_result presence_search(const struct presence_query *query, struct presence_place *ret,
                                    struct error *error) OD_MUST;
 
-/* After SEARCH_MISSING, finds out why by the place that is recorded: mailbox_why_missing(). */
-enum search_result presence_why_missing(const struct presence_query *query, const struct presence_place *recorded,
-                                        struct error *error) OD_MUST;
+/* After SEARCH_MISSING, finds out why by the place that is recorded: mailbox_explain_missing(). */
+enum search_result presence_explain_missing(const struct presence_query *query, const struct presence_place *recorded,
+                                            struct error *error) OD_MUST;
 
 #endif

@@ -81,11 +81,11 @@ enum search_result search_copy(struct delivery_work *work, const struct append_i
     return status;
 }
 
-enum search_result search_why_missing(struct delivery_work *work, size_t target, struct error *error)
+enum search_result search_explain_missing(struct delivery_work *work, size_t target, struct error *error)
 {
     const struct append_item item = {.target = target};
     const struct presence_query query = query_of(work, &item);
     const struct ledger_copy_state *found = &work->found->copies[target];
     const struct presence_place recorded = {.uidvalidity = (uint32_t)found->uidvalidity, .uid = (uint32_t)found->uid};
-    return presence_why_missing(&query, &recorded, error);
+    return presence_explain_missing(&query, &recorded, error);
 }

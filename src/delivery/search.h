@@ -12,7 +12,7 @@ void search_open(struct delivery_work *work, size_t target);
 enum search_result search_copy(struct delivery_work *work, const struct append_item *item,
                                struct copy_result *result) OD_MUST;
 
-/* After SEARCH_MISSING: finds out why by the recorded UID (presence_why_missing). */
-enum search_result search_why_missing(struct delivery_work *work, size_t target, struct error *error) OD_MUST;
+/* After SEARCH_MISSING: finds out why by the recorded UID (presence_explain_missing). */
+enum search_result search_explain_missing(struct delivery_work *work, size_t target, struct error *error) OD_MUST;
 
 #endif

@@ -16,7 +16,7 @@ static bool is_concerned(const struct delivery_request *request, const struct le
 static bool stays_deleted(struct delivery_work *work, size_t target, struct report *report)
 {
     struct error error;
-    enum search_result why = work->request->redeliver == REDELIVER_LOST ? search_why_missing(work, target, &error)
+    enum search_result why = work->request->redeliver == REDELIVER_LOST ? search_explain_missing(work, target, &error)
                                                                         : SEARCH_MISSING;
     if (why == SEARCH_UNKNOWN)
         report_set(report, OUTCOME_MAILBOX, "%s", error.text);

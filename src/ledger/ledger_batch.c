@@ -17,7 +17,7 @@ static void roll_back(struct ledger *ledger)
 }
 
 /* Returns rows. NULL: undoes the batch. */
-static struct sql_rows *end_batch(struct ledger *ledger, struct sql_rows *rows, struct error *error)
+static struct sql_rows *end_query(struct ledger *ledger, struct sql_rows *rows, struct error *error)
 {
     sql_finish(ledger->sql);
     if (rows == NULL) {
@@ -43,7 +43,7 @@ struct sql_rows *ledger_batch_find(struct ledger *ledger, enum sql_step find, co
     if (rows != NULL &&
         !ledger_agrees(ledger, setting->count == 1 ? sql_text(setting, 0, READ_SETTING_LOCK_METHOD) : NULL, error))
         sql_rows_free(&rows);
-    return end_batch(ledger, rows, error);
+    return end_query(ledger, rows, error);
 }
 
 static bool lock_messages(struct ledger *ledger, const struct ledger_candidates *candidates, struct ledger_batch *ret,
@@ -112,5 +112,5 @@ struct sql_rows *ledger_batch_commit(struct ledger *ledger, enum sql_step step, 
     struct sql_rows *rows = sql_send(ledger->sql, error) ? sql_get_result(ledger->sql, mark, error) : NULL;
     if (rows != NULL && !sql_committed(ledger->sql, commit, error))
         sql_rows_free(&rows);
-    return end_batch(ledger, rows, error);
+    return end_query(ledger, rows, error);
 }

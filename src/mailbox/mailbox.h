@@ -139,7 +139,7 @@ enum append_result mailbox_append(struct mailbox *mailbox, uint32_t *ret_uidvali
 enum search_result {
     SEARCH_UNKNOWN, /* connection lost, NO, BAD, ...; the error says why */
     SEARCH_MISSING, /* or no such mailbox */
-    SEARCH_DELETED, /* missing, perhaps deleted: nothing shows that the server has lost it (mailbox_why_missing) */
+    SEARCH_DELETED, /* missing, perhaps deleted: nothing shows that the server has lost it (mailbox_explain_missing) */
     SEARCH_PRESENT,
 };
 
@@ -164,16 +164,17 @@ struct search {
 enum search_result mailbox_search(struct mailbox *mailbox, const struct search *search, uint32_t *ret_uidvalidity,
                                   uint32_t *ret_uid, struct error *error) OD_MUST;
 
-/* After SEARCH_MISSING, checks for a loss by the server, as after a restore from a backup: the mailbox does not exist,
- * has another UIDVALIDITY, its UIDNEXT is not above the UID, or the UID has another Message-ID. A lost message counts as
- * deleted if a restored mailbox has got new mail; a deleted one as lost if its mailbox was created again.
+/* After SEARCH_MISSING, checks whether the server has lost the message, as after a restore from a backup. That is so if
+ * the mailbox does not exist, has another UIDVALIDITY, its UIDNEXT is not above the UID, or the UID has another
+ * Message-ID. A lost message counts as deleted if a restored mailbox has got new mail; a deleted one as lost if its
+ * mailbox was created again.
  *
  * search            as before, but by_id
  * uidvalidity, uid  as recorded; 0: unknown, so only a missing mailbox shows a loss
  *
  * Returns SEARCH_MISSING (a loss), SEARCH_DELETED or SEARCH_UNKNOWN. */
-enum search_result mailbox_why_missing(struct mailbox *mailbox, const struct search *search, uint32_t uidvalidity,
-                                       uint32_t uid, struct error *error) OD_MUST;
+enum search_result mailbox_explain_missing(struct mailbox *mailbox, const struct search *search, uint32_t uidvalidity,
+                                           uint32_t uid, struct error *error) OD_MUST;
 
 /* Returns true if SEARCH HEADER Message-ID can find this id, and servers return it unchanged: at most 200 printable
  * ASCII characters, not folded, without blanks, '"', '\' and "=?" (RFC 2047). */

@@ -134,9 +134,8 @@ static enum search_result compare_uid(struct imap *imap, const struct search *se
 }
 
 /* A UID is assigned once, ascending, for each UIDVALIDITY (RFC 3501, 2.3.1.1), except after a restore. */
-static enum search_result explain_missing(struct imap *imap, const struct search *search,
-                                          const struct examined *examined, uint32_t uidvalidity, uint32_t uid,
-                                          struct error *error)
+static enum search_result find_loss(struct imap *imap, const struct search *search, const struct examined *examined,
+                                    uint32_t uidvalidity, uint32_t uid, struct error *error)
 {
     if (uid == 0 || examined->uidvalidity == 0)
         return SEARCH_DELETED;
@@ -179,14 +178,14 @@ enum search_result mailbox_search(struct mailbox *mailbox, const struct search *
     return end_search(mailbox, opened, result, &why, error);
 }
 
-enum search_result mailbox_why_missing(struct mailbox *mailbox, const struct search *search, uint32_t uidvalidity,
-                                       uint32_t uid, struct error *error)
+enum search_result mailbox_explain_missing(struct mailbox *mailbox, const struct search *search, uint32_t uidvalidity,
+                                           uint32_t uid, struct error *error)
 {
     struct examined examined;
     struct error why;
     enum search_result result = open_mailbox(mailbox, search->mailbox, &examined, &why);
     bool opened = result == SEARCH_PRESENT;
     if (opened)
-        result = explain_missing(mailbox->imap, search, &examined, uidvalidity, uid, &why);
+        result = find_loss(mailbox->imap, search, &examined, uidvalidity, uid, &why);
     return end_search(mailbox, opened, result, &why, error);
 }

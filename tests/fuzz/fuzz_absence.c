@@ -50,7 +50,7 @@ static void ask_and_check(struct mailbox *mailbox, const struct message *message
     bool set_back = is_set_back(&stored);
     struct error error = {.text = ""};
 
-    switch (mailbox_why_missing(mailbox, &search, stored.uidvalidity, stored.uid, &error)) {
+    switch (mailbox_explain_missing(mailbox, &search, stored.uidvalidity, stored.uid, &error)) {
     case SEARCH_MISSING:
         FUZZ_CHECK(set_back || is_of_another(stored.uid));
         break;

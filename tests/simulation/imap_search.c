@@ -71,8 +71,8 @@ enum search_result mailbox_search(struct mailbox *mailbox, const struct search *
 }
 
 /* No episode restores what a server has lost. */
-enum search_result mailbox_why_missing(struct mailbox *mailbox, const struct search *search, uint32_t uidvalidity,
-                                       uint32_t uid, struct error *error)
+enum search_result mailbox_explain_missing(struct mailbox *mailbox, const struct search *search, uint32_t uidvalidity,
+                                           uint32_t uid, struct error *error)
 {
     (void)mailbox, (void)search, (void)uidvalidity, (void)uid;
     strcpy(error->text, "IMAP: not asked for");

@@ -192,7 +192,7 @@ static void test_ids(void **state)
     message_free(&message);
 }
 
-/* Without the bytes, what a server has changed cannot be told from another message. */
+/* Without the bytes, what a server has changed cannot be distinguished from another message. */
 static void test_only_the_digest_is_known(void **state)
 {
     struct message *message = message_of(BYTES(original)), *variant = message_of(BYTES("Subject: variant\r\n\r\n"));
