@@ -201,7 +201,7 @@ FUZZ_SANITIZE := address,undefined -fno-sanitize-recover=all -fno-omit-frame-poi
 # What a target replaces.
 comma := ,
 FUZZ_WRAP_absence := imap_connect imap_socket_read imap_socket_write
-FUZZ_WRAP_imap := imap_connect imap_stream_secure imap_socket_read imap_socket_write
+FUZZ_WRAP_imap := imap_connect imap_stream_secure imap_socket_read imap_socket_write message_comparison_feed message_comparison_end
 FUZZ_WRAP_lmtp := read poll
 FUZZ_WRAP_search := imap_connect imap_socket_read imap_socket_write
 

@@ -21,7 +21,7 @@ struct cmd {
     char **operands;
     struct config *config; /* set by cmd_open and cmd_open_ledger, closed by main() */
     struct ledger *ledger;
-    struct verify_sessions *verify_sessions; /* verify_session.h */
+    struct sessions *sessions; /* of verify_copy.c */
     struct error error;
 };
 

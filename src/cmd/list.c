@@ -8,8 +8,8 @@
 #include <sysexits.h>
 
 #include "cmd/cmd.h"
-#include "cmd/list_missing.h"
 #include "cmd/table.h"
+#include "cmd/verify_copy.h"
 #include "ledger/ledger_report.h"
 
 static void print_remarks(const struct options *options, size_t rows, size_t unknown)
@@ -29,7 +29,7 @@ static int print_list(struct cmd *cmd, const struct ledger_filter *filter)
     size_t unknown = 0;
     struct sql_rows *table OD_CLEANUP(sql_rows_free) = ledger_list(cmd->ledger, filter, &cmd->error);
     size_t rows = table != NULL ? table->count : 0;
-    if (table == NULL || (options->missing && !list_missing(cmd, table, &unknown)))
+    if (table == NULL || (options->missing && !verify_list(cmd, table, &unknown)))
         return cmd_error(EX_UNAVAILABLE, cmd);
     if (options->json)
         table_print_json(table_json(table));

@@ -37,25 +37,16 @@ static const struct section {
     {.name = "attempts", .in_explanation = "reason"},
     {.name = "spans", .for_programs = true},
     {.name = "copies", .in_explanation = "error"},
-    {.name = "verify", .make = verify_options}, /* --verify only */
+    {.name = "verify", .make = verify_message}, /* --verify only */
     {.name = "addresses"},
     {.name = "parts"},
     {.name = "differences", .make = show_differences},
 };
 
-static bool parse_digest(const char *text, unsigned char digest[MESSAGE_DIGEST_SIZE])
-{
-    if (strlen(text) != 2 * MESSAGE_DIGEST_SIZE || strspn(text, "0123456789abcdefABCDEF") != 2 * MESSAGE_DIGEST_SIZE)
-        return false;
-    for (size_t i = 0; i < MESSAGE_DIGEST_SIZE; i++)
-        digest[i] = (unsigned char)(g_ascii_xdigit_value(text[2 * i]) << 4 | g_ascii_xdigit_value(text[2 * i + 1]));
-    return true;
-}
-
 static bool parse_show(struct cmd *cmd, struct question *question)
 {
     question->id = cmd_strip_brackets(cmd->operands[0]);
-    question->is_digest = parse_digest(question->id, question->digest);
+    question->is_digest = base_unhex(question->id, question->digest, MESSAGE_DIGEST_SIZE);
     return !cmd->options.digest || question->is_digest ||
            cmd_wrong(cmd, "--digest %.200s: must be 64 hexadecimal digits", cmd->operands[0]);
 }
@@ -84,7 +75,7 @@ static bool show_message(struct cmd *cmd, const struct sql_rows *messages, size_
         table_print_row(messages, row);
     }
     for (size_t i = 0; i < G_N_ELEMENTS(sections); i++) {
-        if ((json == NULL && sections[i].for_programs) || (sections[i].make == verify_options && !cmd->options.verify))
+        if ((json == NULL && sections[i].for_programs) || (sections[i].make == verify_message && !cmd->options.verify))
             continue;
         struct sql_rows *table OD_CLEANUP(sql_rows_free) =
             sections[i].make != NULL
