@@ -151,7 +151,7 @@ struct search_reader {
 };
 
 /* Candidates are first those that the server finds by Message-ID, then the newest, then all of the right date and size.
- * Only the last step shows absence: indexes divide ids into words, and may miss them; with `doubt` for certain. */
+ * Only the last step shows absence: indexes divide ids into words, and may miss them. */
 struct search {
     const char *mailbox;           /* as in struct append */
     const char *message_id;        /* without <>; NULL: unknown or not searchable */
