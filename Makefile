@@ -52,9 +52,8 @@ OBJECTS := $(SOURCES:src/%.c=$(BUILD)/%.o)
 FRONT_OBJECTS := $(patsubst src/%.c,$(BUILD)/%.o,$(sort $(wildcard src/front/*.c)))
 FRONT_BASE := $(addprefix $(BUILD)/base/,base.o deadline.o elf_file.o output.o tempfile.o)
 ENGINES := postgres sqlite mariadb
-# Their words first.
-STEPS := $(foreach engine,$(ENGINES),$(wildcard src/$(engine)/steps/macros.sql) \
-  $(sort $(filter-out %/macros.sql,$(wildcard src/$(engine)/steps/*.sql))))
+STEPS := $(sort $(wildcard src/sql/steps/*.sql))
+ENGINE_STEPS := $(sort $(wildcard $(ENGINES:%=src/%/steps/*.sql)))
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(filter-out %/fuzz_driver.c,$(sort $(wildcard tests/fuzz/fuzz_*.c))))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 
@@ -95,7 +94,7 @@ $(addprefix $(BUILD)/,$(MODULES)):
 $(MODULE_OBJECTS): PIC := -fPIC
 
 # Program and modules must come from the same sources. Sorted, for the order of names depends on the language.
-$(BUILD)/module_build.h: $(sort $(wildcard src/imap/imap_tls.[ch] src/imap/imap_trust.[ch] src/decode/*.[ch] src/message/*.[ch] src/sql/*.[ch] $(ENGINES:%=src/%/*.[ch]) src/base/*.h)) $(STEPS) Makefile
+$(BUILD)/module_build.h: $(sort $(wildcard src/imap/imap_tls.[ch] src/imap/imap_trust.[ch] src/decode/*.[ch] src/message/*.[ch] src/sql/*.[ch] $(ENGINES:%=src/%/*.[ch]) src/base/*.h)) $(STEPS) $(ENGINE_STEPS) Makefile
 	@mkdir -p $(@D)
 	@echo '#define MODULE_BUILD "$(VERSION) '"$$(cat $^ | cksum)"'"' >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; touch $@; else mv $@.new $@; fi
@@ -123,18 +122,19 @@ $(BUILD)/libexecdir: FORCE
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 # The schema's SQL files are built into the program.
-$(ENGINES:%=$(BUILD)/%_schema.h): $(BUILD)/%_schema.h: src/sql/embed.sh $(wildcard $(ENGINES:%=src/%/schema/*.sql)) Makefile
+$(ENGINES:%=$(BUILD)/%_schema.h): $(BUILD)/%_schema.h: src/sql/embed.sh src/sql/comments.awk $(wildcard $(ENGINES:%=src/%/schema/*.sql)) Makefile
 	@mkdir -p $(@D)
 	$(Q)sh src/sql/embed.sh $(sort $(wildcard src/$*/schema/*.sql)) >$@.new && mv $@.new $@
 
 # For tests of upgrades: each engine with the first version of an artificial schema, in upgrade/1, and with both (tests/upgrade).
+SCHEMA_OBJECTS := $(foreach engine,$(ENGINES),$(BUILD)/$(engine)/$(engine).o)
 UPGRADE_VERSIONS := $(BUILD)/upgrade/1 $(BUILD)/upgrade/2
 UPGRADE_HEADERS := $(foreach version,$(UPGRADE_VERSIONS),$(ENGINES:%=$(version)/%_schema.h))
 UPGRADE_MODULES := $(foreach version,$(UPGRADE_VERSIONS),$(ENGINES:%=$(version)/oncedrop-%.so))
 
 upgrade-modules: $(UPGRADE_HEADERS) $(UPGRADE_MODULES)
 
-$(ENGINES:%=$(BUILD)/upgrade/1/%_schema.h): $(BUILD)/upgrade/1/%_schema.h: src/sql/embed.sh src/%/schema/001-base.sql tests/upgrade/base.sed Makefile
+$(ENGINES:%=$(BUILD)/upgrade/1/%_schema.h): $(BUILD)/upgrade/1/%_schema.h: src/sql/embed.sh src/sql/comments.awk src/%/schema/001-base.sql tests/upgrade/base.sed Makefile
 	@mkdir -p $(@D)/$*
 	$(Q)sed -f tests/upgrade/base.sed src/$*/schema/001-base.sql >$(@D)/$*/001-base.sql
 	$(Q)sh src/sql/embed.sh $(@D)/$*/001-base.sql >$@.new && mv $@.new $@
@@ -151,7 +151,7 @@ $(UPGRADE_VERSIONS:%=%/oncedrop-mariadb.so): %/oncedrop-mariadb.so: $(MARIADB_OB
 $(UPGRADE_VERSIONS:%=%/oncedrop-mariadb.so): THEIR_LIBS = $(MARIADB_LIBS)
 $(UPGRADE_MODULES):
 	$(call say,LD,$@) $(CC) -I$(@D) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -fPIC $(filter-out -pie,$(HARDENING_LD)) -shared $(LDFLAGS) -o $@ \
-	  $(patsubst $(BUILD)/%.o,src/%.c,$(filter %_schema.o,$^)) $(filter-out %_schema.o,$(filter %.o,$^)) $(THEIR_LIBS)
+	  $(patsubst $(BUILD)/%.o,src/%.c,$(filter $(SCHEMA_OBJECTS),$^)) $(filter-out $(SCHEMA_OBJECTS),$(filter %.o,$^)) $(THEIR_LIBS)
 
 # So are the steps, for every file that includes sql.h. What they say of outcomes is made of the table.
 $(BUILD)/outcomes.sql: src/sql/outcomes.awk src/delivery/outcome.c Makefile
@@ -162,9 +162,10 @@ $(BUILD)/sql_steps.h: src/sql/steps.awk $(BUILD)/outcomes.sql $(STEPS) Makefile
 	@mkdir -p $(@D)
 	$(Q)LC_ALL=C awk -f src/sql/steps.awk $(BUILD)/outcomes.sql $(STEPS) >$@.new && mv $@.new $@
 
-$(ENGINES:%=$(BUILD)/%_steps.h): $(BUILD)/%_steps.h: src/sql/steps.awk $(BUILD)/outcomes.sql $(STEPS) Makefile
+$(ENGINES:%=$(BUILD)/%_steps.h): $(BUILD)/%_steps.h: src/sql/steps.awk $(BUILD)/outcomes.sql $(STEPS) $(ENGINE_STEPS) Makefile
 	@mkdir -p $(@D)
-	$(Q)LC_ALL=C awk -v folder=src/$*/steps -f src/sql/steps.awk $(BUILD)/outcomes.sql $(STEPS) >$@.new && mv $@.new $@
+	$(Q)LC_ALL=C awk -v folder=src/$*/steps -f src/sql/steps.awk $(BUILD)/outcomes.sql $(STEPS) \
+	  $(filter src/$*/%,$(ENGINE_STEPS)) >$@.new && mv $@.new $@
 
 # What `oncedrop help` prints of each command is read from its manual page.
 PAGES := $(sort $(filter-out man/oncedrop-lab.1,$(wildcard man/oncedrop-*.1)))
@@ -200,7 +201,7 @@ FUZZ_SANITIZE := address,undefined -fno-sanitize-recover=all -fno-omit-frame-poi
 # What a target replaces.
 comma := ,
 FUZZ_WRAP_absence := imap_connect imap_socket_read imap_socket_write
-FUZZ_WRAP_imap := imap_connect imap_stream_secure imap_socket_read imap_socket_write
+FUZZ_WRAP_imap := imap_connect imap_stream_secure imap_socket_read imap_socket_write message_comparison_feed message_comparison_end
 FUZZ_WRAP_lmtp := read poll
 FUZZ_WRAP_search := imap_connect imap_socket_read imap_socket_write
 

@@ -17,8 +17,8 @@
 #include "base/deadline.h"
 #include "base/output.h"
 #include "cmd/command.h"
-#include "cmd/verify_session.h"
 #include "delivery/outcome.h"
+#include "delivery/sessions.h"
 
 /* Otherwise open(2) would reuse a closed descriptor, and our reply would go to that file. */
 static void fill_standard_descriptors(void)
@@ -164,12 +164,10 @@ static int run_command(const struct command *command, struct cmd *cmd)
         return end_output(0);
     }
     optind = 0; /* glibc: restarts getopt(3) */
-    int status = command->run(cmd);
-    verify_sessions_end(&cmd->verify_sessions);
+    int status = command_run(command, cmd);
+    sessions_free(&cmd->sessions);
     ledger_close(&cmd->ledger);
     config_free(&cmd->config);
-    if (status == CMD_USAGE)
-        status = command_usage(command);
     return command->delivers ? status : end_output(status);
 }
 

@@ -11,7 +11,7 @@ _oncedrop_settings() {
 _oncedrop_options() {
     case $1 in
         deliver) echo '-f -d -a -q -s -u -S' ;;
-        replay) echo '-d -f -j --dry-run --verify --force --json' ;;
+        replay) echo '-d -f -j --mbox --dry-run --verify --force --json' ;;
         resume) echo '-j --json' ;;
         restore) echo '--account --since -j --include-deleted --dry-run --json' ;;
         ledger) echo '--running' ;;
@@ -33,7 +33,7 @@ _oncedrop_options() {
 _oncedrop_takes_value() {
     case "$1 $2" in
         ' -c' | ' -o') ;;
-        'deliver '-[fdaqsuS] | 'replay '-[dfj] | 'resume -j' | 'restore --account' | 'restore --since' | 'restore -j') ;;
+        'deliver '-[fdaqsuS] | 'replay '-[dfj] | 'replay --mbox' | 'resume -j' | 'restore --account' | 'restore --since' | 'restore -j') ;;
         'setup --domain' | 'setup --transport' | 'setup --accounts' | 'setup --conninfo' | 'setup --postmaster' | 'setup --root') ;;
         'list --state' | 'list --since' | 'list --recipient' | 'list --sender') ;;
         'list --until' | 'list --mailbox' | 'list --subject' | 'list --message-id') ;;
@@ -71,6 +71,7 @@ _oncedrop() {
         ' -o') compopt -o nospace 2>/dev/null; words=$(_oncedrop_settings "${COMP_WORDS[0]}") ;;
         'setup --transport') words='lmtp pipe mailbox_command' ;;
         'setup --accounts') words='system virtual' ;;
+        'replay --mbox') COMPREPLY=($(compgen -W 'mboxrd mboxo mboxcl2' -- "$current")); return 0 ;;
         'export --raw') compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -d -- "$current")); return 0 ;;
         'list --state') words='pending appending stored failed expired unfinished' ;;
         *' '?*) return 0 ;;

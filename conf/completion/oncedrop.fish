@@ -66,6 +66,7 @@ complete -c oncedrop -n '__oncedrop_in deliver' -s S -rF -d 'socket of the servi
 complete -c oncedrop -n '__oncedrop_in replay' -s d -x -d 'recipient'
 complete -c oncedrop -n '__oncedrop_in replay' -s f -x -d 'envelope sender'
 complete -c oncedrop -n '__oncedrop_in replay' -s j -x -d 'messages at a time'
+complete -c oncedrop -n '__oncedrop_in replay' -l mbox -xa 'mboxrd mboxo mboxcl2' -d 'dialect of mboxes'
 complete -c oncedrop -n '__oncedrop_in replay' -l dry-run -d 'only print what would be done'
 complete -c oncedrop -n '__oncedrop_in replay' -l verify -d 'search the mailboxes'
 complete -c oncedrop -n '__oncedrop_in replay' -l force -d 'deliver again what is already delivered'
@@ -118,7 +119,7 @@ for command in replay resume restore check route config show list locks stats pu
     complete -c oncedrop -n "__oncedrop_in $command" -l json -d 'as JSON, for programs'
 end
 
-complete -c oncedrop -n '__oncedrop_in replay; and not contains -- (commandline -opc)[-1] -d -f -j' -F
+complete -c oncedrop -n '__oncedrop_in replay; and not contains -- (commandline -opc)[-1] -d -f -j --mbox' -F
 complete -c oncedrop -n '__oncedrop_in schema' -a 'install upgrade method print version'
 complete -c oncedrop -n '__oncedrop_in ledger' -Fa 'install upgrade method print version backup check copy'
 complete -c oncedrop -n '__oncedrop_in help' -a 'deliver lmtp serve replay resume restore setup schema ledger check route config show list locks stats purge expire export forget version help'

@@ -239,3 +239,14 @@ void base_hex(const unsigned char *bytes, size_t n, char *text)
     }
     text[2 * n] = '\0';
 }
+
+bool base_unhex(const char *text, unsigned char *bytes, size_t n)
+{
+    if (strlen(text) != 2 * n || strspn(text, "0123456789abcdefABCDEF") != 2 * n)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const char byte[] = {text[2 * i], text[2 * i + 1], '\0'};
+        bytes[i] = (unsigned char)strtoul(byte, NULL, 16);
+    }
+    return true;
+}

@@ -71,4 +71,7 @@ const char *base_excess_rights(void) OD_MUST;
 /* Writes n bytes in hexadecimal, and NUL, to text[2 * n + 1]. */
 void base_hex(const unsigned char *bytes, size_t n, char *text);
 
+/* Reads n bytes. Returns false, without a change, if the text is not 2n hexadecimal digits. */
+bool base_unhex(const char *text, unsigned char *bytes, size_t n) OD_MUST;
+
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
  * check: tests each item as a delivery uses it, and says what to do, within a minute. */
-#include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "base/terminal.h"
 #include "cmd/check_report.h"
 #include "cmd/cmd.h"
@@ -220,15 +220,13 @@ static int examine_all(struct check *check)
 /* Runs examine_all() in a child process, which drops privileges. */
 static int examine_apart(struct check *check)
 {
-    int status = 0;
     fflush(stdout);
     pid_t child = fork();
     if (child < 0)
         return cmd_fail(EX_OSERR, "check: fork: %m");
     if (child == 0)
         _exit(examine_all(check));
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
+    int status = process_wait(child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : EX_SOFTWARE;
 }
 
@@ -251,24 +249,15 @@ static int examine_and_send(struct check *check)
 int cmd_check(struct cmd *cmd)
 {
     struct check *check = check_shared(sizeof(*check));
-    bool json = false, sends = false, quick = false, colour = terminal_coloured(STDOUT_FILENO);
-    const struct cmd_option words[] = {{"json", .flag = &json},
-                                       {"send", .flag = &sends},
-                                       {"quick", .flag = &quick},
-                                       {.name = NULL}};
-    if (!cmd_parse(cmd, words, 0, 1, NULL))
-        return CMD_USAGE;
-    if (sends && cmd->operands[0] == NULL) {
-        cmd_wrong(cmd, "--send needs an address: who is to get the message?");
-        return CMD_USAGE;
-    }
-    if (quick && cmd->operands[0] != NULL) {
-        cmd_wrong(cmd, "--quick takes no address, and no other test");
+    bool json = cmd->options.json, sends = cmd->options.send, quick = cmd->options.quick;
+    if (sends ? cmd->operands[0] == NULL : quick && cmd->operands[0] != NULL) {
+        cmd_wrong(cmd, sends ? "--send needs an address: who is to get the message?"
+                             : "--quick takes no address, and no other test");
         return CMD_USAGE;
     }
     char *postfix OD_CLEANUP(base_free) = base_strdup(getenv("MAIL_CONFIG"));
     cmd_clear_environment(); /* PGHOST must not choose the database */
-    check_begin(json, colour);
+    check_begin(json, terminal_coloured(STDOUT_FILENO));
     *check = (struct check){.cmd = cmd, .address = cmd->operands[0], .postfix = postfix};
     if (quick)
         return check_quick(check, json);

@@ -17,6 +17,7 @@
 
 #include "base/deadline.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "base/terminal.h"
 #include "cmd/table.h"
 #include "replay/replay_result.h"
@@ -155,15 +156,13 @@ static _Noreturn void run_step(int64_t ms, void (*run)(struct check *check), str
 void check_step(const char *name, int64_t ms, const char *timeout_text, void (*run)(struct check *check),
                 struct check *check)
 {
-    int status = 0;
     fflush(stdout);
     pid_t child = fork();
     if (child == 0)
         run_step(ms, run, check);
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
+    int errnum = errno, status = process_wait(child);
     if (child < 0)
-        check_item(false, name, "not tried: fork: %s", strerror(errno));
+        check_item(false, name, "not tried: fork: %s", strerror(errnum));
     else if (WIFEXITED(status) && WEXITSTATUS(status) == TIME_OVER)
         check_item(false, name, "not done within %g s: %s", (double)ms / 1000, timeout_text);
     else if (WIFEXITED(status) && WEXITSTATUS(status) != 0)

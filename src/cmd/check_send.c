@@ -2,7 +2,6 @@
  *
  * check --send: sends a message through Postfix, and asks `oncedrop show`, the queue and the IMAP server for it. Runs
  * as the caller: root may read the log. */
-#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -12,15 +11,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "cmd/check_report.h"
-#include "cmd/verify_session.h"
-#include "message/message_comparison.h"
+#include "delivery/presence.h"
 
 #define MAIL_LOG "/var/log/mail.log"
 #define POLL_MS 200
 #define LOG_MS 3000    /* lines may come late */
 #define AGAIN_MS 10000 /* until an unreachable server is retried */
-#define NEWEST 50      /* messages to search, if not by id */
+#define NEWEST 50      /* messages to compare */
 
 struct sending {
     const struct check *check;
@@ -29,7 +28,8 @@ struct sending {
     int64_t begun_ms;
     int log; /* MAIL_LOG, at its old end; -1: unreadable */
     bool no_ledger;
-    int64_t forgotten_ms; /* the last verify_sessions_forget_failures() */
+    struct sessions *sessions;
+    int64_t search_at_ms; /* not earlier */
 };
 
 /* Runs a program. Returns its output, a new string, or NULL. */
@@ -66,7 +66,7 @@ static bool send_by_postfix(const struct sending *sending)
                            check->postfix != NULL ? "--" : NULL,
                            check->address,
                            NULL};
-    int ends[2], status = -1;
+    int ends[2];
     signal(SIGPIPE, SIG_IGN);
     if (pipe2(ends, O_CLOEXEC) != 0)
         return check_item(false, "send", "pipe: %m");
@@ -80,8 +80,7 @@ static bool send_by_postfix(const struct sending *sending)
     bool written = child > 0 && write_message(sending, ends[1]);
     close(ends[0]);
     close(ends[1]);
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
+    int status = process_wait(child);
     return (written && status == 0) || check_item(false, "send", "sendmail -i %s ended with status %d: see its log",
                                                   check->address, WIFEXITED(status) ? WEXITSTATUS(status) : status);
 }
@@ -159,50 +158,26 @@ static bool reported_by_queue(const struct sending *sending)
     return found;
 }
 
-static void feed_id(void *context, const void *bytes, size_t size)
-{
-    message_comparison_feed(context, bytes, size);
-}
-
-static enum candidate classify_id(void *context)
-{
-    return message_comparison_end(context) == MESSAGE_SAME ? CANDIDATE_SAME : CANDIDATE_OTHER;
-}
-
-struct finding {
-    const struct sending *sending;
-    uint32_t uid;
-};
-
-static enum search_result search_inbox(void *context, struct mailbox *mailbox, struct error *error)
-{
-    struct finding *finding = context;
-    const struct sending *sending = finding->sending;
-    const struct message named = {.message_id = (char *)(uintptr_t)sending->id,
-                                  .message_id_length = strlen(sending->id)};
-    struct message_comparison *ids OD_CLEANUP(message_comparison_free) = message_comparison_new_id(&named);
-    const struct search search = {
-        .mailbox = sending->check->inbox,
-        .message_id = sending->id,
-        .internal_date = sending->begun,
-        .smallest = 1,
-        .newest = NEWEST,
-        .newest_only = true,
-        .by_id = true,
-        .complete = {.feed = feed_id, .end = classify_id, .context = ids},
-        .ids = {.feed = feed_id, .end = classify_id, .context = ids},
-    };
-    uint32_t uidvalidity;
-    return mailbox_search(mailbox, &search, &uidvalidity, &finding->uid, error);
-}
-
 static enum search_result find_in_mailbox(const struct sending *sending, uint32_t *ret_uid, struct error *error)
 {
     const struct check *check = sending->check;
-    struct finding finding = {.sending = sending};
-    enum search_result result =
-        verify_session_run(check->cmd, check_server_of(check), check->account, search_inbox, &finding, error);
-    *ret_uid = finding.uid;
+    const struct message named = {.message_id = (char *)(uintptr_t)sending->id,
+                                  .message_id_length = strlen(sending->id)};
+    const struct presence_query query = {
+        .sessions = sending->sessions,
+        .server = check_server_of(check),
+        .account = check->account,
+        .mailbox = check->inbox,
+        .message = &named,
+        .received_at = sending->begun,
+        .by_id = true,
+        .newest = NEWEST,
+        .newest_only = true,
+    };
+    struct presence_place place = {.uid = 0};
+    sessions_begin(sending->sessions);
+    enum search_result result = presence_search(&query, &place, error);
+    *ret_uid = place.uid;
     return result;
 }
 
@@ -210,11 +185,11 @@ static bool reported_by_mailbox(struct sending *sending)
 {
     uint32_t uid;
     struct error error;
-    if (base_now_ms() - sending->forgotten_ms >= AGAIN_MS) {
-        verify_sessions_forget_failures(sending->check->cmd);
-        sending->forgotten_ms = base_now_ms();
-    }
-    return find_in_mailbox(sending, &uid, &error) == SEARCH_FOUND &&
+    if (base_now_ms() < sending->search_at_ms)
+        return false;
+    enum search_result result = find_in_mailbox(sending, &uid, &error);
+    sending->search_at_ms = base_now_ms() + (result == SEARCH_UNKNOWN ? AGAIN_MS : 0);
+    return result == SEARCH_PRESENT &&
            check_item(true, "send", "in %s of account %s, uid %u; what the ledger has of it, this user may not read",
                       sending->check->inbox, sending->check->account, uid);
 }
@@ -224,15 +199,15 @@ static void report_mailbox(const struct sending *sending)
     const struct check *check = sending->check;
     struct error error;
     uint32_t uid = 0;
-    verify_sessions_forget_failures(check->cmd);
     switch (find_in_mailbox(sending, &uid, &error)) {
-    case SEARCH_FOUND:
+    case SEARCH_PRESENT:
         check_item(true, "found", "the IMAP server shows it in %s, uid %u", check->inbox, uid);
         break;
-    case SEARCH_ABSENT:
+    case SEARCH_MISSING:
+    case SEARCH_DELETED:
         check_warning("found", "it is not in %s: a Sieve script or a mail program may have moved it", check->inbox);
         break;
-    case SEARCH_ERROR:
+    case SEARCH_UNKNOWN:
         check_item(false, "found", "%s", error.text);
         break;
     }
@@ -268,8 +243,8 @@ static void report_log(const struct sending *sending)
 void check_send(struct check *check)
 {
     const char *at = strrchr(check->address, '@');
-    struct sending sending = {.check = check, .begun = time(NULL), .begun_ms = base_now_ms()};
-    sending.forgotten_ms = sending.begun_ms;
+    struct sessions *sessions OD_CLEANUP(sessions_free) = sessions_new(check->cmd->config, 1);
+    struct sending sending = {.check = check, .sessions = sessions, .begun = time(NULL), .begun_ms = base_now_ms()};
     snprintf(sending.id, sizeof(sending.id), "check.%llx.%x.%x@%.180s", (long long)sending.begun, getpid(),
              g_random_int(), at != NULL ? at + 1 : "localhost");
     sending.log = open(MAIL_LOG, O_RDONLY | O_CLOEXEC);

@@ -2,7 +2,6 @@
 #include "cmd/cmd.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,77 +59,6 @@ bool cmd_wrong(const struct cmd *cmd, const char *format, ...)
     va_end(arguments);
     (void)cmd_fail(0, "%s: %s", cmd->argv[0], text);
     return false;
-}
-
-bool cmd_wrong_value(const struct cmd *cmd, const char *option, const char *value, const char *allowed)
-{
-    return cmd_wrong(cmd, "%s %.200s: must be %s", option, value, allowed);
-}
-
-/* Reports an option for which getopt_long(3) returned c. Returns false. */
-static bool refuse_option(const struct cmd *cmd, const struct option *words, int c)
-{
-    /* optopt is 0 for an unknown long option; in a group of letters, word is the argument before. */
-    const char *word = cmd->argv[optind - 1];
-    if (strncmp(word, "--", 2) != 0 || (optopt != 0 && c != ':' && strchr(word, '=') == NULL))
-        return cmd_wrong(cmd, c == ':' ? "option -%c needs a value" : "unknown option -%c", optopt);
-    int length = (int)strcspn(word, "=");
-    g_autoptr(GString) list = g_string_new(NULL);
-    for (; words->name != NULL; words++)
-        if (strncmp(words->name, word + 2, (size_t)length - 2) == 0)
-            g_string_append_printf(list, "%s--%s", list->len > 0 ? ", " : "", words->name);
-    if (c == ':')
-        return cmd_wrong(cmd, "option %s needs a value", list->str);
-    if (list->len == 0)
-        return cmd_wrong(cmd, "unknown option %.*s", length, word);
-    if (strchr(list->str, ',') != NULL)
-        return cmd_wrong(cmd, "option %.*s may be any of %s", length, word, list->str);
-    return cmd_wrong(cmd, "option %s takes no value", list->str);
-}
-
-static void take_option(const struct cmd_option *option)
-{
-    if (option->flag != NULL)
-        *option->flag = true;
-    else if (option->text != NULL)
-        *option->text = optarg;
-    else
-        g_ptr_array_add(option->list, optarg);
-}
-
-bool cmd_parse(struct cmd *cmd, const struct cmd_option *options, int min, int max, const char *what)
-{
-    const struct cmd_option *by_value[256] = {NULL};
-    struct option words[16] = {{0}}, *word = words;
-    g_autoptr(GString) short_options = g_string_new(":");
-    for (int value = 1; options != NULL && options->name != NULL; options++, value++) {
-        bool takes = options->flag == NULL, is_short = options->name[1] == '\0';
-        if (is_short)
-            g_string_append_printf(short_options, "%c%s", *options->name, takes ? ":" : "");
-        else
-            *word++ = (struct option){options->name, takes ? required_argument : no_argument, NULL, value};
-        by_value[is_short ? (unsigned char)*options->name : value] = options;
-    }
-    opterr = 0;
-    for (int c; (c = getopt_long(cmd->argc, cmd->argv, short_options->str, words, NULL)) != -1;) {
-        if (c == '?' || c == ':')
-            return refuse_option(cmd, words, c);
-        take_option(by_value[c]);
-    }
-    cmd->operands = cmd->argv + optind;
-    int count = cmd->argc - optind;
-    if (count < min)
-        return cmd_wrong(cmd, "%s is missing", what);
-    return count <= max || cmd_wrong(cmd, "unexpected argument '%.200s'", cmd->operands[max]);
-}
-
-bool cmd_parse_jobs(const struct cmd *cmd, const char *text, size_t *ret)
-{
-    gint64 jobs = 1;
-    if (text != NULL && !g_ascii_string_to_signed(text, 10, 1, 64, &jobs, NULL))
-        return cmd_wrong_value(cmd, "-j", text, "a number from 1 to 64");
-    *ret = (size_t)jobs;
-    return true;
 }
 
 bool cmd_parse_address(const struct cmd *cmd, char **ret)

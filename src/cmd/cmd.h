@@ -7,6 +7,7 @@
 #include <glib.h>
 
 #include "base/config.h"
+#include "cmd/options.h"
 #include "ledger/ledger.h"
 #include "route/route.h"
 
@@ -16,10 +17,11 @@ struct cmd {
     bool verbose;
     int argc; /* from the name on */
     char **argv;
-    char **operands;       /* set by cmd_parse */
+    struct options options; /* these two, except of deliver and lmtp, are parsed before the command runs */
+    char **operands;
     struct config *config; /* set by cmd_open and cmd_open_ledger, closed by main() */
     struct ledger *ledger;
-    struct verify_sessions *verify_sessions; /* verify_session.h */
+    struct sessions *sessions; /* of verify_copy.c */
     struct error error;
 };
 
@@ -48,6 +50,7 @@ int cmd_locks(struct cmd *cmd);
 
 /* Runs the first operand of `schema` or `ledger`. Returns CMD_USAGE if it is none of these words. */
 #define CMD_SCHEMA_WORDS "install, upgrade, method, print or version"
+#define CMD_LEDGER_WORDS "backup, check, copy, " CMD_SCHEMA_WORDS
 int cmd_schema_word(struct cmd *cmd);
 
 /* Clears the environment, except Postfix's variables and harmless ones. */
@@ -59,26 +62,8 @@ int cmd_fail(int status, const char *format, ...) OD_PRINTF(2, 3);
 /* Like cmd_fail(), with the command's error. */
 int cmd_error(int status, const struct cmd *cmd);
 
-/* Prints "oncedrop: COMMAND: text" on stderr. Returns false. */
+/* Prints "oncedrop: COMMAND: text" on stderr. Returns false, for the caller to return CMD_USAGE. */
 bool cmd_wrong(const struct cmd *cmd, const char *format, ...) OD_PRINTF(2, 3);
-
-/* Like cmd_wrong(), for the value of an option. */
-bool cmd_wrong_value(const struct cmd *cmd, const char *option, const char *value, const char *allowed);
-
-/* An option of a command. One pointer is set: text gets the last value, list all. */
-struct cmd_option {
-    const char *name; /* of --name; a single letter: of -n */
-    bool *flag;
-    const char **text;
-    GPtrArray *list;
-};
-
-/* Parses options (ended by one without a name; or NULL) and `min` to `max` operands. what: the operands, as in "the
- * id of a message". Returns false, with a report, if an argument is wrong. */
-bool cmd_parse(struct cmd *cmd, const struct cmd_option *options, int min, int max, const char *what) OD_MUST;
-
-/* Parses a number of workers; NULL: 1. Returns false, with a report, if it is wrong. */
-bool cmd_parse_jobs(const struct cmd *cmd, const char *text, size_t *ret) OD_MUST;
 
 /* Sets *ret to the first operand as the ledger compares it: a new string, without <>, in lower case. Returns false,
  * with a report, if it is empty (every bounce's sender) or not UTF-8. */

@@ -4,22 +4,20 @@
 #include "cmd/command.h"
 
 #include <glib.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
 
 #include "base/terminal.h"
+#include "cmd/parse.h"
 #include "cmd/suggest.h"
 #include "cmd/table.h"
 #include "command_pages.h" /* PAGE_DELIVER ... */
 
 static int run_version(struct cmd *cmd)
 {
-    bool json = false;
-    const struct cmd_option words[] = {{"json", .flag = &json}, {.name = NULL}};
-    if (!cmd_parse(cmd, words, 0, 0, NULL))
-        return CMD_USAGE;
-    if (json)
+    if (cmd->options.json)
         table_print_json(json_pack("{s:s}", "version", VERSION));
     else
         puts("oncedrop " VERSION);
@@ -29,18 +27,29 @@ static int run_version(struct cmd *cmd)
 static int run_help(struct cmd *cmd);
 
 static const struct command commands[] = {
-    {"deliver", cmd_deliver, true, PAGE_DELIVER},  {"lmtp", cmd_lmtp, true, PAGE_LMTP},
-    {"serve", cmd_serve, false, PAGE_SERVE},       {"replay", cmd_replay, false, PAGE_REPLAY},
-    {"resume", cmd_resume, false, PAGE_RESUME},    {"restore", cmd_restore, false, PAGE_RESTORE},
-    {"setup", cmd_setup, false, PAGE_SETUP},       {"schema", cmd_schema, false, PAGE_SCHEMA},
-    {"ledger", cmd_ledger, false, PAGE_LEDGER},    {"check", cmd_check, false, PAGE_CHECK},
-    {"route", cmd_route, false, PAGE_ROUTE},       {"config", cmd_config, false, PAGE_CONFIG},
-    {"show", cmd_show, false, PAGE_SHOW},          {"list", cmd_list, false, PAGE_LIST},
-    {"locks", cmd_locks, false, PAGE_LOCKS},       {"stats", cmd_stats, false, PAGE_STATS},
-    {"purge", cmd_purge, false, PAGE_PURGE},       {"expire", cmd_expire, false, PAGE_EXPIRE},
-    {"export", cmd_export, false, PAGE_EXPORT},    {"forget", cmd_forget, false, PAGE_FORGET},
-    {"version", run_version, false, PAGE_VERSION}, {"help", run_help, false, PAGE_HELP},
-    {NULL, NULL, false, NULL, NULL, NULL},
+    {"deliver", cmd_deliver, true, false, 0, 0, NULL, PAGE_DELIVER},
+    {"lmtp", cmd_lmtp, true, false, 0, 0, NULL, PAGE_LMTP},
+    {"serve", cmd_serve, false, false, 0, 0, NULL, PAGE_SERVE},
+    {"replay", cmd_replay, false, false, 1, INT_MAX, "PATH", PAGE_REPLAY},
+    {"resume", cmd_resume, false, true, 0, 0, NULL, PAGE_RESUME},
+    {"restore", cmd_restore, false, true, 0, 0, NULL, PAGE_RESTORE},
+    {"setup", cmd_setup, false, false, 0, 0, NULL, PAGE_SETUP},
+    {"schema", cmd_schema, false, false, 1, 1, CMD_SCHEMA_WORDS, PAGE_SCHEMA},
+    {"ledger", cmd_ledger, false, false, 1, 2, CMD_LEDGER_WORDS, PAGE_LEDGER},
+    {"check", cmd_check, false, false, 0, 1, NULL, PAGE_CHECK},
+    {"route", cmd_route, false, false, 1, INT_MAX, "ADDRESS", PAGE_ROUTE},
+    {"config", cmd_config, false, false, 0, 0, NULL, PAGE_CONFIG},
+    {"show", cmd_show, false, false, 1, 1, "the id of a message", PAGE_SHOW},
+    {"list", cmd_list, false, true, 0, 0, NULL, PAGE_LIST},
+    {"locks", cmd_locks, false, true, 0, 0, NULL, PAGE_LOCKS},
+    {"stats", cmd_stats, false, false, 0, 0, NULL, PAGE_STATS},
+    {"purge", cmd_purge, false, true, 0, 0, NULL, PAGE_PURGE},
+    {"expire", cmd_expire, false, true, 0, INT_MAX, NULL, PAGE_EXPIRE},
+    {"export", cmd_export, false, true, 1, 1, "an address", PAGE_EXPORT},
+    {"forget", cmd_forget, false, true, 1, 1, "an address", PAGE_FORGET},
+    {"version", run_version, false, false, 0, 0, NULL, PAGE_VERSION},
+    {"help", run_help, false, false, 0, 1, NULL, PAGE_HELP},
+    {.name = NULL},
 };
 
 const struct command *command_find(const char *name)
@@ -73,7 +82,7 @@ static void print_forms(FILE *out, int indent, const struct command *command, co
     } while (*form++ == '\n');
 }
 
-int command_usage(const struct command *command)
+static int usage(const struct command *command)
 {
     print_forms(stderr, 2, command, "usage: oncedrop [-v] [-c FILE] [-o GROUP.NAME=VALUE]... ", "   or: oncedrop ");
     return EX_USAGE;
@@ -91,8 +100,6 @@ void command_print_help(const struct command *command)
 
 static int run_help(struct cmd *cmd)
 {
-    if (!cmd_parse(cmd, NULL, 0, 1, NULL))
-        return CMD_USAGE;
     const char *name = cmd->operands[0];
     const struct command *command = name != NULL ? command_find(name) : NULL;
     if (name != NULL && command == NULL) {
@@ -117,4 +124,17 @@ static int run_help(struct cmd *cmd)
          "  -v                    log more, also to stderr\n\n"
          "More: oncedrop help COMMAND, oncedrop(1), oncedrop.conf(5).");
     return 0;
+}
+
+int command_run(const struct command *command, struct cmd *cmd)
+{
+    int status = 0;
+    if (!command->delivers && !options_parse(cmd, command->arguments, command->min, command->max, command->what))
+        status = CMD_USAGE;
+    else if (command->opens_ledger)
+        status = cmd_open_ledger(cmd);
+    if (status == 0)
+        status = command->run(cmd);
+    options_clear(&cmd->options);
+    return status == CMD_USAGE ? usage(command) : status;
 }

@@ -25,27 +25,17 @@ static void print_settings(const struct config *config, enum config_print which,
 
 int cmd_config(struct cmd *cmd)
 {
-    bool own = false, defaults = false, test = false, json = false;
-    const struct cmd_option words[] = {{"n", .flag = &own},
-                                       {"d", .flag = &defaults},
-                                       {"test", .flag = &test},
-                                       {"json", .flag = &json},
-                                       {.name = NULL}};
-    bool good = cmd_parse(cmd, words, 0, 0, NULL);
-    if (good && own + defaults + test > 1)
-        good = cmd_wrong(cmd, "give only one of -n, -d and --test");
-    if (!good)
-        return CMD_USAGE;
+    const struct options *options = &cmd->options;
     int status = 0;
-    if (defaults)
+    if (options->defaults)
         cmd->config = config_defaults();
     else
         status = cmd_open(cmd, CMD_AS_CALLER);
-    if (status == 0 && !test)
+    if (status == 0 && !options->test)
         print_settings(cmd->config,
-                       defaults ? CONFIG_PRINT_DEFAULTS
-                       : own    ? CONFIG_PRINT_NON_DEFAULT
-                                : CONFIG_PRINT_ALL,
-                       json);
+                       options->defaults      ? CONFIG_PRINT_DEFAULTS
+                       : options->non_default ? CONFIG_PRINT_NON_DEFAULT
+                                              : CONFIG_PRINT_ALL,
+                       options->json);
     return status;
 }

@@ -35,36 +35,36 @@ static bool is_address(const struct export *export, const char *text)
     return strcmp(lower, export->address) == 0;
 }
 
-static struct theirs theirs_of(const struct export *export, const struct ledger_table *message,
-                               const struct ledger_table *deliveries, const struct ledger_table *copies)
+static struct theirs theirs_of(const struct export *export, const struct sql_rows *message,
+                               const struct sql_rows *deliveries, const struct sql_rows *copies)
 {
     struct theirs theirs = {g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
                             g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL)};
-    bool sent = is_address(export, ledger_cell(message, 0, EXPORT_MESSAGE_SENDER)) ||
-                is_address(export, ledger_cell(message, 0, EXPORT_MESSAGE_FROM));
-    for (size_t row = 0; row < deliveries->rows; row++) {
-        const char *recipient = ledger_cell(deliveries, row, SHOW_DELIVERIES_RECIPIENT);
-        const char *account = ledger_cell(deliveries, row, SHOW_DELIVERIES_ACCOUNT);
+    bool sent = is_address(export, sql_text(message, 0, EXPORT_MESSAGE_SENDER)) ||
+                is_address(export, sql_text(message, 0, EXPORT_MESSAGE_FROM));
+    for (size_t row = 0; row < deliveries->count; row++) {
+        const char *recipient = sql_text(deliveries, row, SHOW_DELIVERIES_RECIPIENT);
+        const char *account = sql_text(deliveries, row, SHOW_DELIVERIES_ACCOUNT);
         if (!is_address(export, recipient) && !is_address(export, account) &&
-            !is_address(export, ledger_cell(deliveries, row, SHOW_DELIVERIES_ORIGINAL_RECIPIENT)))
+            !is_address(export, sql_text(deliveries, row, SHOW_DELIVERIES_ORIGINAL_RECIPIENT)))
             continue;
         g_hash_table_add(theirs.recipients, g_strdup(recipient));
         g_hash_table_add(theirs.accounts, g_strdup(account));
     }
-    for (size_t row = 0; row < copies->rows; row++) {
-        const char *account = ledger_cell(copies, row, SHOW_COPIES_ACCOUNT);
-        if (is_address(export, account) || (sent && strcmp(ledger_cell(copies, row, SHOW_COPIES_ROLE), "sent") == 0))
+    for (size_t row = 0; row < copies->count; row++) {
+        const char *account = sql_text(copies, row, SHOW_COPIES_ACCOUNT);
+        if (is_address(export, account) || (sent && strcmp(sql_text(copies, row, SHOW_COPIES_ROLE), "sent") == 0))
             g_hash_table_add(theirs.accounts, g_strdup(account));
     }
     return theirs;
 }
 
 /* Returns rows with one of these names; others are private. */
-static json_t *rows_with(const struct ledger_table *table, size_t column, GHashTable *names)
+static json_t *rows_with(const struct sql_rows *table, size_t column, GHashTable *names)
 {
     json_t *rows = json_array();
-    for (size_t row = 0; row < table->rows; row++)
-        if (g_hash_table_contains(names, ledger_cell(table, row, column)))
+    for (size_t row = 0; row < table->count; row++)
+        if (g_hash_table_contains(names, sql_text(table, row, column)))
             json_array_append_new(rows, table_row_json(table, row));
     return rows;
 }
@@ -108,7 +108,7 @@ static bool link_raw(struct cmd *cmd, const struct export *export, int64_t id, c
 
 enum { MESSAGE, ADDRESSES, DELIVERIES, TRIES, COPIES, TEXTS, SECTIONS };
 
-static bool read_sections(struct cmd *cmd, int64_t id, struct ledger_table *tables[SECTIONS])
+static bool read_sections(struct cmd *cmd, int64_t id, struct sql_rows *tables[SECTIONS])
 {
     static const char *const names[] = {"message", "addresses", "deliveries", "attempts", "copies", "texts"};
     for (size_t i = 0; i < SECTIONS; i++)
@@ -117,7 +117,7 @@ static bool read_sections(struct cmd *cmd, int64_t id, struct ledger_table *tabl
     return true;
 }
 
-static json_t *message_json(const struct export *export, struct ledger_table *const tables[SECTIONS])
+static json_t *message_json(const struct export *export, struct sql_rows *const tables[SECTIONS])
 {
     struct theirs theirs = theirs_of(export, tables[MESSAGE], tables[DELIVERIES], tables[COPIES]);
     json_t *json = table_row_json(tables[MESSAGE], 0);
@@ -135,12 +135,12 @@ static json_t *message_json(const struct export *export, struct ledger_table *co
 /* Prints nothing if it has been removed meanwhile. */
 static bool export_message(struct cmd *cmd, struct export *export, int64_t id)
 {
-    struct ledger_table *tables[SECTIONS] = {NULL};
+    struct sql_rows *tables[SECTIONS] = {NULL};
     json_t *json = NULL;
     bool done = read_sections(cmd, id, tables);
-    if (done && tables[MESSAGE]->rows > 0) {
+    if (done && tables[MESSAGE]->count > 0) {
         json = message_json(export, tables);
-        const char *digest = ledger_cell(tables[MESSAGE], 0, EXPORT_MESSAGE_DIGEST);
+        const char *digest = sql_text(tables[MESSAGE], 0, EXPORT_MESSAGE_DIGEST);
         done = export->raw == NULL || link_raw(cmd, export, id, digest, json);
     }
     if (done && json != NULL) {
@@ -150,7 +150,7 @@ static bool export_message(struct cmd *cmd, struct export *export, int64_t id)
     }
     json_decref(json);
     for (size_t i = 0; i < SECTIONS; i++)
-        ledger_table_free(&tables[i]);
+        sql_rows_free(&tables[i]);
     return done;
 }
 
@@ -187,15 +187,15 @@ static bool open_directory(struct cmd *cmd, struct export *export)
 
 int cmd_export(struct cmd *cmd)
 {
-    struct export export = {.directory = -1};
-    const struct cmd_option words[] = {{"raw", .text = &export.raw}, {.name = NULL}};
-    bool good = cmd_parse(cmd, words, 1, 1, "an address") && cmd_parse_address(cmd, &export.address);
-    int status = good ? cmd_open_ledger(cmd) : CMD_USAGE;
-    if (status == 0 && !open_directory(cmd, &export))
+    struct export export = {.directory = -1, .raw = cmd->options.raw};
+    int status = 0;
+    if (!cmd_parse_address(cmd, &export.address))
+        status = CMD_USAGE;
+    else if (!open_directory(cmd, &export))
         status = cmd_error(EX_CANTCREAT, cmd);
-    else if (status == 0 && !export_all(cmd, &export))
+    else if (!export_all(cmd, &export))
         status = cmd_error(EX_UNAVAILABLE, cmd);
-    else if (status == 0 && export.found == 0)
+    else if (export.found == 0)
         status = cmd_fail(1, "nothing is recorded about %s", export.address);
     base_close(&export.directory);
     base_free(&export.address);

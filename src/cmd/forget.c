@@ -42,9 +42,6 @@ static bool forget_all(struct cmd *cmd, struct ledger_forget *forget)
 
 static int forget_messages(struct cmd *cmd, struct ledger_forget *forget)
 {
-    int status = cmd_open_ledger(cmd);
-    if (status != 0)
-        return status;
     bool done = forget_all(cmd, forget);
     int64_t left = forget->too_recent + forget->unfinished + forget->busy;
     if (done && forget->removed + left == 0)
@@ -60,12 +57,9 @@ static int forget_messages(struct cmd *cmd, struct ledger_forget *forget)
 
 int cmd_forget(struct cmd *cmd)
 {
-    bool dry_run = false, yes = false;
     char *address OD_CLEANUP(base_free) = NULL;
-    const struct cmd_option words[] = {{"dry-run", .flag = &dry_run}, {"yes", .flag = &yes}, {.name = NULL}};
-    bool good = cmd_parse(cmd, words, 1, 1, "an address") && cmd_parse_address(cmd, &address);
-    if (good && dry_run && yes)
-        good = cmd_wrong(cmd, "give only one of --dry-run and --yes");
-    struct ledger_forget forget = {.address = address, .dry_run = !yes};
-    return good ? forget_messages(cmd, &forget) : CMD_USAGE;
+    if (!cmd_parse_address(cmd, &address))
+        return CMD_USAGE;
+    struct ledger_forget forget = {.address = address, .dry_run = !cmd->options.yes};
+    return forget_messages(cmd, &forget);
 }

@@ -12,7 +12,6 @@
 #include "ledger/ledger_schema.h"
 #include "ledger/ledger_transfer.h"
 
-#define WORDS "backup, check, copy, " CMD_SCHEMA_WORDS
 #define DAMAGE "what to do: DAMAGE in oncedrop-ledger(7)"
 
 /* Fails unless the ledger is a file. */
@@ -55,14 +54,14 @@ static int check(struct cmd *cmd)
     if (status != 0)
         return status;
     cmd->ledger = ledger_open(cmd->config, NULL, &cmd->error);
-    struct ledger_table *damage OD_CLEANUP(ledger_table_free) =
-        cmd->ledger != NULL ? ledger_damage(cmd->ledger, &cmd->error) : NULL;
+    struct sql_rows *damage OD_CLEANUP(sql_rows_free) = cmd->ledger != NULL ? ledger_damage(cmd->ledger, &cmd->error)
+                                                                            : NULL;
     if (damage == NULL)
         return cmd_error(EX_UNAVAILABLE, cmd);
-    for (size_t row = 0; row < damage->rows; row++)
-        puts(ledger_cell(damage, row, 0));
+    for (size_t row = 0; row < damage->count; row++)
+        puts(sql_text(damage, row, 0));
     fflush(stdout);
-    if (damage->rows > 0)
+    if (damage->count > 0)
         return cmd_fail(1, "%s is damaged; " DAMAGE, cmd->config->database.conninfo);
     int version;
     if (!ledger_schema_version(cmd->ledger, &version, &cmd->error))
@@ -162,10 +161,7 @@ static int copy(struct cmd *cmd, bool running)
 
 int cmd_ledger(struct cmd *cmd)
 {
-    bool running = false;
-    const struct cmd_option words[] = {{"running", .flag = &running}, {.name = NULL}};
-    if (!cmd_parse(cmd, words, 1, 2, WORDS))
-        return CMD_USAGE;
+    bool running = cmd->options.running;
     const char *word = cmd->operands[0], *operand = cmd->operands[1];
     bool takes = strcmp(word, "backup") == 0 || strcmp(word, "copy") == 0;
     if (takes != (operand != NULL) || (running && strcmp(word, "copy") != 0)) {
@@ -179,6 +175,6 @@ int cmd_ledger(struct cmd *cmd)
         return word[0] == 'b' ? backup(cmd) : copy(cmd, running);
     int status = strcmp(word, "check") == 0 ? check(cmd) : cmd_schema_word(cmd);
     if (status == CMD_USAGE)
-        cmd_wrong(cmd, "%.80s: must be " WORDS, word);
+        cmd_wrong(cmd, "%.80s: must be " CMD_LEDGER_WORDS, word);
     return status;
 }

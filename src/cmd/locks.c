@@ -16,9 +16,9 @@
 #define CELL 1024
 #define INDENT 13 /* of continuation lines */
 
-static const char *cell(const struct ledger_table *table, size_t row, size_t column, char text[CELL])
+static const char *cell(const struct sql_rows *table, size_t row, size_t column, char text[CELL])
 {
-    return log_escape(ledger_cell(table, row, column), text, CELL);
+    return log_escape(sql_text(table, row, column), text, CELL);
 }
 
 static const char *age(const char *seconds, char text[FORMAT_TIME_SIZE])
@@ -26,39 +26,39 @@ static const char *age(const char *seconds, char text[FORMAT_TIME_SIZE])
     return format_duration(1000 * g_ascii_strtod(seconds, NULL), text);
 }
 
-static void print_message(const struct ledger_table *table, size_t row)
+static void print_message(const struct sql_rows *table, size_t row)
 {
     char id[CELL];
-    bool known = ledger_cell(table, row, LOCKS_MESSAGE_ID)[0] != '\0';
+    bool known = sql_text(table, row, LOCKS_MESSAGE_ID)[0] != '\0';
     fputs(row > 0 ? "\n" : "", stdout);
     if (known)
         terminal_print(stdout, 0, "<%s>", cell(table, row, LOCKS_MESSAGE_ID, id));
     else
         terminal_print(stdout, 0, "a message that is not recorded, or has no Message-ID");
-    terminal_print(stdout, INDENT, "    key      %s", ledger_cell(table, row, LOCKS_KEY));
+    terminal_print(stdout, INDENT, "    key      %s", sql_text(table, row, LOCKS_KEY));
 }
 
-static void print_claim(const struct ledger_table *table, size_t row)
+static void print_claim(const struct sql_rows *table, size_t row)
 {
     char account[CELL], mailbox[CELL], host[CELL], ago[FORMAT_TIME_SIZE];
-    if (ledger_cell(table, row, LOCKS_STATE)[0] != '\0')
+    if (sql_text(table, row, LOCKS_STATE)[0] != '\0')
         terminal_print(stdout, INDENT, "    claim    %s ago by %s[%s] for %s %s",
-                       age(ledger_cell(table, row, LOCKS_AGE), ago), cell(table, row, LOCKS_HOST, host),
-                       ledger_cell(table, row, LOCKS_PID), cell(table, row, LOCKS_ACCOUNT, account),
+                       age(sql_text(table, row, LOCKS_AGE), ago), cell(table, row, LOCKS_HOST, host),
+                       sql_text(table, row, LOCKS_PID), cell(table, row, LOCKS_ACCOUNT, account),
                        cell(table, row, LOCKS_MAILBOX, mailbox));
 }
 
-static void print_holder(const struct ledger_table *table, size_t row)
+static void print_holder(const struct sql_rows *table, size_t row)
 {
     char session[CELL], user[CELL], since[FORMAT_TIME_SIZE];
-    const char *held = ledger_cell(table, row, LOCKS_HELD), *client = ledger_cell(table, row, LOCKS_CLIENT);
+    const char *held = sql_text(table, row, LOCKS_HELD), *client = sql_text(table, row, LOCKS_CLIENT);
     const char *name = cell(table, row, LOCKS_SESSION, session);
-    if (ledger_cell(table, row, LOCKS_USER)[0] == '\0') { /* the ledger is a file */
+    if (sql_text(table, row, LOCKS_USER)[0] == '\0') { /* the ledger is a file */
         terminal_print(stdout, INDENT, "    held     by %s", name);
         return;
     }
-    bool ours = ledger_cell(table, row, LOCKS_OURS)[0] == 't';
-    const char *process = ledger_cell(table, row, LOCKS_BACKEND);
+    bool ours = sql_text(table, row, LOCKS_OURS)[0] == 't';
+    const char *process = sql_text(table, row, LOCKS_BACKEND);
     bool lease = process[0] == '\0';
     terminal_print(stdout, INDENT, "    held     %s%s%sby %s%s (database user %s%s%s%s%s)",
                    held[0] != '\0' ? "for " : "", held[0] != '\0' ? age(held, since) : "", held[0] != '\0' ? " " : "",
@@ -67,9 +67,9 @@ static void print_holder(const struct ledger_table *table, size_t row)
                    client[0] != '\0' ? ", from " : "", client);
 }
 
-static void print_lock(const struct ledger_table *table, size_t row)
+static void print_lock(const struct sql_rows *table, size_t row)
 {
-    const char *lock = ledger_cell(table, row, LOCKS_LOCK);
+    const char *lock = sql_text(table, row, LOCKS_LOCK);
     if (strcmp(lock, "held") == 0)
         print_holder(table, row);
     else if (strcmp(lock, "claimed") == 0)
@@ -80,10 +80,10 @@ static void print_lock(const struct ledger_table *table, size_t row)
                        " delivery.hold_off");
 }
 
-static void print_waiting(const struct ledger_table *table, size_t row)
+static void print_waiting(const struct sql_rows *table, size_t row)
 {
     char session[CELL], user[CELL], since[FORMAT_TIME_SIZE];
-    json_t *list = json_loads(ledger_cell(table, row, LOCKS_WAITING), 0, NULL), *one;
+    json_t *list = json_loads(sql_text(table, row, LOCKS_WAITING), 0, NULL), *one;
     size_t i;
     json_array_foreach(list, i, one)
     {
@@ -100,21 +100,21 @@ static void print_waiting(const struct ledger_table *table, size_t row)
 }
 
 /* A message's rows are adjacent: prints it before the first, and waiting sessions after the last. */
-static void print_locks(const struct ledger *ledger, const struct ledger_table *table)
+static void print_locks(const struct ledger *ledger, const struct sql_rows *table)
 {
     bool hidden = false;
-    for (size_t row = 0; row < table->rows; row++) {
-        const char *key = ledger_cell(table, row, LOCKS_KEY);
-        if (row == 0 || strcmp(key, ledger_cell(table, row - 1, LOCKS_KEY)) != 0)
+    for (size_t row = 0; row < table->count; row++) {
+        const char *key = sql_text(table, row, LOCKS_KEY);
+        if (row == 0 || strcmp(key, sql_text(table, row - 1, LOCKS_KEY)) != 0)
             print_message(table, row);
         print_claim(table, row);
-        if (row + 1 < table->rows && strcmp(key, ledger_cell(table, row + 1, LOCKS_KEY)) == 0 &&
-            strcmp(ledger_cell(table, row, LOCKS_BACKEND), ledger_cell(table, row + 1, LOCKS_BACKEND)) == 0)
+        if (row + 1 < table->count && strcmp(key, sql_text(table, row + 1, LOCKS_KEY)) == 0 &&
+            strcmp(sql_text(table, row, LOCKS_BACKEND), sql_text(table, row + 1, LOCKS_BACKEND)) == 0)
             continue;
         print_lock(table, row);
-        if (row + 1 == table->rows || strcmp(key, ledger_cell(table, row + 1, LOCKS_KEY)) != 0)
+        if (row + 1 == table->count || strcmp(key, sql_text(table, row + 1, LOCKS_KEY)) != 0)
             print_waiting(table, row);
-        hidden = hidden || ledger_cell(table, row, LOCKS_HIDDEN)[0] == 't';
+        hidden = hidden || sql_text(table, row, LOCKS_HIDDEN)[0] == 't';
     }
     if (!hidden)
         return;
@@ -125,17 +125,12 @@ static void print_locks(const struct ledger *ledger, const struct ledger_table *
 
 int cmd_locks(struct cmd *cmd)
 {
-    bool json = false;
-    const struct cmd_option words[] = {{"json", .flag = &json}, {.name = NULL}};
-    int status = cmd_parse(cmd, words, 0, 0, NULL) ? cmd_open_ledger(cmd) : CMD_USAGE;
-    if (status != 0)
-        return status;
-    struct ledger_table *table OD_CLEANUP(ledger_table_free) = ledger_locks(cmd->ledger, &cmd->error);
+    struct sql_rows *table OD_CLEANUP(sql_rows_free) = ledger_locks(cmd->ledger, &cmd->error);
     if (table == NULL)
         return cmd_error(EX_UNAVAILABLE, cmd);
-    if (json)
+    if (cmd->options.json)
         table_print_json(table_json(table));
-    else if (table->rows == 0)
+    else if (table->count == 0)
         puts("no delivery is in progress");
     else
         print_locks(cmd->ledger, table);

@@ -3,7 +3,6 @@
  * abandon: expires unfinished messages that Postfix does not retry. purge: also deletes old records. */
 #include <glib.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,26 +16,23 @@
 #include "ledger/ledger_report.h"
 #include "message/message.h"
 
+#define DAY_MS INT64_C(86400000)
+
 enum { ABANDONED_LAST_AT, ABANDONED_QUEUE_ID, ABANDONED_RECIPIENTS, ABANDONED_MESSAGE_ID, ABANDONED_REASON };
 
-struct options {
-    const char *older_than;
-    bool dry_run, json;
-};
-
 /* For searches of the log by queue id. */
-static void log_expired(const struct ledger_table *table)
+static void log_expired(const struct sql_rows *table)
 {
-    for (size_t row = 0; row < table->rows; row++) {
-        const char *queue_id = ledger_cell(table, row, ABANDONED_QUEUE_ID);
+    for (size_t row = 0; row < table->count; row++) {
+        const char *queue_id = sql_text(table, row, ABANDONED_QUEUE_ID);
         char *reason OD_CLEANUP(base_free) = base_printf("not retried since %s: %s",
-                                                         ledger_cell(table, row, ABANDONED_LAST_AT),
-                                                         ledger_cell(table, row, ABANDONED_REASON));
+                                                         sql_text(table, row, ABANDONED_LAST_AT),
+                                                         sql_text(table, row, ABANDONED_REASON));
         const struct log_line line = {
             queue_id[0] != '\0' ? queue_id : "NOQUEUE",
             {
-                {LOG_FIELD_MESSAGE_ID, ledger_cell(table, row, ABANDONED_MESSAGE_ID)},
-                {LOG_FIELD_TO, ledger_cell(table, row, ABANDONED_RECIPIENTS)},
+                {LOG_FIELD_MESSAGE_ID, sql_text(table, row, ABANDONED_MESSAGE_ID)},
+                {LOG_FIELD_TO, sql_text(table, row, ABANDONED_RECIPIENTS)},
                 {LOG_FIELD_STATUS, "expired"},
             },
         };
@@ -46,42 +42,42 @@ static void log_expired(const struct ledger_table *table)
 
 /* Expires what `expire` selects; a dry run only finds it. Returns a new table (ledger_purge.h), or NULL with the error
  * set: earlier batches stay expired. */
-static struct ledger_table *expire_selected(struct cmd *cmd, const struct options *options, struct ledger_expire expire)
+static struct sql_rows *expire_selected(struct cmd *cmd, const struct options *options, struct ledger_expire expire)
 {
-    struct ledger_table *all = NULL;
+    struct sql_rows *all = NULL;
     if (options->dry_run)
         return ledger_expire_preview(cmd->ledger, &expire, &cmd->error);
     while (!expire.ended) {
-        struct ledger_table *batch = ledger_expire_batch(cmd->ledger, &expire, &cmd->error);
+        struct sql_rows *batch = ledger_expire_batch(cmd->ledger, &expire, &cmd->error);
         if (batch == NULL) {
-            ledger_table_free(&all);
+            sql_rows_free(&all);
             return NULL;
         }
         log_expired(batch);
-        ledger_table_join(&all, &batch);
+        sql_rows_join(&all, &batch);
     }
     return all;
 }
 
-static struct ledger_table *expire_old(struct cmd *cmd, const struct options *options)
+static struct sql_rows *expire_old(struct cmd *cmd, const struct options *options)
 {
     const struct ledger_expire expire = {.older_than_ms = cmd->config->record.expire_after, .upto = INT64_MAX};
     return expire_selected(cmd, options, expire);
 }
 
-static void print_expired(const struct options *options, const struct ledger_table *table)
+static void print_expired(const struct options *options, const struct sql_rows *table)
 {
     if (options->json) {
-        table_print_json(json_pack("{s:I, s:b, s:o}", "messages", (json_int_t)table->rows, "dry_run", options->dry_run,
+        table_print_json(json_pack("{s:I, s:b, s:o}", "messages", (json_int_t)table->count, "dry_run", options->dry_run,
                                    "expired", table_json(table)));
         return;
     }
     table_print_list(table);
-    printf("%s%zu message%s %s\n", table->rows > 0 ? "\n" : "", table->rows, table->rows == 1 ? "" : "s",
+    printf("%s%zu message%s %s\n", table->count > 0 ? "\n" : "", table->count, table->count == 1 ? "" : "s",
            options->dry_run ? "would be expired" : "expired");
 }
 
-static struct ledger_table *find_named(struct cmd *cmd, const char *text)
+static struct sql_rows *find_named(struct cmd *cmd, const char *text)
 {
     unsigned char identity[MESSAGE_DIGEST_SIZE];
     char *id OD_CLEANUP(base_free) = cmd_strip_brackets(text);
@@ -91,15 +87,15 @@ static struct ledger_table *find_named(struct cmd *cmd, const char *text)
 
 /* Expires a message of any age, and adds it to *all. Sets the error with EX_UNAVAILABLE. */
 static int expire_message(struct cmd *cmd, const struct options *options, const char *id, int64_t number,
-                          struct ledger_table **all)
+                          struct sql_rows **all)
 {
     const struct ledger_expire expire = {.after = number - 1, .upto = number};
-    struct ledger_table *table = expire_selected(cmd, options, expire);
+    struct sql_rows *table = expire_selected(cmd, options, expire);
     bool unfinished = false;
     if (table == NULL)
         return EX_UNAVAILABLE;
-    size_t rows = table->rows;
-    ledger_table_join(all, &table);
+    size_t rows = table->count;
+    sql_rows_join(all, &table);
     if (rows == 0 && !ledger_expire_is_open(cmd->ledger, number, &unfinished, &cmd->error))
         return EX_UNAVAILABLE;
     if (!unfinished)
@@ -107,16 +103,16 @@ static int expire_message(struct cmd *cmd, const struct options *options, const 
     return cmd_fail(EX_TEMPFAIL, "%s: skipped: it is being delivered, or was less than delivery.hold_off ago", id);
 }
 
-static int expire_id(struct cmd *cmd, const struct options *options, const char *id, struct ledger_table **all)
+static int expire_id(struct cmd *cmd, const struct options *options, const char *id, struct sql_rows **all)
 {
-    struct ledger_table *found OD_CLEANUP(ledger_table_free) = find_named(cmd, id);
+    struct sql_rows *found OD_CLEANUP(sql_rows_free) = find_named(cmd, id);
     int worst = 0;
     if (found == NULL)
         return EX_UNAVAILABLE;
-    if (found->rows == 0)
+    if (found->count == 0)
         return cmd_fail(1, "%s: no such message", id);
-    for (size_t row = 0; row < found->rows && worst != EX_UNAVAILABLE; row++) {
-        int64_t number = strtoll(ledger_cell(found, row, FIND_MESSAGES_ID), NULL, 10);
+    for (size_t row = 0; row < found->count && worst != EX_UNAVAILABLE; row++) {
+        int64_t number = strtoll(sql_text(found, row, FIND_MESSAGES_ID), NULL, 10);
         int status = expire_message(cmd, options, id, number, all);
         worst = status != 0 ? status : worst;
     }
@@ -126,7 +122,7 @@ static int expire_id(struct cmd *cmd, const struct options *options, const char 
 /* Without ids, expires old messages. */
 static int expire_all(struct cmd *cmd, const struct options *options)
 {
-    struct ledger_table *all OD_CLEANUP(ledger_table_free) = NULL;
+    struct sql_rows *all OD_CLEANUP(sql_rows_free) = NULL;
     int worst = 0;
     if (cmd->operands[0] == NULL && (all = expire_old(cmd, options)) == NULL)
         return cmd_error(EX_UNAVAILABLE, cmd);
@@ -142,12 +138,7 @@ static int expire_all(struct cmd *cmd, const struct options *options)
 
 int cmd_expire(struct cmd *cmd)
 {
-    struct options options = {.json = false};
-    const struct cmd_option words[] = {{"dry-run", .flag = &options.dry_run},
-                                       {"json", .flag = &options.json},
-                                       {.name = NULL}};
-    int status = cmd_parse(cmd, words, 0, INT_MAX, NULL) ? cmd_open_ledger(cmd) : CMD_USAGE;
-    return status != 0 ? status : expire_all(cmd, &options);
+    return expire_all(cmd, &cmd->options);
 }
 
 static void print_purged(const struct options *options, int64_t removed, int64_t expired)
@@ -176,50 +167,27 @@ static bool remove_old(struct cmd *cmd, int64_t older_than_ms, int64_t *ret)
 }
 
 /* Expires first: otherwise messages within record.expire_after would never become old enough. */
-static int purge(struct cmd *cmd, const struct options *options, int64_t older_than_ms)
+static int purge(struct cmd *cmd, const struct options *options)
 {
     int64_t removed = 0;
-    struct ledger_table *table OD_CLEANUP(ledger_table_free) = expire_old(cmd, options);
+    struct sql_rows *table OD_CLEANUP(sql_rows_free) = expire_old(cmd, options);
     bool done = table != NULL;
     if (done)
-        done = options->dry_run ? ledger_purge_count(cmd->ledger, older_than_ms, &removed, &cmd->error)
-                                : remove_old(cmd, older_than_ms, &removed);
-    int64_t expired = table != NULL ? (int64_t)table->rows : 0;
+        done = options->dry_run ? ledger_purge_count(cmd->ledger, options->older_than_ms, &removed, &cmd->error)
+                                : remove_old(cmd, options->older_than_ms, &removed);
+    int64_t expired = table != NULL ? (int64_t)table->count : 0;
     if (!options->dry_run && removed > 0)
-        log_info("purge: %" PRId64 " message%s older than %s removed from the record", removed, removed == 1 ? "" : "s",
-                 options->older_than);
+        log_info("purge: %" PRId64 " message%s older than %" PRId64 "d removed from the record", removed,
+                 removed == 1 ? "" : "s", options->older_than_ms / DAY_MS);
     if (done || removed > 0 || expired > 0)
         print_purged(options, removed, expired);
     return done ? 0 : cmd_error(EX_UNAVAILABLE, cmd);
 }
 
-static bool parse_purge(struct cmd *cmd, struct options *options, int64_t *ret_ms)
-{
-    const struct cmd_option words[] = {
-        {"older-than", .text = &options->older_than},
-        {"dry-run", .flag = &options->dry_run},
-        {"json", .flag = &options->json},
-        {.name = NULL},
-    };
-    if (!cmd_parse(cmd, words, 0, 0, NULL))
-        return false;
-    if (options->older_than == NULL)
-        return cmd_wrong(cmd, "--older-than AGE is missing (30d, 90d)");
-    return config_parse_duration(options->older_than, ret_ms) ||
-           cmd_wrong_value(cmd, "--older-than", options->older_than, "an age of at least 7d (30d, 90d)");
-}
-
 int cmd_purge(struct cmd *cmd)
 {
-    struct options options = {.json = false};
-    int64_t older_than_ms = 0;
-    if (!parse_purge(cmd, &options, &older_than_ms))
-        return CMD_USAGE;
-    if (older_than_ms < LEDGER_PURGE_MIN_AGE_MS)
-        return cmd_fail(EX_USAGE,
-                        "purge: --older-than %s: nothing younger than 7 days (7d) is removed, because Postfix may still"
-                        " retry it; a number without a unit is seconds",
-                        options.older_than);
-    int status = cmd_open_ledger(cmd);
-    return status != 0 ? status : purge(cmd, &options, older_than_ms);
+    if (cmd->options.older_than_ms > 0)
+        return purge(cmd, &cmd->options);
+    (void)cmd_wrong(cmd, "--older-than AGE is missing (30d, 90d)");
+    return CMD_USAGE;
 }

@@ -3,9 +3,9 @@
  * replay: delivers messages in files. resume: finishes recorded deliveries. restore: delivers what mailboxes have
  * lost. */
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sysexits.h>
 #include <time.h>
 
@@ -17,42 +17,34 @@
 #include "replay/replay_ledger.h"
 #include "replay/replay_run.h"
 
-static bool parse_replay(struct cmd *cmd, struct replay_setup *setup, struct replay_envelope *envelope)
+static enum mbox_dialect dialect_of(const struct options *options)
 {
-    const char *jobs = NULL;
-    bool verify = false, force = false;
-    const struct cmd_option words[] = {
-        {"d", .list = envelope->recipients},
-        {"f", .text = &envelope->sender},
-        {"j", .text = &jobs},
-        {"dry-run", .flag = &setup->dry_run},
-        {"verify", .flag = &verify},
-        {"force", .flag = &force},
-        {"json", .flag = &setup->json},
-        {.name = NULL},
-    };
-    if (!cmd_parse(cmd, words, 1, INT_MAX, "PATH") || !cmd_parse_jobs(cmd, jobs, &setup->jobs))
-        return false;
-    if (verify && force)
-        return cmd_wrong(cmd, "give only one of --verify and --force");
-    setup->redeliver = verify ? REDELIVER_VERIFY : force ? REDELIVER_FORCE : REDELIVER_NO;
-    if (force)
-        setup->hint = "to continue, run it again with only the messages listed here: --force delivers everything again";
-    return true;
+    const char *name = options->mbox;
+    return name == NULL || strcmp(name, "mboxrd") == 0 ? MBOX_RD : strcmp(name, "mboxo") == 0 ? MBOX_O : MBOX_CL2;
 }
 
 int cmd_replay(struct cmd *cmd)
 {
     struct replay_files *files OD_CLEANUP(replay_files_free) = replay_files_new();
+    const struct options *options = &cmd->options;
     struct replay_setup setup = {
         .command = "replay",
-        .hint = "to continue, run it again: messages in place are not delivered twice",
+        .hint = options->force
+                    ? "to continue, run it again with only the messages listed here: --force delivers everything again"
+                    : "to continue, run it again: messages in place are not delivered twice",
+        .jobs = (size_t)options->jobs,
+        .dry_run = options->dry_run,
+        .json = options->json,
+        .redeliver = options->verify  ? REDELIVER_VERIFY
+                     : options->force ? REDELIVER_FORCE
+                                      : REDELIVER_NO,
         .next = replay_files_next,
         .load = replay_files_load,
         .context = files,
     };
-    if (!parse_replay(cmd, &setup, &files->envelope))
-        return CMD_USAGE;
+    files->dialect = dialect_of(options);
+    files->envelope.sender = options->sender;
+    g_ptr_array_extend(files->envelope.recipients, options->recipients, NULL, NULL);
     for (char **path = cmd->operands; *path != NULL; path++)
         if (!replay_files_add(files, *path, &cmd->error))
             return cmd_error(EX_NOINPUT, cmd);
@@ -80,61 +72,29 @@ static void report_others(struct cmd *cmd)
 
 int cmd_resume(struct cmd *cmd)
 {
-    const char *jobs = NULL;
-    struct replay_ledger messages = {.ledger = NULL};
+    struct replay_ledger messages = {.ledger = cmd->ledger};
     struct replay_setup setup = {
         .command = "resume",
         .hint = "to continue, run it again",
+        .config = cmd->config,
+        .jobs = (size_t)cmd->options.jobs,
+        .json = cmd->options.json,
         .next = replay_ledger_next,
         .load = replay_ledger_load,
         .context = &messages,
     };
-    const struct cmd_option words[] = {{"j", .text = &jobs}, {"json", .flag = &setup.json}, {.name = NULL}};
-    bool good = cmd_parse(cmd, words, 0, 0, NULL) && cmd_parse_jobs(cmd, jobs, &setup.jobs);
-    int status = good ? cmd_open_ledger(cmd) : CMD_USAGE;
-    if (status != 0)
-        return status;
-    messages.ledger = cmd->ledger;
-    setup.config = cmd->config;
-    status = replay_run(&setup, &cmd->error);
+    int status = replay_run(&setup, &cmd->error);
     if (cmd->error.text[0] != '\0')
         return cmd_error(EX_UNAVAILABLE, cmd);
     report_others(cmd);
     return status;
 }
 
-/* Sets a point in time: an age would change with each batch. */
-static bool take_since(const struct cmd *cmd, const char *text, char ret[FORMAT_TIME_SIZE])
+/* Makes an age a point in time: an age would change with each batch. */
+static void fix_since(char since[FORMAT_TIME_SIZE])
 {
-    char since[FORMAT_TIME_SIZE];
-    if (!parse_since(text, since))
-        return cmd_wrong_value(cmd, "--since", text, PARSE_SINCE_ALLOWED);
-    int64_t moment = since[0] == '@' ? strtoll(since + 1, NULL, 10) : time(NULL) - strtoll(since, NULL, 10) / 1000;
-    snprintf(ret, FORMAT_TIME_SIZE, "@%" PRId64, moment);
-    return true;
-}
-
-static bool parse_restore(struct cmd *cmd, struct replay_setup *setup, struct replay_ledger *messages,
-                          char since[FORMAT_TIME_SIZE])
-{
-    const char *jobs = NULL, *age = NULL;
-    bool deleted = false;
-    const struct cmd_option words[] = {
-        {"account", .text = &messages->account},
-        {"since", .text = &age},
-        {"j", .text = &jobs},
-        {"include-deleted", .flag = &deleted},
-        {"dry-run", .flag = &setup->dry_run},
-        {"json", .flag = &setup->json},
-        {.name = NULL},
-    };
-    if (!cmd_parse(cmd, words, 0, 0, NULL) || !cmd_parse_jobs(cmd, jobs, &setup->jobs) ||
-        (age != NULL && !take_since(cmd, age, since)))
-        return false;
-    messages->since = age != NULL ? since : NULL;
-    setup->only_account = messages->account;
-    setup->redeliver = deleted ? REDELIVER_MISSING : REDELIVER_LOST;
-    return true;
+    if (since[0] != '@' && since[0] != '\0')
+        snprintf(since, FORMAT_TIME_SIZE, "@%" PRId64, (int64_t)(time(NULL) - strtoll(since, NULL, 10) / 1000));
 }
 
 /* Without the right to read, every message would fail. */
@@ -146,23 +106,30 @@ static bool may_read_recorded(struct cmd *cmd)
 
 int cmd_restore(struct cmd *cmd)
 {
-    char since[FORMAT_TIME_SIZE];
-    struct replay_ledger messages = {.stored = true};
+    struct options *options = &cmd->options;
+    fix_since(options->since);
+    struct replay_ledger messages = {
+        .ledger = cmd->ledger,
+        .account = options->account,
+        .since = options->since[0] != '\0' ? options->since : NULL,
+        .stored = true,
+    };
     struct replay_setup setup = {
         .command = "restore",
         .hint = "to continue, run it again: what is in its place is not added again",
+        .config = cmd->config,
+        .jobs = (size_t)options->jobs,
+        .dry_run = options->dry_run,
+        .json = options->json,
+        .redeliver = options->include_deleted ? REDELIVER_MISSING : REDELIVER_LOST,
+        .only_account = options->account,
         .next = replay_ledger_next,
         .load = replay_ledger_load_stored,
         .context = &messages,
         .restores = true,
     };
-    int status = parse_restore(cmd, &setup, &messages, since) ? cmd_open_ledger(cmd) : CMD_USAGE;
-    if (status != 0)
-        return status;
-    messages.ledger = cmd->ledger;
-    setup.config = cmd->config;
     if (!may_read_recorded(cmd))
         return cmd_error(EX_UNAVAILABLE, cmd);
-    status = replay_run(&setup, &cmd->error);
+    int status = replay_run(&setup, &cmd->error);
     return cmd->error.text[0] != '\0' ? cmd_error(EX_UNAVAILABLE, cmd) : status;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
  * route: where an address leads. */
-#include <limits.h>
 #include <stdio.h>
 #include <sysexits.h>
 
@@ -57,10 +56,10 @@ static int report_address(struct cmd *cmd, const char *text, bool first, json_t 
     return cmd_error(result == ROUTE_ERROR ? EX_UNAVAILABLE : 1, cmd);
 }
 
-static int report_addresses(struct cmd *cmd, bool json)
+static int report_addresses(struct cmd *cmd)
 {
     int worst = 0;
-    json_t *list = json ? json_array() : NULL;
+    json_t *list = cmd->options.json ? json_array() : NULL;
     for (char **address = cmd->operands; *address != NULL && worst != EX_UNAVAILABLE; address++) {
         int status = report_address(cmd, *address, address == cmd->operands, list);
         worst = MAX(status, worst);
@@ -72,10 +71,6 @@ static int report_addresses(struct cmd *cmd, bool json)
 
 int cmd_route(struct cmd *cmd)
 {
-    bool json = false;
-    const struct cmd_option words[] = {{"json", .flag = &json}, {.name = NULL}};
-    if (!cmd_parse(cmd, words, 1, INT_MAX, "ADDRESS"))
-        return CMD_USAGE;
     cmd_clear_environment();
     int status = cmd_open(cmd, CMD_AS_SERVICE);
     if (status != 0)
@@ -83,5 +78,5 @@ int cmd_route(struct cmd *cmd)
     if (cmd->config->route.account_query[0] != '\0' &&
         (cmd->ledger = ledger_open(cmd->config, NULL, &cmd->error)) == NULL)
         return cmd_error(EX_UNAVAILABLE, cmd);
-    return report_addresses(cmd, json);
+    return report_addresses(cmd);
 }

@@ -114,8 +114,6 @@ int cmd_schema_word(struct cmd *cmd)
 
 int cmd_schema(struct cmd *cmd)
 {
-    if (!cmd_parse(cmd, NULL, 1, 1, CMD_SCHEMA_WORDS))
-        return CMD_USAGE;
     int status = cmd_schema_word(cmd);
     if (status == CMD_USAGE)
         cmd_wrong(cmd, "%.80s: must be " CMD_SCHEMA_WORDS, cmd->operands[0]);

@@ -59,8 +59,6 @@ static bool begin_service(struct lmtp_service *service, struct error *error)
 int cmd_serve(struct cmd *cmd)
 {
     struct lmtp_service service = {.socket = {.fd = -1, .lock_fd = -1}, .load = load_again, .context = cmd};
-    if (!cmd_parse(cmd, NULL, 0, 0, NULL))
-        return CMD_USAGE;
     privilege_clear_environment(environment);
     signal(SIGPIPE, SIG_IGN);
     service.config = cmd_config_load(cmd, STDERR_FILENO, &cmd->error);

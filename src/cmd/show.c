@@ -21,10 +21,6 @@
 
 struct question {
     char *id; /* without <> */
-    bool digest_only;
-    bool json;
-    bool utc;
-    bool verify;
     unsigned char identity[MESSAGE_DIGEST_SIZE];
     unsigned char digest[MESSAGE_DIGEST_SIZE];
     bool is_digest; /* id can be a digest */
@@ -34,77 +30,57 @@ static const struct section {
     const char *name;
     const char *in_explanation; /* column repeated by `why` */
     bool for_programs;          /* JSON only */
-    struct ledger_table *(*make)(struct cmd *cmd, const struct ledger_table *messages,
-                                 size_t row); /* NULL: ledger_show */
+    struct sql_rows *(*make)(struct cmd *cmd, const struct sql_rows *messages, size_t row); /* NULL: ledger_show */
 } sections[] = {
     {.name = "why"},
     {.name = "deliveries", .in_explanation = "reason"},
     {.name = "attempts", .in_explanation = "reason"},
     {.name = "spans", .for_programs = true},
     {.name = "copies", .in_explanation = "error"},
-    {.name = "verify", .make = verify_options}, /* --verify only */
+    {.name = "verify", .make = verify_message}, /* --verify only */
     {.name = "addresses"},
     {.name = "parts"},
     {.name = "differences", .make = show_differences},
 };
 
-static bool parse_digest(const char *text, unsigned char digest[MESSAGE_DIGEST_SIZE])
-{
-    if (strlen(text) != 2 * MESSAGE_DIGEST_SIZE || strspn(text, "0123456789abcdefABCDEF") != 2 * MESSAGE_DIGEST_SIZE)
-        return false;
-    for (size_t i = 0; i < MESSAGE_DIGEST_SIZE; i++)
-        digest[i] = (unsigned char)(g_ascii_xdigit_value(text[2 * i]) << 4 | g_ascii_xdigit_value(text[2 * i + 1]));
-    return true;
-}
-
 static bool parse_show(struct cmd *cmd, struct question *question)
 {
-    const struct cmd_option words[] = {{"json", .flag = &question->json},
-                                       {"digest", .flag = &question->digest_only},
-                                       {"utc", .flag = &question->utc},
-                                       {"verify", .flag = &question->verify},
-                                       {.name = NULL}};
-    if (!cmd_parse(cmd, words, 1, 1, "the id of a message"))
-        return false;
-    if (question->utc)
-        format_time_use_utc();
     question->id = cmd_strip_brackets(cmd->operands[0]);
-    question->is_digest = parse_digest(question->id, question->digest);
-    return !question->digest_only || question->is_digest ||
-           cmd_wrong_value(cmd, "--digest", cmd->operands[0], "64 hexadecimal digits");
+    question->is_digest = base_unhex(question->id, question->digest, MESSAGE_DIGEST_SIZE);
+    return !cmd->options.digest || question->is_digest ||
+           cmd_wrong(cmd, "--digest %.200s: must be 64 hexadecimal digits", cmd->operands[0]);
 }
 
-static void print_section(const struct section *section, const struct ledger_table *table)
+static void print_section(const struct section *section, const struct sql_rows *table)
 {
     char escaped[4096];
-    if (table->rows == 0)
+    if (table->count == 0)
         return;
     table_heading(section->name);
     if (strcmp(section->name, "why") != 0) {
         table_print(table, section->in_explanation);
         return;
     }
-    for (size_t row = 0; row < table->rows; row++) {
-        char *sentence OD_CLEANUP(base_free) = format_time_local(ledger_cell(table, row, 0));
+    for (size_t row = 0; row < table->count; row++) {
+        char *sentence OD_CLEANUP(base_free) = format_time_local(sql_text(table, row, 0));
         terminal_print(stdout, 2, "* %s", log_escape(sentence, escaped, sizeof(escaped)));
     }
 }
 
 /* json: NULL to print. */
-static bool show_message(struct cmd *cmd, const struct question *question, const struct ledger_table *messages,
-                         size_t row, json_t *json)
+static bool show_message(struct cmd *cmd, const struct sql_rows *messages, size_t row, json_t *json)
 {
     if (json == NULL) {
         fputs(row > 0 ? "\n" : "", stdout);
         table_print_row(messages, row);
     }
     for (size_t i = 0; i < G_N_ELEMENTS(sections); i++) {
-        if ((json == NULL && sections[i].for_programs) || (sections[i].make == verify_options && !question->verify))
+        if ((json == NULL && sections[i].for_programs) || (sections[i].make == verify_message && !cmd->options.verify))
             continue;
-        struct ledger_table *table OD_CLEANUP(ledger_table_free) =
+        struct sql_rows *table OD_CLEANUP(sql_rows_free) =
             sections[i].make != NULL
                 ? sections[i].make(cmd, messages, row)
-                : ledger_show(cmd->ledger, sections[i].name, ledger_cell(messages, row, FIND_MESSAGES_ID), &cmd->error);
+                : ledger_show(cmd->ledger, sections[i].name, sql_text(messages, row, FIND_MESSAGES_ID), &cmd->error);
         if (table == NULL)
             return false;
         if (json == NULL)
@@ -128,13 +104,15 @@ static void print_suggestions(struct cmd *cmd, const struct question *question)
 {
     char text[2048];
     const char *suggestions[SUGGEST_MAX];
-    struct ledger_table *near OD_CLEANUP(ledger_table_free) = ledger_near(cmd->ledger, question->id, &cmd->error);
-    size_t count =
-        near != NULL ? suggest_find((const char *const *)near->cells->pdata, near->rows, question->id, suggestions) : 0;
-    struct ledger_table *oldest OD_CLEANUP(ledger_table_free) = ledger_oldest(cmd->ledger, &cmd->error);
+    struct sql_rows *near OD_CLEANUP(sql_rows_free) = ledger_near(cmd->ledger, question->id, &cmd->error);
+    g_autoptr(GPtrArray) ids = g_ptr_array_new();
+    for (size_t row = 0; near != NULL && row < near->count; row++)
+        g_ptr_array_add(ids, (gpointer)(uintptr_t)sql_text(near, row, 0));
+    size_t count = suggest_find((const char *const *)ids->pdata, ids->len, question->id, suggestions);
+    struct sql_rows *oldest OD_CLEANUP(sql_rows_free) = ledger_oldest(cmd->ledger, &cmd->error);
     g_autoptr(GString) line = g_string_new("oncedrop: no such message");
-    char *since OD_CLEANUP(base_free) =
-        oldest != NULL && oldest->rows > 0 ? format_time_local(ledger_cell(oldest, 0, 0)) : NULL;
+    char *since OD_CLEANUP(base_free) = oldest != NULL && oldest->count > 0 ? format_time_local(sql_text(oldest, 0, 0))
+                                                                            : NULL;
     if (since != NULL)
         g_string_append_printf(line, "; the record goes back to %s", since);
     for (size_t i = 0; i < count; i++)
@@ -143,10 +121,10 @@ static void print_suggestions(struct cmd *cmd, const struct question *question)
     terminal_print(stderr, 2, "%s", line->str);
 }
 
-static struct ledger_table *find_shown(struct cmd *cmd, const struct question *question)
+static struct sql_rows *find_shown(struct cmd *cmd, const struct question *question)
 {
     const unsigned char *digest = question->is_digest ? question->digest : NULL;
-    if (question->digest_only)
+    if (cmd->options.digest)
         return ledger_find_messages(cmd->ledger, NULL, digest, NULL, &cmd->error);
     const char *queue_id = g_utf8_validate(question->id, -1, NULL) ? question->id : NULL; /* ids may be any bytes */
     return ledger_find_messages(cmd->ledger, question->identity, digest, queue_id, &cmd->error);
@@ -154,23 +132,23 @@ static struct ledger_table *find_shown(struct cmd *cmd, const struct question *q
 
 static int show_messages(struct cmd *cmd, const struct question *question, json_t *json)
 {
-    struct ledger_table *messages OD_CLEANUP(ledger_table_free) = find_shown(cmd, question);
+    struct sql_rows *messages OD_CLEANUP(sql_rows_free) = find_shown(cmd, question);
     if (messages == NULL)
         return EX_UNAVAILABLE;
     json_t *list = json_array();
     if (json != NULL)
         json_object_set(json, "messages", list);
     bool shown = true;
-    for (size_t row = 0; shown && row < messages->rows; row++) {
+    for (size_t row = 0; shown && row < messages->count; row++) {
         json_t *object = json != NULL ? table_row_json(messages, row) : NULL;
-        shown = show_message(cmd, question, messages, row, object);
+        shown = show_message(cmd, messages, row, object);
         if (object != NULL)
             json_array_append_new(list, object);
     }
     json_decref(list);
     if (!shown)
         return EX_UNAVAILABLE;
-    if (messages->rows > 0)
+    if (messages->count > 0)
         return 0;
     if (json == NULL)
         print_key(question);
@@ -181,9 +159,9 @@ static int show_messages(struct cmd *cmd, const struct question *question, json_
 /* The lock key needs no database. */
 static int show(struct cmd *cmd, const struct question *question)
 {
-    json_t *json = question->json ? json_pack("{s:o, s:I}", "id", replay_json_text(question->id), "lock_key",
-                                              (json_int_t)message_lock_key(question->identity))
-                                  : NULL;
+    json_t *json = cmd->options.json ? json_pack("{s:o, s:I}", "id", replay_json_text(question->id), "lock_key",
+                                                 (json_int_t)message_lock_key(question->identity))
+                                     : NULL;
     cmd->ledger = ledger_open(cmd->config, NULL, &cmd->error);
     int status = cmd->ledger != NULL ? show_messages(cmd, question, json) : EX_UNAVAILABLE;
     if (json != NULL)

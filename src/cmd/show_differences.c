@@ -32,7 +32,7 @@ static void side_add(struct side *side, const char *name, char *text)
     g_hash_table_insert(side->texts, g_strdup(name), text);
 }
 
-static void add_fields(struct side *side, const struct ledger_table *messages, size_t row)
+static void add_fields(struct side *side, const struct sql_rows *messages, size_t row)
 {
     static const struct {
         size_t column;
@@ -44,38 +44,37 @@ static void add_fields(struct side *side, const struct ledger_table *messages, s
         {FIND_MESSAGES_REFERENCES, "References"},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(fields); i++)
-        side_add(side, fields[i].name, base_strdup(ledger_cell(messages, row, fields[i].column)));
+        side_add(side, fields[i].name, base_strdup(sql_text(messages, row, fields[i].column)));
 }
 
-static void add_address_fields(struct side *side, const struct ledger_table *addresses)
+static void add_address_fields(struct side *side, const struct sql_rows *addresses)
 {
-    for (size_t row = 0; row < addresses->rows; row++) {
-        const char *name = ledger_cell(addresses, row, SHOW_ADDRESSES_NAME);
-        const char *address = ledger_cell(addresses, row, SHOW_ADDRESSES_ADDRESS);
-        char *role OD_CLEANUP(base_free) = base_strdup(ledger_cell(addresses, row, SHOW_ADDRESSES_ROLE));
+    for (size_t row = 0; row < addresses->count; row++) {
+        const char *name = sql_text(addresses, row, SHOW_ADDRESSES_NAME);
+        const char *address = sql_text(addresses, row, SHOW_ADDRESSES_ADDRESS);
+        char *role OD_CLEANUP(base_free) = base_strdup(sql_text(addresses, row, SHOW_ADDRESSES_ROLE));
         role[0] = g_ascii_toupper(role[0]);
         side_add(side, role, name[0] != '\0' ? base_printf("%s <%s>", name, address) : base_strdup(address));
     }
 }
 
-static void add_parts(struct side *side, const struct ledger_table *parts)
+static void add_parts(struct side *side, const struct sql_rows *parts)
 {
-    for (size_t row = 0; row < parts->rows; row++) {
-        const char *filename = ledger_cell(parts, row, SHOW_PARTS_FILENAME);
-        char *name OD_CLEANUP(base_free) = base_printf("part %s", ledger_cell(parts, row, SHOW_PARTS_PATH));
+    for (size_t row = 0; row < parts->count; row++) {
+        const char *filename = sql_text(parts, row, SHOW_PARTS_FILENAME);
+        char *name OD_CLEANUP(base_free) = base_printf("part %s", sql_text(parts, row, SHOW_PARTS_PATH));
         side_add(side, name,
-                 base_printf("%s%s%s, %s bytes, sha256 %s", ledger_cell(parts, row, SHOW_PARTS_TYPE),
-                             filename[0] != '\0' ? " " : "", filename, ledger_cell(parts, row, SHOW_PARTS_SIZE),
-                             ledger_cell(parts, row, SHOW_PARTS_SHA256)));
+                 base_printf("%s%s%s, %s bytes, sha256 %s", sql_text(parts, row, SHOW_PARTS_TYPE),
+                             filename[0] != '\0' ? " " : "", filename, sql_text(parts, row, SHOW_PARTS_SIZE),
+                             sql_text(parts, row, SHOW_PARTS_SHA256)));
     }
 }
 
-static bool read_side(struct cmd *cmd, const struct ledger_table *messages, size_t row, struct side *side)
+static bool read_side(struct cmd *cmd, const struct sql_rows *messages, size_t row, struct side *side)
 {
-    const char *id = ledger_cell(messages, row, FIND_MESSAGES_ID);
-    struct ledger_table *parts OD_CLEANUP(ledger_table_free) = NULL;
-    struct ledger_table *addresses OD_CLEANUP(ledger_table_free) =
-        ledger_show(cmd->ledger, "addresses", id, &cmd->error);
+    const char *id = sql_text(messages, row, FIND_MESSAGES_ID);
+    struct sql_rows *parts OD_CLEANUP(sql_rows_free) = NULL;
+    struct sql_rows *addresses OD_CLEANUP(sql_rows_free) = ledger_show(cmd->ledger, "addresses", id, &cmd->error);
     if (addresses != NULL)
         parts = ledger_show(cmd->ledger, "parts", id, &cmd->error);
     if (parts == NULL)
@@ -88,28 +87,27 @@ static bool read_side(struct cmd *cmd, const struct ledger_table *messages, size
     return true;
 }
 
-static void add_difference(struct ledger_table *table, const char *name, const struct side *first,
-                           const struct side *this)
+static void add_difference(struct sql_rows *table, const char *name, const struct side *first, const struct side *this)
 {
     const char *texts[] = {g_hash_table_lookup(first->texts, name), g_hash_table_lookup(this->texts, name)};
     if (g_strcmp0(texts[0], texts[1]) == 0)
         return;
-    ledger_table_add(table, name);
-    ledger_table_add(table, texts[0]);
-    ledger_table_add(table, texts[1]);
+    sql_rows_add_text(table, name);
+    sql_rows_add_text(table, texts[0]);
+    sql_rows_add_text(table, texts[1]);
 }
 
 /* Returns the first message with this lock key, perhaps row itself. */
-static size_t find_oldest(const struct ledger_table *messages, size_t row)
+static size_t find_oldest(const struct sql_rows *messages, size_t row)
 {
     size_t first = 0;
-    while (strcmp(ledger_cell(messages, first, FIND_MESSAGES_LOCK_KEY),
-                  ledger_cell(messages, row, FIND_MESSAGES_LOCK_KEY)) != 0)
+    while (strcmp(sql_text(messages, first, FIND_MESSAGES_LOCK_KEY), sql_text(messages, row, FIND_MESSAGES_LOCK_KEY)) !=
+           0)
         first++;
     return first;
 }
 
-struct ledger_table *show_differences(struct cmd *cmd, const struct ledger_table *messages, size_t row)
+struct sql_rows *show_differences(struct cmd *cmd, const struct sql_rows *messages, size_t row)
 {
     struct side first OD_CLEANUP(side_clear) = {.names = NULL}, this OD_CLEANUP(side_clear) = {.names = NULL};
     size_t oldest = find_oldest(messages, row);
@@ -118,7 +116,7 @@ struct ledger_table *show_differences(struct cmd *cmd, const struct ledger_table
         return ledger_table_new(names, G_N_ELEMENTS(names));
     if (!read_side(cmd, messages, oldest, &first) || !read_side(cmd, messages, row, &this))
         return NULL;
-    struct ledger_table *table = ledger_table_new(names, G_N_ELEMENTS(names));
+    struct sql_rows *table = ledger_table_new(names, G_N_ELEMENTS(names));
     for (guint i = 0; i < first.names->len; i++)
         add_difference(table, g_ptr_array_index(first.names, i), &first, &this);
     for (guint i = 0; i < this.names->len; i++)

@@ -9,7 +9,6 @@
 
 #include "base/counter.h"
 #include "cmd/cmd.h"
-#include "cmd/format_time.h"
 #include "cmd/table.h"
 #include "ledger/ledger_report.h"
 
@@ -70,9 +69,9 @@ static int begin_stats(struct cmd *cmd, struct stats *stats)
 
 static void stats_clear(struct stats *stats)
 {
-    ledger_table_free(&stats->totals);
-    ledger_table_free(&stats->ever);
-    ledger_table_free(&stats->hours);
+    sql_rows_free(&stats->totals);
+    sql_rows_free(&stats->ever);
+    sql_rows_free(&stats->hours);
 }
 
 /* Speeds up the next run. May fail, as on a standby. */
@@ -87,22 +86,12 @@ static void add_up(struct cmd *cmd)
 int cmd_stats(struct cmd *cmd)
 {
     struct stats stats OD_CLEANUP(stats_clear) = {.totals = NULL};
-    bool json = false, prometheus = false, utc = false;
-    const struct cmd_option words[] = {{"json", .flag = &json},
-                                       {"prometheus", .flag = &prometheus},
-                                       {"utc", .flag = &utc},
-                                       {.name = NULL}};
-    bool good = cmd_parse(cmd, words, 0, 0, NULL);
-    if (good && json && prometheus)
-        good = cmd_wrong(cmd, "give only one of --json and --prometheus");
-    if (utc)
-        format_time_use_utc();
-    int status = good ? begin_stats(cmd, &stats) : CMD_USAGE;
+    int status = begin_stats(cmd, &stats);
     if (stats.engine == NULL)
         return status;
-    if (json)
+    if (cmd->options.json)
         stats_json(&stats);
-    else if (prometheus)
+    else if (cmd->options.prometheus)
         stats_prometheus(&stats);
     else
         stats_page(&stats);

@@ -8,17 +8,17 @@
 
 struct stats {
     const char *engine;
-    bool up;                             /* the ledger replied; else no tables */
-    struct ledger_table *totals, *hours; /* ledger_report.h */
-    struct ledger_table *ever;           /* ledger_counter.h */
-    int64_t unrecorded;                  /* deferrals outside the ledger (log.unrecorded_file); -1: unknown */
+    bool up;                         /* the ledger replied; else no tables */
+    struct sql_rows *totals, *hours; /* ledger_report.h */
+    struct sql_rows *ever;           /* ledger_counter.h */
+    int64_t unrecorded;              /* deferrals outside the ledger (log.unrecorded_file); -1: unknown */
 };
 
 /* Postfix reports arrivals in whole seconds, so buckets of delays begin here. */
 #define STATS_DELAY_LEAST_MS 1000
 
 /* Returns 0 if there is no such column. */
-double stats_number(const struct ledger_table *table, size_t row, const char *column) OD_MUST;
+double stats_number(const struct sql_rows *table, size_t row, const char *column) OD_MUST;
 
 /* Moves *row to the first all-time count from there on with this name and label (NULL: any). Returns false at the
  * end. */

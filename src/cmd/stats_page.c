@@ -35,7 +35,7 @@ static void print_bar(double part, double complete, int width)
     printf("%s%.*s\n", filled > 0 ? "  " : "", filled, "########################################");
 }
 
-static void print_record(const struct ledger_table *totals)
+static void print_record(const struct sql_rows *totals)
 {
     static const char *const states[] = {"stored", "pending", "appending", "failed", "expired"};
     char text[TEXT];
@@ -121,7 +121,7 @@ static void print_phases(const struct stats *stats)
     }
 }
 
-static void print_hour(const struct ledger_table *hours, size_t row, double max)
+static void print_hour(const struct sql_rows *hours, size_t row, double max)
 {
     static const char *const shares[] = {"p50", "p95", "p99"};
     char text[FORMAT_TIME_SIZE];
@@ -133,20 +133,20 @@ static void print_hour(const struct ledger_table *hours, size_t row, double max)
 }
 
 /* From the first hour with mail until now. */
-static void print_hours(const struct ledger_table *hours)
+static void print_hours(const struct sql_rows *hours)
 {
     double max = 1;
-    for (size_t row = 0; row < hours->rows; row++)
+    for (size_t row = 0; row < hours->count; row++)
         max = MAX(max, stats_number(hours, row, "stored"));
     table_heading("Stored for recipients by hour, and the time since the first attempt");
     printf("%-17s %8s %7s %11s %11s %11s\n", "", "stored", "retried", "50 % within", "95 % within", "99 % within");
-    GDateTime *now = g_date_time_new_now_utc(), *at = g_date_time_new_from_iso8601(ledger_cell(hours, 0, 0), NULL);
+    GDateTime *now = g_date_time_new_now_utc(), *at = g_date_time_new_from_iso8601(sql_text(hours, 0, 0), NULL);
     size_t row = 0;
-    for (int i = 0; i < HOURS_MAX && at != NULL && (row < hours->rows || g_date_time_compare(at, now) < 0); i++) {
+    for (int i = 0; i < HOURS_MAX && at != NULL && (row < hours->count || g_date_time_compare(at, now) < 0); i++) {
         GDateTime *next = g_date_time_add_hours(at, 1);
         char *hour = g_date_time_format(at, "%Y-%m-%dT%H:%M:%SZ"), *local = format_time_local(hour);
         printf("%.11s%s", local + strlen("2025-"), local + strlen("2025-08-01 12:00:00"));
-        if (row < hours->rows && strcmp(ledger_cell(hours, row, 0), hour) == 0)
+        if (row < hours->count && strcmp(sql_text(hours, row, 0), hour) == 0)
             print_hour(hours, row++, max);
         else
             printf(" %8d\n", 0);
@@ -170,6 +170,6 @@ void stats_page(const struct stats *stats)
         return;
     print_outcomes(stats);
     print_phases(stats);
-    if (stats->hours->rows > 0)
+    if (stats->hours->count > 0)
         print_hours(stats->hours);
 }

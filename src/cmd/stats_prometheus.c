@@ -12,7 +12,7 @@ static void print_head(const char *name, const char *type, const char *help)
     printf("# HELP oncedrop_%s %s\n# TYPE oncedrop_%s %s\n", name, help, name, type);
 }
 
-static void print_gauges(const struct ledger_table *totals)
+static void print_gauges(const struct sql_rows *totals)
 {
     static const char *const states[] = {"stored", "pending", "appending", "failed", "expired"};
     static const struct {

@@ -57,9 +57,9 @@ static bool has_times(const char *column)
 }
 
 /* Text for people; a pipe gets delays in seconds. */
-static const char *cell_text(const struct ledger_table *table, size_t row, size_t column, char out[CELL_BYTES])
+static const char *cell_text(const struct sql_rows *table, size_t row, size_t column, char out[CELL_BYTES])
 {
-    const char *cell = ledger_cell(table, row, column);
+    const char *cell = sql_text(table, row, column);
     if (cell[0] == '\0')
         return "-";
     if (table->types[column] == SQL_TYPE_BOOL)
@@ -113,19 +113,19 @@ static void shrink(struct column *columns, size_t count, int room)
     }
 }
 
-static bool is_empty(const struct ledger_table *table, size_t row, size_t column)
+static bool is_empty(const struct sql_rows *table, size_t row, size_t column)
 {
-    const char *cell = ledger_cell(table, row, column);
+    const char *cell = sql_text(table, row, column);
     return cell[0] == '\0' || (table->types[column] == SQL_TYPE_JSON && strcmp(cell, "[]") == 0);
 }
 
 /* Returns 0 without any value. */
-static int column_width(const struct ledger_table *table, size_t column)
+static int column_width(const struct sql_rows *table, size_t column)
 {
     char text[CELL_BYTES];
     int widest = terminal_columns(table->names[column]);
     bool any = false;
-    for (size_t row = 0; row < table->rows; row++) {
+    for (size_t row = 0; row < table->count; row++) {
         int wide = terminal_columns(cell_text(table, row, column, text));
         any = any || !is_empty(table, row, column);
         widest = MAX(wide, widest);
@@ -134,7 +134,7 @@ static int column_width(const struct ledger_table *table, size_t column)
 }
 
 /* detail: printed below its row; or NO_COLUMN. */
-static void print_layout(const struct ledger_table *table, const struct column *columns, size_t detail)
+static void print_layout(const struct sql_rows *table, const struct column *columns, size_t detail)
 {
     char text[CELL_BYTES];
     size_t last = 0;
@@ -145,7 +145,7 @@ static void print_layout(const struct ledger_table *table, const struct column *
         if (columns[column].width > 0)
             print_cell(table->names[column], &columns[column], column == last);
     print_style(PLAIN);
-    for (size_t row = 0; row < table->rows; row++) {
+    for (size_t row = 0; row < table->count; row++) {
         for (size_t column = 0; column < table->columns; column++)
             if (columns[column].width > 0)
                 print_cell(cell_text(table, row, column, text), &columns[column], column == last);
@@ -154,7 +154,7 @@ static void print_layout(const struct ledger_table *table, const struct column *
     }
 }
 
-static struct column *measure(const struct ledger_table *table, size_t hidden)
+static struct column *measure(const struct sql_rows *table, size_t hidden)
 {
     struct column *columns = base_alloc((table->columns + 1) * sizeof(*columns));
     for (size_t i = 0; i < table->columns; i++) {
@@ -175,7 +175,7 @@ void table_heading(const char *text)
     print_style(PLAIN);
 }
 
-static void print_filled(const struct ledger_table *table, const struct column *columns, size_t row, int room)
+static void print_filled(const struct sql_rows *table, const struct column *columns, size_t row, int room)
 {
     char text[CELL_BYTES];
     g_autoptr(GString) line = g_string_new(NULL);
@@ -194,7 +194,7 @@ static void print_filled(const struct ledger_table *table, const struct column *
     terminal_print(stdout, 2 * GAP, "%s", line->str);
 }
 
-static size_t find_column(const struct ledger_table *table, const char *name)
+static size_t find_column(const struct sql_rows *table, const char *name)
 {
     for (size_t i = 0; i < table->columns; i++)
         if (strcmp(table->names[i], name) == 0)
@@ -202,20 +202,20 @@ static size_t find_column(const struct ledger_table *table, const char *name)
     return NO_COLUMN;
 }
 
-void table_print(const struct ledger_table *table, const char *without)
+void table_print(const struct sql_rows *table, const char *without)
 {
     size_t hidden = without != NULL ? find_column(table, without) : NO_COLUMN;
     struct column *columns OD_CLEANUP(base_free) = measure(table, hidden);
     int room = terminal_width(STDOUT_FILENO);
     bool fits = room == 0 || sum_of(columns, table->columns, false) <= room;
-    if (fits && table->rows > 0)
+    if (fits && table->count > 0)
         print_layout(table, columns, NO_COLUMN);
-    for (size_t row = 0; !fits && row < table->rows; row++)
+    for (size_t row = 0; !fits && row < table->count; row++)
         print_filled(table, columns, row, room);
 }
 
 /* Omits columns that do not fit, except KEPT. Returns their names. */
-static char *leave_out(const struct ledger_table *table, struct column *columns, int room)
+static char *leave_out(const struct sql_rows *table, struct column *columns, int room)
 {
     GString *names = g_string_new(NULL);
     size_t kept = find_column(table, KEPT) != NO_COLUMN ? find_column(table, KEPT) : 0;
@@ -229,7 +229,7 @@ static char *leave_out(const struct ledger_table *table, struct column *columns,
     return g_string_free(names, FALSE);
 }
 
-void table_print_list(const struct ledger_table *table)
+void table_print_list(const struct sql_rows *table)
 {
     int room = terminal_width(STDOUT_FILENO);
     /* a truncated reason says nothing */
@@ -239,7 +239,7 @@ void table_print_list(const struct ledger_table *table)
     char *left_out OD_CLEANUP(base_free) = room > 0 ? leave_out(table, columns, room) : NULL;
     if (room > 0)
         shrink(columns, table->columns, room);
-    if (table->rows > 0)
+    if (table->count > 0)
         print_layout(table, columns, detail);
     if (left_out != NULL && left_out[0] != '\0') {
         fflush(stdout);
@@ -252,7 +252,7 @@ void table_print_line(const char *name, const char *value)
     terminal_print(stdout, 2, "%s: %s", name, value);
 }
 
-void table_print_row(const struct ledger_table *table, size_t row)
+void table_print_row(const struct sql_rows *table, size_t row)
 {
     char text[CELL_BYTES];
     for (size_t column = 0; column < table->columns; column++)
@@ -260,11 +260,11 @@ void table_print_row(const struct ledger_table *table, size_t row)
             table_print_line(table->names[column], cell_text(table, row, column, text));
 }
 
-static json_t *cell_json(const struct ledger_table *table, size_t row, size_t column)
+static json_t *cell_json(const struct sql_rows *table, size_t row, size_t column)
 {
-    const char *cell = g_ptr_array_index(table->cells, row * table->columns + column);
+    const char *cell = sql_text(table, row, column);
     json_t *value = NULL;
-    if (cell == NULL)
+    if (sql_is_null(table, row, column))
         return json_null();
     switch (table->types[column]) {
     case SQL_TYPE_NUMBER:
@@ -281,7 +281,7 @@ static json_t *cell_json(const struct ledger_table *table, size_t row, size_t co
     return value != NULL ? value : replay_json_text(cell);
 }
 
-json_t *table_row_json(const struct ledger_table *table, size_t row)
+json_t *table_row_json(const struct sql_rows *table, size_t row)
 {
     json_t *object = json_object();
     for (size_t column = 0; column < table->columns; column++)
@@ -289,10 +289,10 @@ json_t *table_row_json(const struct ledger_table *table, size_t row)
     return object;
 }
 
-json_t *table_json(const struct ledger_table *table)
+json_t *table_json(const struct sql_rows *table)
 {
     json_t *rows = json_array();
-    for (size_t row = 0; row < table->rows; row++)
+    for (size_t row = 0; row < table->count; row++)
         json_array_append_new(rows, table_row_json(table, row));
     return rows;
 }

@@ -4,148 +4,33 @@
  * content, the result is unknown. */
 #include "cmd/verify_copy.h"
 
-#include <glib.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/privilege.h"
-#include "cmd/verify_session.h"
-#include "decode/notice.h"
+#include "delivery/presence.h"
 #include "ledger/ledger_report.h"
-#include "message/message_comparison.h"
-#include "message/message_digest.h"
 
-#define NEWEST 500                  /* in Sent, as in a delivery */
-#define TRANSPORT_MAX (1024 * 1024) /* what transport may add, as in a delivery */
-
-struct place {
-    const char *mailbox;
-    const char *error; /* recorded; "": none */
-    uint32_t uid;      /* set if found */
-};
+enum { RESULTS = SEARCH_PRESENT + 1 };
 
 struct verifier {
     struct cmd *cmd;
-    const struct config *config;
-    const struct ledger_table *messages;
-    struct message message; /* its digest and, unless servers change it, its id */
-    int64_t received_at, size;
-    struct message_digest *digest; /* of the candidate */
-    bool met;                      /* a candidate has the content of no message shown */
-    struct place place;
-    bool by_id; /* a Sent copy: its id decides, since mail programs may have stored it */
+    struct message message; /* its digest, its size and, unless servers change it, its id */
+    unsigned char (*variants)[MESSAGE_DIGEST_SIZE];
+    size_t variant_count;
+    int64_t received_at;
+    struct sql_rows *table; /* gets the results; or NULL */
+    size_t *counts;         /* by result; or NULL */
 };
 
-static const char *const *fields_left_out(const struct verifier *verifier)
+static void clear_verifier(struct verifier *verifier)
 {
-    return (const char *const *)verifier->config->identity.ignore_headers;
-}
-
-static void feed_content(void *context, const void *bytes, size_t size)
-{
-    struct verifier *verifier = context;
-    message_digest_feed(verifier->digest, bytes, size);
-}
-
-/* Returns true for the content of a message shown. */
-static bool is_shown(const struct verifier *verifier, const unsigned char digest[MESSAGE_DIGEST_SIZE])
-{
-    char hex[2 * MESSAGE_DIGEST_SIZE + 1];
-    base_hex(digest, MESSAGE_DIGEST_SIZE, hex);
-    for (size_t row = 0; row < verifier->messages->rows; row++)
-        if (strcmp(ledger_cell(verifier->messages, row, FIND_MESSAGES_DIGEST), hex) == 0)
-            return true;
-    return false;
-}
-
-static enum candidate classify_content(void *context)
-{
-    struct verifier *verifier = context;
-    unsigned char digest[MESSAGE_DIGEST_SIZE];
-    (void)message_digest_end(verifier->digest, digest);
-    message_digest_free(&verifier->digest);
-    verifier->digest = message_digest_new(fields_left_out(verifier));
-    if (memcmp(digest, verifier->message.digest, sizeof(digest)) == 0)
-        return CANDIDATE_SAME;
-    verifier->met = verifier->met || !is_shown(verifier, digest);
-    return CANDIDATE_OTHER;
-}
-
-static void search_id(void *context, const void *bytes, size_t size)
-{
-    message_comparison_feed(context, bytes, size);
-}
-
-static enum candidate search_by_id(void *context)
-{
-    switch (message_comparison_end(context)) {
-    case MESSAGE_SAME:
-        return CANDIDATE_SAME;
-    case MESSAGE_SIMILAR:
-        return CANDIDATE_SIMILAR;
-    case MESSAGE_OTHER:
-        break;
-    }
-    return CANDIDATE_OTHER;
-}
-
-static enum search_result search_for(struct verifier *verifier, struct mailbox *mailbox, const char *name,
-                                     const struct message *message, bool by_id, uint32_t *ret_uid, struct error *error)
-{
-    uint32_t uidvalidity;
-    bool has_id = message->message_id != NULL;
-    struct message_comparison *ids OD_CLEANUP(message_comparison_free) = has_id ? message_comparison_new_id(message)
-                                                                                : NULL;
-    const struct search_reader reader = {.feed = has_id ? search_id : NULL, .end = search_by_id, .context = ids};
-    verifier->digest = message_digest_new(fields_left_out(verifier));
-    const struct search search = {
-        .mailbox = name,
-        .message_id = message->message_id,
-        .internal_date = verifier->received_at,
-        .smallest = 1,
-        .largest = has_id ? 0 : verifier->size + TRANSPORT_MAX,
-        .newest = by_id ? NEWEST : 0,
-        .by_id = by_id,
-        .doubt = true,
-        .complete = by_id ? reader
-                          : (struct search_reader){.feed = feed_content, .end = classify_content, .context = verifier},
-        .ids = reader,
-    };
-    enum search_result result = mailbox_search(mailbox, &search, &uidvalidity, ret_uid, error);
-    message_digest_free(&verifier->digest);
-    return result;
-}
-
-/* Verifies a copy. The error, which may be empty, is the reason. */
-static enum search_result search_in(void *context, struct mailbox *mailbox, struct error *error)
-{
-    struct verifier *verifier = context;
-    struct place *place = &verifier->place;
-    verifier->met = false;
-    bool by_id = verifier->by_id && verifier->message.message_id != NULL;
-    enum search_result result =
-        search_for(verifier, mailbox, place->mailbox, &verifier->message, by_id, &place->uid, error);
-    if (result != SEARCH_ABSENT)
-        return result;
-    char *id OD_CLEANUP(base_free) = notice_id(verifier->config->lock.namespace, &verifier->message);
-    const struct message explanation = {.message_id = id, .message_id_length = strlen(id)};
-    result = search_for(verifier, mailbox, place->mailbox, &explanation, true, &place->uid, error);
-    if (result == SEARCH_FOUND)
-        (void)error_set(error, "attached to an explanation");
-    if (result != SEARCH_ABSENT || (!verifier->met && place->error[0] == '\0'))
-        return result;
-    if (verifier->met)
-        (void)error_set(error, "a message %s has other content: it is another one, or the server has changed this one",
-                        verifier->message.message_id != NULL ? "with its Message-ID" : "of those days");
-    else
-        (void)error_set(error, "it is not there, but may be elsewhere: %s", place->error);
-    return SEARCH_ERROR;
+    base_free(&verifier->variants);
+    base_free(&verifier->message.message_id);
 }
 
 /* Returns the configuration with the account's server. Of several, it is that of the address with the account's name,
  * since none is recorded. Returns NULL with the error set if unknown. */
-static const struct config *verify_server(struct cmd *cmd, const char *account, struct error *error)
+static const struct config *server_of_account(struct cmd *cmd, const char *account, struct error *error)
 {
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
     if (config_server_count(cmd->config) == 0)
@@ -160,74 +45,153 @@ static const struct config *verify_server(struct cmd *cmd, const char *account, 
     return NULL;
 }
 
-static void add_result(struct verifier *verifier, const struct ledger_table *copies, size_t row,
-                       struct ledger_table *table)
+/* Sets *why to the reason, or to "". */
+static enum search_result verify_copy(const struct verifier *verifier, const struct sql_rows *copies, size_t row,
+                                      uint32_t *ret_uid, struct error *why)
+{
+    const char *recorded = sql_text(copies, row, SHOW_COPIES_ERROR);
+    bool sent = strcmp(sql_text(copies, row, SHOW_COPIES_ROLE), "sent") == 0;
+    struct presence_place place = {.uid = 0};
+    const struct presence_query query = {
+        .sessions = verifier->cmd->sessions,
+        .server = server_of_account(verifier->cmd, sql_text(copies, row, SHOW_COPIES_ACCOUNT), why),
+        .account = sql_text(copies, row, SHOW_COPIES_ACCOUNT),
+        .mailbox = sql_text(copies, row, SHOW_COPIES_MAILBOX),
+        .message = &verifier->message,
+        .variants = verifier->variants,
+        .variant_count = verifier->variant_count,
+        .received_at = verifier->received_at,
+        .by_id = sent,
+        .newest = sent ? PRESENCE_NEWEST : 0,
+        .doubt = true,
+        .notice = true,
+    };
+    if (query.server == NULL)
+        return SEARCH_UNKNOWN;
+    sessions_begin(query.sessions);
+    enum search_result result = presence_search(&query, &place, why);
+    *ret_uid = place.uid;
+    if (result == SEARCH_MISSING && recorded[0] != '\0') {
+        error_set(why, "it is not there, but may be elsewhere: %s", recorded);
+        return SEARCH_UNKNOWN;
+    }
+    if (result != SEARCH_UNKNOWN)
+        error_set(why, "%s", result == SEARCH_PRESENT && place.notice ? "attached to an explanation" : "");
+    return result;
+}
+
+static void add_result(struct verifier *verifier, const struct sql_rows *copies, size_t row)
 {
     static const char *const words[] = {
-        [SEARCH_FOUND] = VERIFY_PRESENT, [SEARCH_ABSENT] = VERIFY_MISSING, [SEARCH_ERROR] = VERIFY_UNKNOWN};
-    struct error error = {.text = ""};
-    const char *account = ledger_cell(copies, row, SHOW_COPIES_ACCOUNT);
-    enum search_result result = SEARCH_ERROR;
-    verifier->place = (struct place){.mailbox = ledger_cell(copies, row, SHOW_COPIES_MAILBOX),
-                                     .error = ledger_cell(copies, row, SHOW_COPIES_ERROR)};
-    verifier->by_id = strcmp(ledger_cell(copies, row, SHOW_COPIES_ROLE), "sent") == 0;
-    const struct config *server = verify_server(verifier->cmd, account, &error);
-    if (server != NULL)
-        result = verify_session_run(verifier->cmd, server, account, search_in, verifier, &error);
-    char *number OD_CLEANUP(base_free) = base_printf("%u", verifier->place.uid);
-    ledger_table_add(table, account);
-    ledger_table_add(table, verifier->place.mailbox);
-    ledger_table_add(table, words[result]);
-    ledger_table_add(table, result == SEARCH_FOUND ? number : NULL);
-    ledger_table_add(table, error.text[0] != '\0' ? error.text : NULL);
+        [SEARCH_PRESENT] = "present",
+        [SEARCH_MISSING] = "missing",
+        [SEARCH_DELETED] = "deleted",
+        [SEARCH_UNKNOWN] = "unknown",
+    };
+    struct error why = {.text = ""};
+    uint32_t uid = 0;
+    enum search_result result = verify_copy(verifier, copies, row, &uid, &why);
+    if (verifier->counts != NULL)
+        verifier->counts[result]++;
+    if (verifier->table == NULL)
+        return;
+    char *number OD_CLEANUP(base_free) = base_printf("%u", uid);
+    sql_rows_add_text(verifier->table, sql_text(copies, row, SHOW_COPIES_ACCOUNT));
+    sql_rows_add_text(verifier->table, sql_text(copies, row, SHOW_COPIES_MAILBOX));
+    sql_rows_add_text(verifier->table, words[result]);
+    sql_rows_add_text(verifier->table, result == SEARCH_PRESENT ? number : NULL);
+    sql_rows_add_text(verifier->table, why.text[0] != '\0' ? why.text : NULL);
 }
 
-static void take_message(struct verifier *verifier, size_t row, char **id)
+static void take_message(struct verifier *verifier, const struct sql_rows *messages, size_t row)
 {
-    const char *digest = ledger_cell(verifier->messages, row, FIND_MESSAGES_DIGEST);
-    g_autoptr(GDateTime)
-        at = g_date_time_new_from_iso8601(ledger_cell(verifier->messages, row, FIND_MESSAGES_RECEIVED_AT), NULL);
+    const char *id = sql_text(messages, row, FIND_MESSAGES_MESSAGE_ID);
+    g_autoptr(GDateTime) at = g_date_time_new_from_iso8601(sql_text(messages, row, FIND_MESSAGES_RECEIVED_AT), NULL);
     verifier->received_at = at != NULL ? g_date_time_to_unix(at) : 0;
-    verifier->size = g_ascii_strtoll(ledger_cell(verifier->messages, row, FIND_MESSAGES_SIZE), NULL, 10);
-    for (size_t i = 0; i < MESSAGE_DIGEST_SIZE && digest[2 * i] != '\0'; i++)
-        verifier->message.digest[i] =
-            (unsigned char)(g_ascii_xdigit_value(digest[2 * i]) << 4 | g_ascii_xdigit_value(digest[2 * i + 1]));
-    *id = base_strdup(ledger_cell(verifier->messages, row, FIND_MESSAGES_MESSAGE_ID));
-    if (mailbox_searchable(*id, strlen(*id), false)) /* else it may be recorded differently */
-        verifier->message.message_id = *id;
-    verifier->message.message_id_length = strlen(*id);
+    verifier->message.size = g_ascii_strtoull(sql_text(messages, row, FIND_MESSAGES_SIZE), NULL, 10);
+    verifier->variants = base_alloc(messages->count * sizeof(*verifier->variants));
+    verifier->variant_count = messages->count;
+    for (size_t i = 0; i < messages->count; i++)
+        (void)!base_unhex(sql_text(messages, i, FIND_MESSAGES_DIGEST), verifier->variants[i], MESSAGE_DIGEST_SIZE);
+    memcpy(verifier->message.digest, verifier->variants[row], MESSAGE_DIGEST_SIZE);
+    if (!mailbox_searchable(id, strlen(id), false)) /* it may be recorded differently */
+        return;
+    verifier->message.message_id = base_strdup(id);
+    verifier->message.message_id_length = strlen(id);
 }
 
-/* account, mailbox: NULL: all. */
-static struct ledger_table *search_copies(struct cmd *cmd, const struct ledger_table *messages, size_t row,
-                                          const char *account, const char *mailbox)
+/* Prepares to search mailboxes. */
+static bool begin_verifying(struct cmd *cmd)
 {
-    struct verifier verifier = {.cmd = cmd, .config = cmd->config, .messages = messages};
-    char *id OD_CLEANUP(base_free) = NULL;
-    struct ledger_table *copies OD_CLEANUP(ledger_table_free) =
-        ledger_show(cmd->ledger, "copies", ledger_cell(messages, row, FIND_MESSAGES_ID), &cmd->error);
-    if (copies == NULL || !mailbox_load(cmd->config, &cmd->error) ||
-        !privilege_become(cmd->config->service.user, false, &cmd->error))
-        return NULL;
-    take_message(&verifier, row, &id);
+    if (cmd->sessions != NULL)
+        return true;
+    if (!mailbox_load(cmd->config, &cmd->error) || !privilege_become(cmd->config->service.user, false, &cmd->error))
+        return false;
+    cmd->sessions = sessions_new(cmd->config, 1);
+    sessions_keep_failures(cmd->sessions);
+    return true;
+}
+
+/* account, mailbox: only copies stored there; NULL: all. */
+static bool verify_copies_of(struct verifier *verifier, const struct sql_rows *messages, size_t row,
+                             const char *account, const char *mailbox)
+{
+    struct cmd *cmd = verifier->cmd;
+    struct sql_rows *copies OD_CLEANUP(sql_rows_free) =
+        ledger_show(cmd->ledger, "copies", sql_text(messages, row, FIND_MESSAGES_ID), &cmd->error);
+    if (copies == NULL || !begin_verifying(cmd))
+        return false;
+    take_message(verifier, messages, row);
+    for (size_t i = 0; i < copies->count; i++)
+        if (account == NULL || (strcmp(sql_text(copies, i, SHOW_COPIES_ACCOUNT), account) == 0 &&
+                                strcmp(sql_text(copies, i, SHOW_COPIES_MAILBOX), mailbox) == 0 &&
+                                strcmp(sql_text(copies, i, SHOW_COPIES_STATE), "stored") == 0))
+            add_result(verifier, copies, i);
+    return true;
+}
+
+struct sql_rows *verify_message(struct cmd *cmd, const struct sql_rows *messages, size_t row)
+{
     static const char *const names[] = {"account", "mailbox", "copy", "uid", "reason"};
-    struct ledger_table *table = ledger_table_new(names, G_N_ELEMENTS(names));
+    struct verifier verifier OD_CLEANUP(clear_verifier) = {.cmd = cmd};
+    struct sql_rows *table = ledger_table_new(names, G_N_ELEMENTS(names));
     table->types[3] = SQL_TYPE_NUMBER;
-    for (size_t i = 0; i < copies->rows; i++)
-        if (account == NULL || (strcmp(ledger_cell(copies, i, SHOW_COPIES_ACCOUNT), account) == 0 &&
-                                strcmp(ledger_cell(copies, i, SHOW_COPIES_MAILBOX), mailbox) == 0 &&
-                                strcmp(ledger_cell(copies, i, SHOW_COPIES_STATE), "stored") == 0))
-            add_result(&verifier, copies, i, table);
+    verifier.table = table;
+    if (!verify_copies_of(&verifier, messages, row, NULL, NULL))
+        sql_rows_free(&table);
     return table;
 }
 
-struct ledger_table *verify_options(struct cmd *cmd, const struct ledger_table *messages, size_t row)
+/* Messages with other content may share the Message-ID. Adds to counts. */
+static bool verify_row(struct cmd *cmd, const struct sql_rows *table, size_t row, size_t counts[RESULTS])
 {
-    return search_copies(cmd, messages, row, NULL, NULL);
+    const char *id = sql_text(table, row, LIST_MESSAGE_ID);
+    unsigned char identity[MESSAGE_DIGEST_SIZE];
+    message_identity(cmd->config->lock.namespace, id, strlen(id), identity);
+    struct sql_rows *messages OD_CLEANUP(sql_rows_free) =
+        ledger_find_messages(cmd->ledger, identity, NULL, NULL, &cmd->error);
+    bool verified = messages != NULL;
+    for (size_t i = 0; verified && i < messages->count; i++) {
+        struct verifier verifier OD_CLEANUP(clear_verifier) = {.cmd = cmd, .counts = counts};
+        verified = verify_copies_of(&verifier, messages, i, sql_text(table, row, LIST_ACCOUNT),
+                                    sql_text(table, row, LIST_MAILBOX));
+    }
+    return verified;
 }
 
-struct ledger_table *verify_copy(struct cmd *cmd, const struct ledger_table *messages, size_t row, const char *account,
-                                 const char *mailbox)
+bool verify_list(struct cmd *cmd, struct sql_rows *table, size_t *ret_unknown)
 {
-    return search_copies(cmd, messages, row, account, mailbox);
+    *ret_unknown = 0;
+    for (size_t row = 0; row < table->count;) {
+        size_t counts[RESULTS] = {0};
+        if (!verify_row(cmd, table, row, counts))
+            return false;
+        bool any = counts[SEARCH_PRESENT] + counts[SEARCH_MISSING] > 0; /* none: perhaps purged */
+        *ret_unknown += counts[SEARCH_UNKNOWN] > 0 || !any;
+        if (counts[SEARCH_MISSING] > 0)
+            row++;
+        else
+            sql_rows_remove(table, row);
+    }
+    return true;
 }

@@ -11,8 +11,9 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/process.h"
 
 /* grace: hard limit minus soft limit. */
 static void limit(__rlimit_resource_t resource, rlim_t max, rlim_t grace)
@@ -120,12 +121,7 @@ static bool fork_child(struct decoder *decoder, decoder_work work, const struct 
 
 int decoder_end(struct decoder *decoder)
 {
-    int status = SIGKILL;
-
-    (void)kill(decoder->child, SIGKILL);
-    (void)TEMP_FAILURE_RETRY(waitpid(decoder->child, &status, 0));
-    decoder->child = 0;
-    return status;
+    return process_kill(&decoder->child);
 }
 
 void decoder_free(struct decoder **decoder)

@@ -29,16 +29,4 @@ char *notice_id(const char *namespace, const struct message *message) OD_MUST;
  * there is no room for it. */
 struct message *notice_make(const struct notice *notice, struct error *error) OD_MUST;
 
-/* Compares a candidate, in pieces from the server: equal if its attachment has the message's content
- * (message_comparison_new). The text and trace fields may be those of another attempt. */
-struct notice_comparison;
-struct notice_comparison *notice_comparison_new(const struct message *message, const char *const *ignore) OD_MUST;
-void notice_comparison_feed(struct notice_comparison *comparison, const void *bytes, size_t size);
-
-/* Returns true if the candidate was equal; another may follow. */
-bool notice_comparison_end(struct notice_comparison *comparison) OD_MUST;
-void notice_comparison_free(struct notice_comparison **comparison);
-
-#define NOTICE_BOUNDARY "=_oncedrop_explanation" /* no line of text or base64 begins with "--" */
-
 #endif

@@ -24,12 +24,17 @@ static const struct {
     [APPEND_NOPERM] = {OUTCOME_TEMPFAIL, true},
 };
 
-bool append_fits_deadline(const struct delivery_work *work, size_t target)
+int64_t append_time_ms(const struct delivery_work *work, size_t target)
 {
     int64_t timeout = target_server(work, target)->imap.timeout;
     int64_t deadline = work->request->config->delivery.deadline;
     int64_t unresponsive = timeout < deadline / 2 ? timeout : deadline / 2;
-    return deadline_left_ms() >= unresponsive + deadline / 10;
+    return unresponsive + deadline / 10;
+}
+
+bool append_fits_deadline(const struct delivery_work *work, size_t target)
+{
+    return deadline_left_ms() >= append_time_ms(work, target);
 }
 
 /* A Sent copy does not wait for longer than it is retried. */

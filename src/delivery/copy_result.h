@@ -23,6 +23,9 @@ struct copy_result {
     struct report report;
 };
 
+/* Returns the time that a copy needs at most, even if its server times out, and its settling. */
+int64_t append_time_ms(const struct delivery_work *work, size_t target) OD_MUST;
+
 /* Returns true if the copy can be made and settled before the deadline, even if its server times out: the deadline
  * would end the process before it settles earlier copies. */
 bool append_fits_deadline(const struct delivery_work *work, size_t target) OD_MUST;

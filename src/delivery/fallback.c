@@ -15,7 +15,7 @@ bool fallback_search(struct delivery_work *work, struct append_item *item, struc
     if (!has_fallback || sibling)
         return true;
     const struct append_item there = {.target = item->target, .doubt = true, .fallback = fallback};
-    return search_copy(work, &there, result) == SEARCH_ABSENT;
+    return search_copy(work, &there, result) == SEARCH_MISSING;
 }
 
 bool fallback_awaits(const struct delivery_work *work, size_t target, const char *mailbox)
@@ -50,7 +50,7 @@ void fallback_append(struct delivery_work *work, size_t target)
         return;
     }
     bool search = it->doubt || work->plan->targets[target].sibling;
-    if (!search || search_copy(work, &item, it) == SEARCH_ABSENT) {
+    if (!search || search_copy(work, &item, it) == SEARCH_MISSING) {
         item.doubt = false;
         *it = append_now(work, &item);
     }

@@ -9,7 +9,7 @@
 
 #include "delivery/copy_result.h"
 
-/* After SEARCH_ABSENT in the folder, searches the inbox if the copy is in doubt. If the account has a sibling
+/* After SEARCH_MISSING in the folder, searches the inbox if the copy is in doubt. If the account has a sibling
  * copy, which the search would find, fallback_append() decides instead. Returns false with the result set, or true: append the
  * copy, which the inbox may have if the item is in doubt. */
 bool fallback_search(struct delivery_work *work, struct append_item *item, struct copy_result *result) OD_MUST;

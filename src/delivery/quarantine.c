@@ -43,7 +43,7 @@ void quarantine_append(struct delivery_work *work, size_t target)
     if (result->quarantine != QUARANTINE_DUE || !append_fits_deadline(work, target))
         return;
     const struct report refusal = result->report;
-    if (search_copy(work, &item, result) != SEARCH_ABSENT || !append_fits_deadline(work, target))
+    if (search_copy(work, &item, result) != SEARCH_MISSING || !append_fits_deadline(work, target))
         return;
     struct message *notice OD_CLEANUP(message_free) = make_notice(work, target, refusal.text, &error);
     if (notice == NULL) {

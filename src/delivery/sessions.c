@@ -51,6 +51,7 @@ struct sessions {
     GQueue unused; /* the one unused longest is first */
     int64_t shortest_idle_ms;
     struct refusals *refusals;
+    GHashTable *failures; /* reasons, by failure_key(); NULL: not kept */
     size_t servers;
     struct server_state server_state[];
 };
@@ -87,7 +88,36 @@ void sessions_free(struct sessions **sessions)
     for (size_t i = 0; i < (*sessions)->servers; i++)
         g_hash_table_unref((*sessions)->server_state[i].reused);
     login_backoff_free(&(*sessions)->refusals);
+    g_clear_pointer(&(*sessions)->failures, g_hash_table_unref);
     base_free(sessions);
+}
+
+void sessions_keep_failures(struct sessions *sessions)
+{
+    sessions->failures = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+}
+
+/* account "": all accounts of the server. */
+static char *failure_key(const struct config *config, const char *account)
+{
+    return base_printf("%s\n%s", config->server, account);
+}
+
+static bool has_failed(const struct sessions *sessions, const struct config *config, const char *account,
+                       struct error *error)
+{
+    char *key OD_CLEANUP(base_free) = failure_key(config, account);
+    const char *why = g_hash_table_lookup(sessions->failures, key);
+    if (why != NULL)
+        error_set(error, "%s", why);
+    return why != NULL;
+}
+
+static void keep_failure(const struct sessions *sessions, const struct config *config, const char *account,
+                         const struct error *error)
+{
+    bool of_all = config_is_shared(config) || strcmp(error->code, MAILBOX_UNREACHABLE) == 0;
+    g_hash_table_insert(sessions->failures, failure_key(config, of_all ? "" : account), base_strdup(error->text));
 }
 
 static const struct server_state *state_of_server(const struct sessions *sessions, const struct config *config)
@@ -340,7 +370,12 @@ static struct session *open_session(struct sessions *sessions, const struct conf
 {
     struct server_state *server_state = state_of_account(sessions, config);
     struct session *oldest;
+    bool keep = sessions->failures != NULL;
+    if (keep && (has_failed(sessions, config, "", error) || has_failed(sessions, config, account, error)))
+        return NULL;
     struct mailbox *mailbox = open_unless_refused(sessions, config, account, limit_ms, error);
+    if (mailbox == NULL && keep)
+        keep_failure(sessions, config, account, error);
     if (mailbox == NULL)
         return NULL;
     while (sessions->count >= sessions->max && (oldest = longest_unused(sessions, NULL)) != NULL)

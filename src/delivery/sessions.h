@@ -17,6 +17,10 @@ struct sessions;
 struct sessions *sessions_new(const struct config *config, size_t processes) OD_MUST;
 void sessions_free(struct sessions **sessions);
 
+/* For commands that make many searches: a login that fails is not tried again, nor any other of that server if it is
+ * unreachable or has one login for all accounts. */
+void sessions_keep_failures(struct sessions *sessions);
+
 /* Begins a delivery: sessions opened from now on are new to it. */
 void sessions_begin(struct sessions *sessions);
 

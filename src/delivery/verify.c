@@ -16,15 +16,15 @@ static bool is_concerned(const struct delivery_request *request, const struct le
 static bool stays_deleted(struct delivery_work *work, size_t target, struct report *report)
 {
     struct error error;
-    enum absence absence = work->request->redeliver == REDELIVER_LOST ? search_absence(work, target, &error)
-                                                                      : ABSENCE_LOST;
-    if (absence == ABSENCE_ERROR)
+    enum search_result why = work->request->redeliver == REDELIVER_LOST ? search_explain_missing(work, target, &error)
+                                                                        : SEARCH_MISSING;
+    if (why == SEARCH_UNKNOWN)
         report_set(report, OUTCOME_MAILBOX, "%s", error.text);
-    else if (absence == ABSENCE_DELETED)
+    else if (why == SEARCH_DELETED)
         report_set(report, OUTCOME_DELETED,
                    "not in mailbox=%s any more, may be deleted: not restored without --include-deleted",
                    work->targets.list[target].mailbox);
-    return absence != ABSENCE_LOST;
+    return why != SEARCH_MISSING;
 }
 
 /* Returns true if the copy is skipped; the report says why. */
@@ -35,7 +35,7 @@ static bool search_mailboxes(struct delivery_work *work, size_t target, struct c
         report_set(&result->report, OUTCOME_TEMPFAIL, "other mailboxes took up the time for this message");
         return true;
     }
-    return search_copy(work, &item, result) != SEARCH_ABSENT || !fallback_search(work, &item, result) ||
+    return search_copy(work, &item, result) != SEARCH_MISSING || !fallback_search(work, &item, result) ||
            stays_deleted(work, target, &result->report);
 }
 

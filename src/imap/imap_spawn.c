@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
+#include "base/process.h"
 #include "base/secret_file.h"
 
 #define ACCOUNT "%{account}"
@@ -120,11 +121,8 @@ int imap_spawn_reap(pid_t *child)
         if (done == 0)
             nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
     }
-    if (done == 0) {
-        kill(*child, SIGKILL);
-        while (waitpid(*child, &status, 0) < 0 && errno == EINTR) {
-        }
-    }
+    if (done == 0)
+        (void)process_kill(child);
     *child = 0;
     return done > 0 ? status : -1;
 }

@@ -37,8 +37,7 @@ bool ledger_address_next(struct ledger *ledger, const char *address, int64_t *af
     return true;
 }
 
-struct ledger_table *ledger_address_show(struct ledger *ledger, const char *section, int64_t message,
-                                         struct error *error)
+struct sql_rows *ledger_address_show(struct ledger *ledger, const char *section, int64_t message, struct error *error)
 {
     char id[24];
     snprintf(id, sizeof(id), "%lld", (long long)message);

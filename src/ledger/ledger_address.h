@@ -16,8 +16,8 @@ bool ledger_address_next(struct ledger *ledger, const char *address, int64_t *af
 
 /* Reads a section of ledger_show, or "message" (step export_message; no row if it is gone), or "texts" (parts with
  * text). */
-struct ledger_table *ledger_address_show(struct ledger *ledger, const char *section, int64_t message,
-                                         struct error *error) OD_MUST;
+struct sql_rows *ledger_address_show(struct ledger *ledger, const char *section, int64_t message,
+                                     struct error *error) OD_MUST;
 
 /* Sets *ret: the message's bytes are recorded (ledger_raw). */
 bool ledger_address_has_raw(struct ledger *ledger, int64_t message, bool *ret, struct error *error) OD_MUST;

@@ -16,6 +16,17 @@ static void roll_back(struct ledger *ledger)
         ledger_finish(ledger);
 }
 
+/* Returns rows. NULL: undoes the batch. */
+static struct sql_rows *end_query(struct ledger *ledger, struct sql_rows *rows, struct error *error)
+{
+    sql_finish(ledger->sql);
+    if (rows == NULL) {
+        roll_back(ledger);
+        ledger_add_hint(ledger, SQL_OPERATOR, error);
+    }
+    return rows;
+}
+
 struct sql_rows *ledger_batch_find(struct ledger *ledger, enum sql_step find, const struct sql_value *values,
                                    struct error *error)
 {
@@ -32,12 +43,7 @@ struct sql_rows *ledger_batch_find(struct ledger *ledger, enum sql_step find, co
     if (rows != NULL &&
         !ledger_agrees(ledger, setting->count == 1 ? sql_text(setting, 0, READ_SETTING_LOCK_METHOD) : NULL, error))
         sql_rows_free(&rows);
-    sql_finish(ledger->sql);
-    if (rows != NULL)
-        return rows;
-    roll_back(ledger);
-    ledger_add_hint(ledger, SQL_OPERATOR, error);
-    return NULL;
+    return end_query(ledger, rows, error);
 }
 
 static bool lock_messages(struct ledger *ledger, const struct ledger_candidates *candidates, struct ledger_batch *ret,
@@ -106,10 +112,5 @@ struct sql_rows *ledger_batch_commit(struct ledger *ledger, enum sql_step step, 
     struct sql_rows *rows = sql_send(ledger->sql, error) ? sql_get_result(ledger->sql, mark, error) : NULL;
     if (rows != NULL && !sql_committed(ledger->sql, commit, error))
         sql_rows_free(&rows);
-    sql_finish(ledger->sql);
-    if (rows != NULL)
-        return rows;
-    roll_back(ledger);
-    ledger_add_hint(ledger, SQL_OPERATOR, error);
-    return NULL;
+    return end_query(ledger, rows, error);
 }

@@ -17,10 +17,16 @@ enum sql_self_test ledger_self_test(const struct config *config, bool connects, 
                                     struct error *ret)
 {
     const struct sql_engine *engine = sql_load(config, ret);
-    if (engine != NULL)
-        return engine->self_test(config, connects, n, ret_name, ret);
     *ret_name = "database";
-    return SQL_SELF_TEST_FAILED;
+    if (engine == NULL)
+        return SQL_SELF_TEST_FAILED;
+    const struct sql_self_tester *it = engine->self_tests;
+    while (it != NULL && it->name != NULL && n-- > 0)
+        it++;
+    if (it == NULL || it->name == NULL || (it->connects && !connects))
+        return SQL_SELF_TEST_END;
+    *ret_name = it->name;
+    return it->run(config, ret);
 }
 
 static bool write_delivery(struct ledger *ledger, const struct ledger_message *message,

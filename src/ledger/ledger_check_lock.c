@@ -117,7 +117,7 @@ static bool explain_sharing(struct ledger *ledger, struct ledger *other, enum sh
         [NOT_RELEASED] = "the lock is not released when its transaction ends",
     };
     const char *method = lock_method_name(ledger->config->lock.method);
-    bool lacks = ledger->engine->failure(error) == SQL_FAILURE_NO_LOCK;
+    bool lacks = sql_failure(ledger->engine->failures, error) == SQL_FAILURE_NO_LOCK;
     char *others OD_CLEANUP(base_free) = sharing != SHARING_ERROR || lacks ? other_methods(ledger, other) : NULL;
     char *reason OD_CLEANUP(base_free) = sharing == SHARING_ERROR   ? base_strdup(error->text)
                                          : sharing == GRANTED_TWICE ? base_printf("%s %s", who, wrong[sharing])
@@ -166,7 +166,7 @@ static bool reach(const struct sql_engine *engine, struct host *host, char **lef
         ledger_rollback(host->ledger);
     else
         ledger_close(&host->ledger);
-    if (reached || engine->failure(&error) == SQL_FAILURE_OTHER_HOST)
+    if (reached || sql_failure(engine->failures, &error) == SQL_FAILURE_OTHER_HOST)
         return reached;
     char *before OD_CLEANUP(base_free) = *left_out;
     *left_out =
@@ -179,7 +179,7 @@ static bool check_hosts(const struct ledger *ledger, struct host *hosts, struct 
 {
     const struct config *config = ledger->config;
     for (size_t i = 0; i < HOSTS_MAX; i++) {
-        hosts[i].conninfo = ledger->engine->nth_host(config, i, &hosts[i].name);
+        hosts[i].conninfo = sql_nth_host(ledger->engine, config, i, &hosts[i].name);
         if (hosts[i].conninfo == NULL)
             break;
         hosts[i].config = *config;
@@ -224,6 +224,6 @@ bool ledger_check_lock(const struct config *config, struct ledger_check_lock *re
         return explain_sharing(ledger, other, sharing, "two sessions", error);
     if (!check_slots(ledger, error))
         return false;
-    char *second OD_CLEANUP(base_free) = ledger->engine->nth_host(config, 1, NULL);
+    char *second OD_CLEANUP(base_free) = sql_nth_host(ledger->engine, config, 1, NULL);
     return second == NULL || check_hosts(ledger, hosts.list, ret, error);
 }

@@ -5,16 +5,16 @@
 
 #define LONGEST_MS (60 * 60 * INT64_C(1000)) /* years of attempts may take this long */
 
-struct ledger_table *ledger_counters(struct ledger *ledger, struct error *error)
+struct sql_rows *ledger_counters(struct ledger *ledger, struct error *error)
 {
     return ledger_query(ledger, SQL_STEP(counters), error);
 }
 
 bool ledger_counter_is_due(struct ledger *ledger, bool *ret, struct error *error)
 {
-    struct ledger_table *due OD_CLEANUP(ledger_table_free) = ledger_query(ledger, SQL_STEP(counter_is_due), error);
+    struct sql_rows *due OD_CLEANUP(sql_rows_free) = ledger_query(ledger, SQL_STEP(counter_is_due), error);
     if (due != NULL)
-        *ret = due->rows > 0;
+        *ret = due->count > 0;
     return due != NULL;
 }
 

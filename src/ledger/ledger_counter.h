@@ -10,7 +10,7 @@
 /* Returns counters, as cmd/stats_prometheus.c describes them: name, label, le, value, also those at 0; by name, then
  * label, with le ascending and 0 last. phase and delay count attempts that took more than the previous le, and at most
  * le milliseconds; 0: any longer. phase_ms and delay_ms are sums. */
-struct ledger_table *ledger_counters(struct ledger *ledger, struct error *error) OD_MUST;
+struct sql_rows *ledger_counters(struct ledger *ledger, struct error *error) OD_MUST;
 
 /* Adds up what is older than an hour: attempts, which purge may then delete; messages and copies, for ledger_totals. A
  * failure changes nothing. */

@@ -10,11 +10,11 @@ bool ledger_backup(const struct config *config, const char *file, struct error *
         return false;
     if (engine->backup(config, file, error))
         return true;
-    engine->add_hint(config, SQL_OPERATOR, error);
+    sql_add_hint(engine, config, SQL_OPERATOR, error);
     return false;
 }
 
-struct ledger_table *ledger_damage(struct ledger *ledger, struct error *error)
+struct sql_rows *ledger_damage(struct ledger *ledger, struct error *error)
 {
     return ledger_query(ledger, SQL_STEP(file_damage), error);
 }

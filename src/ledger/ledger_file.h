@@ -10,6 +10,6 @@
 bool ledger_backup(const struct config *config, const char *file, struct error *error) OD_MUST;
 
 /* Returns a row of text for each defect. */
-struct ledger_table *ledger_damage(struct ledger *ledger, struct error *error) OD_MUST;
+struct sql_rows *ledger_damage(struct ledger *ledger, struct error *error) OD_MUST;
 
 #endif

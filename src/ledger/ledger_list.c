@@ -38,7 +38,7 @@ static bool is_moment(const char *time)
     return time != NULL && time[0] == '@';
 }
 
-struct ledger_table *ledger_list(struct ledger *ledger, const struct ledger_filter *filter, struct error *error)
+struct sql_rows *ledger_list(struct ledger *ledger, const struct ledger_filter *filter, struct error *error)
 {
     bool unfinished = filter->state != NULL && strcmp(filter->state, "unfinished") == 0;
     char *subject OD_CLEANUP(base_free) = part_pattern(filter->subject);
@@ -57,12 +57,12 @@ struct ledger_table *ledger_list(struct ledger *ledger, const struct ledger_filt
                         error);
 }
 
-struct ledger_table *ledger_totals(struct ledger *ledger, struct error *error)
+struct sql_rows *ledger_totals(struct ledger *ledger, struct error *error)
 {
     return ledger_query(ledger, SQL_STEP(totals), error);
 }
 
-struct ledger_table *ledger_hours(struct ledger *ledger, int64_t hours, struct error *error)
+struct sql_rows *ledger_hours(struct ledger *ledger, int64_t hours, struct error *error)
 {
     return ledger_query(ledger, SQL_STEP(hours, .hours = SQL_NUMBER(hours)), error);
 }

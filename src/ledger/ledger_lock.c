@@ -110,7 +110,7 @@ bool lock_reasserted(const struct sql_rows *rows)
 
 bool ledger_conflicted(const struct ledger *ledger, const struct error *error)
 {
-    return ledger->engine->failure(error) == SQL_FAILURE_CONFLICT;
+    return sql_failure(ledger->engine->failures, error) == SQL_FAILURE_CONFLICT;
 }
 
 struct sql_rows *ledger_query_or_retry(ledger_query_function *once, struct ledger *ledger, enum sql_step step,
@@ -125,7 +125,7 @@ struct sql_rows *ledger_query_or_retry(ledger_query_function *once, struct ledge
 
 bool ledger_lock_timed_out(const struct ledger *ledger, const struct error *error)
 {
-    return ledger->engine->failure(error) == SQL_FAILURE_LOCK_TIMEOUT || ledger_conflicted(ledger, error);
+    return sql_failure(ledger->engine->failures, error) == SQL_FAILURE_LOCK_TIMEOUT || ledger_conflicted(ledger, error);
 }
 
 void ledger_add_rollback(struct ledger *ledger)

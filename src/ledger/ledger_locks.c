@@ -8,7 +8,7 @@ _Static_assert((int)LOCKS_ROW_WAITING == (int)LOCKS_WAITING, "columns");
 _Static_assert((int)LOCKS_LEASE_WAITING == (int)LOCKS_WAITING, "columns");
 _Static_assert((int)LOCKS_SESSION_WAITING == (int)LOCKS_WAITING, "columns");
 
-struct ledger_table *ledger_locks(struct ledger *ledger, struct error *error)
+struct sql_rows *ledger_locks(struct ledger *ledger, struct error *error)
 {
     static const enum sql_step steps[LOCK_METHODS] = {
         [LOCK_METHOD_ADVISORY] = SQL_STEP_locks_advisory,
@@ -22,5 +22,5 @@ struct ledger_table *ledger_locks(struct ledger *ledger, struct error *error)
 
 char *ledger_locks_hint(const struct ledger *ledger)
 {
-    return ledger->engine->holders_hint(ledger->config);
+    return sql_with_schema(ledger->config, ledger->engine->holders_hint);
 }

@@ -26,8 +26,7 @@ static bool lock_next(struct ledger *ledger, enum sql_step find, const struct sq
 #define EXPIRED(ledger, expire) \
     .older_ms = SQL_NUMBER((expire)->older_than_ms), LEDGER_HOLD_OFF(ledger), .upto = SQL_NUMBER((expire)->upto)
 
-struct ledger_table *ledger_expire_preview(struct ledger *ledger, const struct ledger_expire *expire,
-                                           struct error *error)
+struct sql_rows *ledger_expire_preview(struct ledger *ledger, const struct ledger_expire *expire, struct error *error)
 {
     return ledger_query(ledger, SQL_STEP(preview_expired, EXPIRED(ledger, expire), .after = SQL_NUMBER(expire->after)),
                         error);
@@ -42,7 +41,7 @@ bool ledger_expire_is_open(struct ledger *ledger, int64_t message, bool *ret, st
     return rows != NULL;
 }
 
-struct ledger_table *ledger_expire_batch(struct ledger *ledger, struct ledger_expire *expire, struct error *error)
+struct sql_rows *ledger_expire_batch(struct ledger *ledger, struct ledger_expire *expire, struct error *error)
 {
     struct ledger_expire next = *expire;
     struct ledger_batch batch;
@@ -51,7 +50,7 @@ struct ledger_table *ledger_expire_batch(struct ledger *ledger, struct ledger_ex
                             .max = SQL_NUMBER(LEDGER_BATCH)),
                    &next.after, &next.ended, &batch, error))
         return NULL;
-    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = NULL;
+    struct sql_rows *rows = NULL;
     if (batch.open) {
         sql_unlimit_result(ledger->sql);
         rows = ledger_batch_commit(ledger,
@@ -62,7 +61,7 @@ struct ledger_table *ledger_expire_batch(struct ledger *ledger, struct ledger_ex
             return NULL;
     }
     *expire = next;
-    return ledger_table_of(rows);
+    return rows != NULL ? rows : sql_rows_new(0);
 }
 
 bool ledger_purge_count(struct ledger *ledger, int64_t older_than_ms, int64_t *ret, struct error *error)

@@ -19,15 +19,14 @@ struct ledger_expire {
 };
 
 /* Lists them, oldest first (step preview_expired). */
-struct ledger_table *ledger_expire_preview(struct ledger *ledger, const struct ledger_expire *expire,
-                                           struct error *error) OD_MUST;
+struct sql_rows *ledger_expire_preview(struct ledger *ledger, const struct ledger_expire *expire,
+                                       struct error *error) OD_MUST;
 
 /* Sets *ret: something of the message is unfinished. */
 bool ledger_expire_is_open(struct ledger *ledger, int64_t message, bool *ret, struct error *error) OD_MUST;
 
 /* Expires the next batch, except messages that a delivery has. Returns those expired, as above. */
-struct ledger_table *ledger_expire_batch(struct ledger *ledger, struct ledger_expire *expire,
-                                         struct error *error) OD_MUST;
+struct sql_rows *ledger_expire_batch(struct ledger *ledger, struct ledger_expire *expire, struct error *error) OD_MUST;
 
 #define LEDGER_PURGE_MIN_AGE_MS (7 * 24 * INT64_C(3600000)) /* Postfix retries for 5 days */
 

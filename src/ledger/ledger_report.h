@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Queries of `list` and `stats` (ledger_list.c), `show` (ledger_show.c) and `locks` (ledger_locks.c). The engines'
- * steps/ name the columns. Times are UTC, ISO 8601. */
+ * Queries of `list` and `stats` (ledger_list.c), `show` (ledger_show.c) and `locks` (ledger_locks.c). The headers of
+ * sql/steps name the columns. Times are UTC, ISO 8601. */
 #ifndef ONCEDROP_LEDGER_REPORT_H
 #define ONCEDROP_LEDGER_REPORT_H
 
@@ -22,37 +22,35 @@ struct ledger_filter {
 };
 
 /* Lists copies, newest first; delay in seconds. */
-struct ledger_table *ledger_list(struct ledger *ledger, const struct ledger_filter *filter,
-                                 struct error *error) OD_MUST;
+struct sql_rows *ledger_list(struct ledger *ledger, const struct ledger_filter *filter, struct error *error) OD_MUST;
 
-struct ledger_table *ledger_totals(struct ledger *ledger, struct error *error) OD_MUST;
+struct sql_rows *ledger_totals(struct ledger *ledger, struct error *error) OD_MUST;
 
 /* Returns a row for each recent hour in which a recipient's mailbox got a copy. */
-struct ledger_table *ledger_hours(struct ledger *ledger, int64_t hours, struct error *error) OD_MUST;
+struct sql_rows *ledger_hours(struct ledger *ledger, int64_t hours, struct error *error) OD_MUST;
 
 /* Finds messages by identity, digest, or any attempt's queue id, each or NULL; oldest first. */
-struct ledger_table *ledger_find_messages(struct ledger *ledger, const unsigned char *identity,
-                                          const unsigned char *digest, const char *queue_id,
-                                          struct error *error) OD_MUST;
+struct sql_rows *ledger_find_messages(struct ledger *ledger, const unsigned char *identity, const unsigned char *digest,
+                                      const char *queue_id, struct error *error) OD_MUST;
 
 /* Sets *ret: a message with this digest is recorded. Uses only what a delivery may read. */
 bool ledger_knows(struct ledger *ledger, const unsigned char *digest, bool *ret, struct error *error) OD_MUST;
 
 /* Returns Message-IDs to suggest instead of this one. */
-struct ledger_table *ledger_near(struct ledger *ledger, const char *message_id, struct error *error) OD_MUST;
+struct sql_rows *ledger_near(struct ledger *ledger, const char *message_id, struct error *error) OD_MUST;
 
 /* Returns when the oldest message that is not purged was received. */
-struct ledger_table *ledger_oldest(struct ledger *ledger, struct error *error) OD_MUST;
+struct sql_rows *ledger_oldest(struct ledger *ledger, struct error *error) OD_MUST;
 
 /* Returns a section about a message (its id): "addresses", "deliveries", "attempts" (oldest first; times in seconds),
  * "spans" (of attempts with record.trace), "copies", "parts"; or "why", sentences (ledger_explain.h). */
-struct ledger_table *ledger_show(struct ledger *ledger, const char *section, const char *message,
-                                 struct error *error) OD_MUST;
+struct sql_rows *ledger_show(struct ledger *ledger, const char *section, const char *message,
+                             struct error *error) OD_MUST;
 
 /* Lists claims in progress and held locks with the sessions that wait for them, oldest first, by key. Includes a lock
  * without a claim if a delivery of ours holds it or waits for it, or its key is of a recorded message or looks like
  * ours. */
-struct ledger_table *ledger_locks(struct ledger *ledger, struct error *error) OD_MUST;
+struct sql_rows *ledger_locks(struct ledger *ledger, struct error *error) OD_MUST;
 
 enum {
     LOCKS_KEY,        /* of a row lock without a claim: the number of the row */

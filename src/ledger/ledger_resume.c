@@ -44,20 +44,13 @@ bool ledger_unfinished_others(struct ledger *ledger, int64_t *ret, struct error 
     return rows != NULL;
 }
 
-/* With too few digits, the bytes will not match. */
-static void take_digest(const char *hex, unsigned char digest[LEDGER_HASH_SIZE])
-{
-    for (size_t i = 0; i < LEDGER_HASH_SIZE && hex[2 * i] != '\0' && hex[2 * i + 1] != '\0'; i++)
-        digest[i] = (unsigned char)(g_ascii_xdigit_value(hex[2 * i]) * 16 + g_ascii_xdigit_value(hex[2 * i + 1]));
-}
-
 static struct ledger_recorded *take_recorded(const struct sql_rows *rows)
 {
     struct ledger_recorded *recorded = base_alloc(sizeof(*recorded));
     recorded->message_id = sql_copy(rows, 0, RECORDED_READ_MESSAGE_ID);
     recorded->sender = sql_copy(rows, 0, RECORDED_READ_SENDER);
     recorded->queue_id = sql_copy(rows, 0, RECORDED_READ_QUEUE_ID);
-    take_digest(sql_text(rows, 0, RECORDED_READ_DIGEST), recorded->digest);
+    (void)!base_unhex(sql_text(rows, 0, RECORDED_READ_DIGEST), recorded->digest, LEDGER_HASH_SIZE);
     recorded->sent_account = sql_copy(rows, 0, RECORDED_READ_SENT_ACCOUNT);
     recorded->sent_mailbox = sql_copy(rows, 0, RECORDED_READ_SENT_MAILBOX);
     recorded->has_bytes = sql_bool(rows, 0, RECORDED_READ_HAS_BYTES);

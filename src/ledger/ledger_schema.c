@@ -7,13 +7,13 @@
 
 int ledger_schema_needed(const struct ledger *ledger)
 {
-    return ledger->engine->schema_needed();
+    return sql_schema_needed(ledger->engine);
 }
 
 bool ledger_schema_create(const struct config *config, struct error *error)
 {
     const struct sql_engine *engine = sql_load(config, error);
-    return engine != NULL && engine->create(config, error);
+    return engine != NULL && (engine->create == NULL || engine->create(config, error));
 }
 
 static bool ask_number(struct ledger *ledger, enum sql_step step, const struct sql_value *values, int64_t *ret,
@@ -51,8 +51,8 @@ char *ledger_schema_script(const struct config *config, struct error *error)
     const struct sql_engine *engine = sql_load(config, error);
     if (engine == NULL)
         return NULL;
-    char *sql OD_CLEANUP(base_free) = engine->schema_sql(config, 0);
-    return base_printf("%s%s%s", engine->schema_begin(false), sql, engine->schema_end);
+    char *sql OD_CLEANUP(base_free) = sql_schema(engine, config, 0);
+    return base_printf("%s%s%s", engine->schema_begin, sql, engine->schema_end);
 }
 
 static bool agree(struct ledger *ledger, ledger_query_function *run, char **ret, struct error *error)
@@ -74,14 +74,14 @@ static bool apply_files(struct ledger *ledger, int *ret_from, struct error *erro
 {
     int from;
     char *previous OD_CLEANUP(base_free) = NULL;
-    bool locks = ledger->config->lock.method == LOCK_METHOD_ADVISORY;
-    if (!sql_script(ledger->sql, ledger->engine->schema_begin(locks), error) ||
-        !ledger_schema_version(ledger, &from, error))
+    const char *alone = ledger->config->lock.method == LOCK_METHOD_ADVISORY ? ledger->engine->schema_alone : NULL;
+    if (!sql_script(ledger->sql, ledger->engine->schema_begin, error) ||
+        (alone != NULL && !sql_script(ledger->sql, alone, error)) || !ledger_schema_version(ledger, &from, error))
         return false;
     if (from == 0 && !ledger_schema_fits(ledger, error))
         return false;
     if (from < ledger_schema_needed(ledger)) {
-        char *sql OD_CLEANUP(base_free) = ledger->engine->schema_sql(ledger->config, from);
+        char *sql OD_CLEANUP(base_free) = sql_schema(ledger->engine, ledger->config, from);
         if (!sql_script(ledger->sql, sql, error) || (from == 0 && !agree(ledger, ledger_query_here, &previous, error)))
             return false;
     }
@@ -106,7 +106,7 @@ static enum sql_failure failure_of(const struct config *config, const struct err
 {
     struct error ignored;
     const struct sql_engine *engine = sql_load(config, &ignored);
-    return engine != NULL ? engine->failure(error) : SQL_FAILURE_OTHER;
+    return engine != NULL ? sql_failure(engine->failures, error) : SQL_FAILURE_OTHER;
 }
 
 bool ledger_is_no_user(const struct config *config, const struct error *error)

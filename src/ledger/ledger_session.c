@@ -86,7 +86,7 @@ bool ledger_login_is_service(const struct config *config)
 {
     struct error ignored;
     const struct sql_engine *engine = sql_load(config, &ignored);
-    return engine != NULL && engine->login_is_service(config);
+    return engine != NULL && (engine->login_is_service == NULL || engine->login_is_service(config));
 }
 
 static void add_begin(struct ledger *ledger, enum sql_step begin, enum sql_step settings, int64_t lock_ms)
@@ -141,7 +141,7 @@ void ledger_finish(struct ledger *ledger)
 
 void ledger_add_hint(const struct ledger *ledger, const char *role, struct error *error)
 {
-    ledger->engine->add_hint(ledger->config, role, error);
+    sql_add_hint(ledger->engine, ledger->config, role, error);
 }
 
 struct sql_rows *ledger_query_here(struct ledger *ledger, const char *role, enum sql_step step,

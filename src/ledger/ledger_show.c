@@ -7,8 +7,8 @@
 #include "ledger/ledger_explain.h"
 #include "ledger/ledger_session.h"
 
-struct ledger_table *ledger_find_messages(struct ledger *ledger, const unsigned char *identity,
-                                          const unsigned char *digest, const char *queue_id, struct error *error)
+struct sql_rows *ledger_find_messages(struct ledger *ledger, const unsigned char *identity, const unsigned char *digest,
+                                      const char *queue_id, struct error *error)
 {
     return ledger_query(ledger,
                         SQL_STEP(find_messages, .identity = SQL_BYTES(identity, LEDGER_HASH_SIZE),
@@ -18,30 +18,30 @@ struct ledger_table *ledger_find_messages(struct ledger *ledger, const unsigned 
 
 bool ledger_knows(struct ledger *ledger, const unsigned char *digest, bool *ret, struct error *error)
 {
-    struct ledger_table *found OD_CLEANUP(ledger_table_free) =
+    struct sql_rows *found OD_CLEANUP(sql_rows_free) =
         ledger_query(ledger, SQL_STEP(find_digest, .digest = SQL_BYTES(digest, LEDGER_HASH_SIZE)), error);
     if (found != NULL)
-        *ret = found->rows > 0;
+        *ret = found->count > 0;
     return found != NULL;
 }
 
-struct ledger_table *ledger_near(struct ledger *ledger, const char *message_id, struct error *error)
+struct sql_rows *ledger_near(struct ledger *ledger, const char *message_id, struct error *error)
 {
     return ledger_query(ledger, SQL_STEP(near, .message_id = SQL_TEXT(message_id)), error);
 }
 
-struct ledger_table *ledger_oldest(struct ledger *ledger, struct error *error)
+struct sql_rows *ledger_oldest(struct ledger *ledger, struct error *error)
 {
     return ledger_query(ledger, SQL_STEP(oldest), error);
 }
 
-static struct ledger_table *table_of_sentences(GPtrArray *sentences)
+/* Frees the sentences. */
+static struct sql_rows *table_of_sentences(GPtrArray *sentences)
 {
-    struct ledger_table *table = base_alloc(sizeof(*table));
-    *table = (struct ledger_table){.columns = 1, .rows = sentences->len, .cells = sentences};
-    table->names = base_alloc(2 * sizeof(char *));
-    table->names[0] = base_strdup("text");
-    table->types = base_alloc(sizeof(*table->types));
+    struct sql_rows *table = ledger_table_new((const char *const[]){"text"}, 1);
+    for (guint i = 0; i < sentences->len; i++)
+        sql_rows_add_text(table, sentences->pdata[i]);
+    g_ptr_array_unref(sentences);
     return table;
 }
 
@@ -53,7 +53,7 @@ static void explanation_clear(struct ledger_explanation *why)
     sql_rows_free(&why->others);
 }
 
-static struct ledger_table *explain(struct ledger *ledger, const char *message, struct error *error)
+static struct sql_rows *explain(struct ledger *ledger, const char *message, struct error *error)
 {
     struct ledger_explanation why OD_CLEANUP(explanation_clear) = {.copies = NULL};
     const struct sql_value id = SQL_TEXT(message);
@@ -79,7 +79,7 @@ static struct ledger_table *explain(struct ledger *ledger, const char *message, 
     return good ? table_of_sentences(ledger_explain(&why)) : NULL;
 }
 
-struct ledger_table *ledger_show(struct ledger *ledger, const char *section, const char *message, struct error *error)
+struct sql_rows *ledger_show(struct ledger *ledger, const char *section, const char *message, struct error *error)
 {
     static const struct {
         const char *name;

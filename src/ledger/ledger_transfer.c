@@ -99,7 +99,7 @@ static bool write_batch(struct ledger *target, const struct table *table, const 
     sql_add(target->sql, SQL_STEP(commit));
     bool done = sql_send(target->sql, error) && sql_committed(target->sql, commit, error);
     ledger_finish(target);
-    if (!done && target->engine->failure(error) == SQL_FAILURE_REFUSED)
+    if (!done && sql_failure(target->engine->failures, error) == SQL_FAILURE_REFUSED)
         return error_set(error, "%s (only the schema's owner may write all of it: log in as for ledger install)",
                          error->text);
     if (!done)
@@ -174,7 +174,7 @@ bool ledger_transfer_begin(struct ledger *source, bool running, struct error *er
     sql_finish(source->sql);
     if (begun)
         return running || no_delivery_runs(source, error);
-    if (source->engine->failure(error) == SQL_FAILURE_LOCK_TIMEOUT)
+    if (sql_failure(source->engine->failures, error) == SQL_FAILURE_LOCK_TIMEOUT)
         return error_set(error, "it is in use: %s", error->text);
     ledger_add_hint(source, SQL_OPERATOR, error);
     return false;

@@ -10,6 +10,7 @@
 #include "base/config.h"
 #include "base/descriptor.h"
 #include "imap/imap_tls.h"
+#include "message/message_comparison.h"
 
 struct mailbox;
 
@@ -134,58 +135,47 @@ void mailbox_append_send(struct mailbox *mailbox, int64_t until_ms);
 enum append_result mailbox_append(struct mailbox *mailbox, uint32_t *ret_uidvalidity, uint32_t *ret_uid,
                                   struct error *error) OD_MUST;
 
+/* Is a message in its mailbox? Only certainty counts: all but UNKNOWN are certain. */
 enum search_result {
-    SEARCH_ERROR,  /* unknown: connection lost, NO, BAD, ... */
-    SEARCH_ABSENT, /* or no such mailbox */
-    SEARCH_FOUND,
-};
-
-/* A reader's result. The first CANDIDATE_SAME ends the search; without one, the newest CANDIDATE_SIMILAR is found. */
-enum candidate { CANDIDATE_OTHER, CANDIDATE_SIMILAR, CANDIDATE_SAME };
-
-/* Reads candidates in pieces; `end` ends one. */
-struct search_reader {
-    void (*feed)(void *context, const void *bytes, size_t size);
-    enum candidate (*end)(void *context);
-    void *context;
+    SEARCH_UNKNOWN, /* connection lost, NO, BAD, ...; the error says why */
+    SEARCH_MISSING, /* or no such mailbox */
+    SEARCH_DELETED, /* missing, perhaps deleted: nothing shows that the server has lost it (mailbox_explain_missing) */
+    SEARCH_PRESENT,
 };
 
 /* Candidates are first those that the server finds by Message-ID, then the newest, then all of the right date and size.
- * Only the last step shows absence: indexes divide ids into words, and may miss them. */
+ * Only the last step shows absence: indexes divide ids into words, and may miss them. The first MESSAGE_SAME ends the
+ * search; without one, the newest MESSAGE_SIMILAR is found. */
 struct search {
-    const char *mailbox;           /* as in struct append */
-    const char *message_id;        /* without <>; NULL: unknown or not searchable */
-    int64_t internal_date;         /* of candidates, within a day */
-    int64_t smallest, largest;     /* RFC822.SIZE, inclusive; 0: no limit */
-    uint32_t newest;               /* number of newest candidates (with by_id); 0: none */
-    bool newest_only;              /* no search by date and size */
-    bool by_id;                    /* compare only `ids` */
-    bool doubt;                    /* the message may be there: the last step reads whole headers, not cached fields */
-    struct search_reader complete; /* reads complete candidates */
-    struct search_reader ids; /* first reads Message-ID fields, unless feed is NULL. OTHER: another id; SIMILAR: none */
+    const char *mailbox;       /* as in struct append */
+    const char *message_id;    /* without <>; NULL: unknown or not searchable */
+    int64_t internal_date;     /* of candidates, within a day */
+    int64_t smallest, largest; /* RFC822.SIZE, inclusive; 0: no limit */
+    uint32_t newest;           /* number of newest candidates (with by_id); 0: none */
+    bool newest_only;          /* no search by date and size */
+    bool by_id;                /* compare only `ids` */
+    bool doubt;                /* the message may be there: the last step reads whole headers, not cached fields */
+    struct message_comparison *complete; /* of complete candidates; NULL with by_id */
+    struct message_comparison *ids;      /* of Message-IDs, which are fetched first; NULL: unknown */
 };
 
 /* Searches with EXAMINE, which changes nothing and refreshes the view (RFC 3501, 6.3.1). Then deselects by UNSELECT
  * (RFC 3691), or CLOSE, which removes nothing after EXAMINE. Closes the connection if that fails, and on
- * SEARCH_ERROR, as with over 100,000 candidates. Sets outputs on SEARCH_FOUND only. */
+ * SEARCH_UNKNOWN, as with over 100,000 candidates. Sets outputs on SEARCH_PRESENT only. */
 enum search_result mailbox_search(struct mailbox *mailbox, const struct search *search, uint32_t *ret_uidvalidity,
                                   uint32_t *ret_uid, struct error *error) OD_MUST;
 
-/* Why a stored message is absent. */
-enum absence {
-    ABSENCE_ERROR,   /* unknown */
-    ABSENCE_LOST,    /* by the server, as after a restore from a backup */
-    ABSENCE_DELETED, /* perhaps: nothing shows a loss */
-};
-
-/* After SEARCH_ABSENT, checks for a loss: the mailbox does not exist, has another UIDVALIDITY, its UIDNEXT is not above
- * the UID, or the UID has another Message-ID. A lost message counts as deleted if a restored mailbox has got new mail;
- * a deleted one as lost if its mailbox was created again.
+/* After SEARCH_MISSING, checks whether the server has lost the message, as after a restore from a backup. That is so if
+ * the mailbox does not exist, has another UIDVALIDITY, its UIDNEXT is not above the UID, or the UID has another
+ * Message-ID. A lost message counts as deleted if a restored mailbox has got new mail; a deleted one as lost if its
+ * mailbox was created again.
  *
  * search            as before, but by_id
- * uidvalidity, uid  as recorded; 0: unknown, so only a missing mailbox shows a loss */
-enum absence mailbox_absence(struct mailbox *mailbox, const struct search *search, uint32_t uidvalidity, uint32_t uid,
-                             struct error *error) OD_MUST;
+ * uidvalidity, uid  as recorded; 0: unknown, so only a missing mailbox shows a loss
+ *
+ * Returns SEARCH_MISSING (a loss), SEARCH_DELETED or SEARCH_UNKNOWN. */
+enum search_result mailbox_explain_missing(struct mailbox *mailbox, const struct search *search, uint32_t uidvalidity,
+                                           uint32_t uid, struct error *error) OD_MUST;
 
 /* Returns true if SEARCH HEADER Message-ID can find this id, and servers return it unchanged: at most 200 printable
  * ASCII characters, not folded, without blanks, '"', '\' and "=?" (RFC 2047). */

@@ -11,13 +11,13 @@ struct fetch {
     uint32_t first; /* sequence number; 0: known by UID */
     size_t count;
     uint32_t uids[FETCH_MAX];
-    bool reported[FETCH_MAX];             /* at least a byte came, ... */
-    enum candidate candidates[FETCH_MAX]; /* ... with this result */
+    bool reported[FETCH_MAX];                    /* at least a byte came, ... */
+    enum message_likeness likenesses[FETCH_MAX]; /* ... with this result */
 };
 
 struct replied {
     struct fetch *fetch;
-    const struct search_reader *reader;
+    struct message_comparison *comparison;
     bool fed; /* the response has a body, ... */
     bool any; /* ... which is not empty */
 };
@@ -26,11 +26,11 @@ static void feed_body(void *context, const void *bytes, size_t size)
 {
     struct replied *it = context;
     if (size == 0 && it->fed) /* a second body in a response: the last counts */
-        (void)!it->reader->end(it->reader->context);
+        (void)!message_comparison_end(it->comparison);
     it->any = size > 0;
     it->fed = true;
     if (size > 0)
-        it->reader->feed(it->reader->context, bytes, size);
+        message_comparison_feed(it->comparison, bytes, size);
 }
 
 static size_t index_of(const struct fetch *fetch, uint32_t number, uint32_t uid)
@@ -54,13 +54,13 @@ static void record_fetched(void *context, struct imap_reply *reply)
         feed_body(it, NULL, 0);
         feed_body(it, reported.body, reported.body_size);
     }
-    enum candidate candidate = it->fed ? it->reader->end(it->reader->context) : CANDIDATE_OTHER;
+    enum message_likeness likeness = it->fed ? message_comparison_end(it->comparison) : MESSAGE_OTHER;
     size_t i = wanted ? index_of(it->fetch, number, reported.uid) : it->fetch->count;
     if (i < it->fetch->count) {
         it->fetch->uids[i] = reported.uid;
         it->fetch->reported[i] |= it->any;
-        if (it->any && candidate > it->fetch->candidates[i])
-            it->fetch->candidates[i] = candidate;
+        if (it->any && likeness > it->fetch->likenesses[i])
+            it->fetch->likenesses[i] = likeness;
     }
     it->fed = it->any = false;
 }
@@ -75,11 +75,11 @@ static GString *set_of(const struct fetch *fetch)
     return set;
 }
 
-/* Reads BODY[part] of each. Sets `reported`, `candidates` and, for sequence numbers, `uids`. */
-static bool fetch_part(struct imap *imap, struct fetch *fetch, const char *part, const struct search_reader *reader,
+/* Reads BODY[part] of each. Sets `reported`, `likenesses` and, for sequence numbers, `uids`. */
+static bool fetch_part(struct imap *imap, struct fetch *fetch, const char *part, struct message_comparison *comparison,
                        struct error *error)
 {
-    struct replied it = {.fetch = fetch, .reader = reader};
+    struct replied it = {.fetch = fetch, .comparison = comparison};
     const char *command = fetch->first > 0 ? "FETCH" : "UID FETCH";
     GString *set = set_of(fetch);
     imap->body = feed_body;
@@ -96,19 +96,19 @@ static bool fetch_part(struct imap *imap, struct fetch *fetch, const char *part,
 }
 
 /* Without a response, nothing is known; with by_id, a message without an id is another. */
-static enum candidate result_for(const struct search *search, const struct fetch *fetch, size_t i)
+static enum message_likeness result_for(const struct search *search, const struct fetch *fetch, size_t i)
 {
     if (!fetch->reported[i])
-        return CANDIDATE_SIMILAR;
-    return search->by_id && fetch->candidates[i] == CANDIDATE_SIMILAR ? CANDIDATE_OTHER : fetch->candidates[i];
+        return MESSAGE_SIMILAR;
+    return search->by_id && fetch->likenesses[i] == MESSAGE_SIMILAR ? MESSAGE_OTHER : fetch->likenesses[i];
 }
 
-static bool compare(struct imap *imap, const struct search *search, uint32_t uid, enum candidate *ret,
+static bool compare(struct imap *imap, const struct search *search, uint32_t uid, enum message_likeness *ret,
                     struct error *error)
 {
     struct fetch complete = {.count = 1, .uids = {uid}};
-    const struct search_reader *reader = search->by_id ? &search->ids : &search->complete;
-    if (!fetch_part(imap, &complete, search->by_id ? "HEADER" : "", reader, error))
+    struct message_comparison *comparison = search->by_id ? search->ids : search->complete;
+    if (!fetch_part(imap, &complete, search->by_id ? "HEADER" : "", comparison, error))
         return false;
     if (!complete.reported[0])
         error_set(error, "%s: UID FETCH of message %u returned nothing", imap->peer_name, uid);
@@ -117,7 +117,7 @@ static bool compare(struct imap *imap, const struct search *search, uint32_t uid
 }
 
 struct best {
-    enum candidate candidate;
+    enum message_likeness likeness;
     uint32_t uid;
 };
 
@@ -127,37 +127,37 @@ static bool compare_all(struct imap *imap, const struct search *search, enum ids
 {
     const char *part = ids_first == IDS_HEADERS ? "HEADER" : "HEADER.FIELDS (MESSAGE-ID)";
     bool by_header = search->by_id && ids_first == IDS_HEADERS;
-    if (ids_first != IDS_NONE && !fetch_part(imap, ids, part, &search->ids, error))
+    if (ids_first != IDS_NONE && !fetch_part(imap, ids, part, search->ids, error))
         return false;
-    for (size_t i = 0; i < ids->count && best->candidate != CANDIDATE_SAME; i++) {
-        enum candidate candidate = result_for(search, ids, i);
-        bool decided = candidate == CANDIDATE_OTHER || (by_header && candidate == CANDIDATE_SAME);
-        if (!decided && !compare(imap, search, ids->uids[i], &candidate, error))
+    for (size_t i = 0; i < ids->count && best->likeness != MESSAGE_SAME; i++) {
+        enum message_likeness likeness = result_for(search, ids, i);
+        bool decided = likeness == MESSAGE_OTHER || (by_header && likeness == MESSAGE_SAME);
+        if (!decided && !compare(imap, search, ids->uids[i], &likeness, error))
             return false;
-        if (candidate > best->candidate)
-            *best = (struct best){candidate, ids->uids[i]};
+        if (likeness > best->likeness)
+            *best = (struct best){likeness, ids->uids[i]};
     }
     return true;
 }
 
 static enum search_result result_of(const struct best *best, uint32_t *ret_uid)
 {
-    if (best->candidate == CANDIDATE_OTHER)
-        return SEARCH_ABSENT;
+    if (best->likeness == MESSAGE_OTHER)
+        return SEARCH_MISSING;
     *ret_uid = best->uid;
-    return SEARCH_FOUND;
+    return SEARCH_PRESENT;
 }
 
 enum search_result mailbox_candidates(struct imap *imap, const struct search *search, enum ids_first ids_first,
                                       const uint32_t *uids, size_t count, uint32_t *ret_uid, struct error *error)
 {
-    struct best best = {.candidate = CANDIDATE_OTHER};
+    struct best best = {.likeness = MESSAGE_OTHER};
     struct fetch ids;
-    for (size_t i = 0; i < count && best.candidate != CANDIDATE_SAME; i += ids.count) {
+    for (size_t i = 0; i < count && best.likeness != MESSAGE_SAME; i += ids.count) {
         ids = (struct fetch){.count = count - i < FETCH_MAX ? count - i : FETCH_MAX};
         memcpy(ids.uids, uids + i, ids.count * sizeof(*uids));
-        if (!compare_all(imap, search, search->ids.feed != NULL ? ids_first : IDS_NONE, &ids, &best, error))
-            return SEARCH_ERROR;
+        if (!compare_all(imap, search, search->ids != NULL ? ids_first : IDS_NONE, &ids, &best, error))
+            return SEARCH_UNKNOWN;
     }
     return result_of(&best, ret_uid);
 }
@@ -165,13 +165,13 @@ enum search_result mailbox_candidates(struct imap *imap, const struct search *se
 enum search_result mailbox_candidates_newest(struct imap *imap, const struct search *search, uint32_t exists,
                                              uint32_t *ret_uid, struct error *error)
 {
-    struct best best = {.candidate = CANDIDATE_OTHER};
+    struct best best = {.likeness = MESSAGE_OTHER};
     uint32_t least = exists > search->newest ? exists - search->newest + 1 : 1;
-    for (uint32_t last = exists, first; best.candidate == CANDIDATE_OTHER && last >= least; last = first - 1) {
+    for (uint32_t last = exists, first; best.likeness == MESSAGE_OTHER && last >= least; last = first - 1) {
         first = last - least >= FETCH_MAX ? last - FETCH_MAX + 1 : least;
         struct fetch ids = {.first = first, .count = last - first + 1};
         if (!compare_all(imap, search, IDS_FIELDS, &ids, &best, error))
-            return SEARCH_ERROR;
+            return SEARCH_UNKNOWN;
     }
     return result_of(&best, ret_uid);
 }

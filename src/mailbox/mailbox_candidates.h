@@ -14,7 +14,7 @@ enum ids_first {
 };
 
 /* Compares messages of the open mailbox until one is the same (struct search). With IDS_FIELDS a message that is found
- * is ours, but SEARCH_ABSENT is not certain. */
+ * is ours, but SEARCH_MISSING is not certain. */
 enum search_result mailbox_candidates(struct imap *imap, const struct search *search, enum ids_first ids_first,
                                       const uint32_t *uids, size_t count, uint32_t *ret_uid,
                                       struct error *error) OD_MUST;

@@ -21,15 +21,15 @@ enum search_result mailbox_examine(struct imap *imap, const char *name, struct e
         *ret = (struct examined){.exists = 0};
         if (imap_command(imap, record_examined, ret, error, "EXAMINE %s", name)) {
             if (ret->has_exists)
-                return SEARCH_FOUND;
+                return SEARCH_PRESENT;
             error_set(error, "%s: EXAMINE did not report the number of messages", imap->peer_name);
-            return SEARCH_ERROR;
+            return SEARCH_UNKNOWN;
         }
         if (imap->reply.status != STATUS_NO || !mailbox_refusal_maybe_missing(&imap->reply) ||
             !mailbox_folder_exists(imap, name, &listed, &minor))
-            return SEARCH_ERROR;
+            return SEARCH_UNKNOWN;
     }
-    return listed ? SEARCH_ERROR : SEARCH_ABSENT;
+    return listed ? SEARCH_UNKNOWN : SEARCH_MISSING;
 }
 
 void mailbox_examine_end(struct imap *imap)

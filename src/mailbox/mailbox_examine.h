@@ -12,7 +12,7 @@ struct examined {
     bool has_exists;
 };
 
-/* Opens a mailbox read-only. SEARCH_FOUND: open; SEARCH_ABSENT: no such mailbox. Only LIST distinguishes that from most
+/* Opens a mailbox read-only. SEARCH_PRESENT: open; SEARCH_MISSING: no such mailbox. Only LIST distinguishes that from most
  * temporary failures. Retries once if the mailbox is refused but listed: another delivery may just have created it.
  * name: of mailbox_folder_name. */
 enum search_result mailbox_examine(struct imap *imap, const char *name, struct examined *ret,

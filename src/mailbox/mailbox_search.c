@@ -101,7 +101,7 @@ static enum search_result search_hits(struct imap *imap, const struct search *se
 {
     struct hits hits OD_CLEANUP(free_hits) = {.count = 0};
     if (!ask_hits(imap, search, by_text, &hits, error))
-        return SEARCH_ERROR;
+        return SEARCH_UNKNOWN;
     enum ids_first ids_first = !by_text && search->doubt   ? IDS_HEADERS
                                : search->by_id || !by_text ? IDS_FIELDS
                                                            : IDS_NONE;
@@ -111,15 +111,59 @@ static enum search_result search_hits(struct imap *imap, const struct search *se
 static enum search_result search_all(struct imap *imap, const struct search *search, uint32_t exists, uint32_t *ret_uid,
                                      struct error *error)
 {
-    enum search_result result = SEARCH_ABSENT;
+    enum search_result result = SEARCH_MISSING;
     if (exists == 0)
         return result;
     if (search->message_id != NULL)
         result = search_hits(imap, search, true, ret_uid, error);
-    if (result == SEARCH_ABSENT && search->newest > 0)
+    if (result == SEARCH_MISSING && search->newest > 0)
         result = mailbox_candidates_newest(imap, search, exists, ret_uid, error);
-    if (result == SEARCH_ABSENT && !search->newest_only)
+    if (result == SEARCH_MISSING && !search->newest_only)
         result = search_hits(imap, search, false, ret_uid, error);
+    return result;
+}
+
+/* Compares Message-IDs. The same one may be our message, changed by the server. */
+static enum search_result compare_uid(struct imap *imap, const struct search *search, uint32_t uid, struct error *error)
+{
+    struct hits hits OD_CLEANUP(free_hits) = {.count = 0};
+    uint32_t ignored;
+    if (!imap_command(imap, record_hits, &hits, error, "UID SEARCH UID %u", uid))
+        return SEARCH_UNKNOWN;
+    if (hits.damaged || hits.count != 1 || hits.uids[0] != uid || search->ids == NULL)
+        return SEARCH_DELETED;
+    enum search_result result = mailbox_candidates(imap, search, IDS_HEADERS, &uid, 1, &ignored, error);
+    return result == SEARCH_PRESENT ? SEARCH_DELETED : result;
+}
+
+/* A UID is assigned once, ascending, for each UIDVALIDITY (RFC 3501, 2.3.1.1), except after a restore. */
+static enum search_result find_loss(struct imap *imap, const struct search *search, const struct examined *examined,
+                                    uint32_t uidvalidity, uint32_t uid, struct error *error)
+{
+    if (uid == 0 || examined->uidvalidity == 0)
+        return SEARCH_DELETED;
+    if (examined->uidvalidity != uidvalidity || (examined->uidnext != 0 && examined->uidnext <= uid))
+        return SEARCH_MISSING;
+    return compare_uid(imap, search, uid, error);
+}
+
+static enum search_result open_mailbox(struct mailbox *mailbox, const char *utf8_name, struct examined *ret,
+                                       struct error *error)
+{
+    char *name OD_CLEANUP(base_free) = mailbox_folder_name(mailbox, utf8_name, error);
+    return name != NULL ? mailbox_examine(mailbox->imap, name, ret, error) : SEARCH_UNKNOWN;
+}
+
+/* opened: the mailbox was selected. */
+static enum search_result end_search(struct mailbox *mailbox, bool opened, enum search_result result,
+                                     const struct error *why, struct error *error)
+{
+    if (result == SEARCH_UNKNOWN) {
+        *error = *why;
+        imap_stream_drop(mailbox->imap);
+    } else if (opened) {
+        mailbox_examine_end(mailbox->imap);
+    }
     return result;
 }
 
@@ -128,18 +172,23 @@ enum search_result mailbox_search(struct mailbox *mailbox, const struct search *
 {
     struct examined examined;
     struct error why;
-    char *name OD_CLEANUP(base_free) = mailbox_folder_name(mailbox, search->mailbox, &why);
-    enum search_result opened = name != NULL ? mailbox_examine(mailbox->imap, name, &examined, &why) : SEARCH_ERROR;
-    enum search_result result = opened;
-    if (opened == SEARCH_FOUND)
+    enum search_result result = open_mailbox(mailbox, search->mailbox, &examined, &why);
+    bool opened = result == SEARCH_PRESENT;
+    if (opened)
         result = search_all(mailbox->imap, search, examined.exists, ret_uid, &why);
-    if (result == SEARCH_FOUND)
+    if (result == SEARCH_PRESENT)
         *ret_uidvalidity = examined.uidvalidity;
-    if (result == SEARCH_ERROR) {
-        *error = why;
-        imap_stream_drop(mailbox->imap);
-    } else if (opened == SEARCH_FOUND) {
-        mailbox_examine_end(mailbox->imap);
-    }
-    return result;
+    return end_search(mailbox, opened, result, &why, error);
+}
+
+enum search_result mailbox_explain_missing(struct mailbox *mailbox, const struct search *search, uint32_t uidvalidity,
+                                           uint32_t uid, struct error *error)
+{
+    struct examined examined;
+    struct error why;
+    enum search_result result = open_mailbox(mailbox, search->mailbox, &examined, &why);
+    bool opened = result == SEARCH_PRESENT;
+    if (opened)
+        result = find_loss(mailbox->imap, search, &examined, uidvalidity, uid, &why);
+    return end_search(mailbox, opened, result, &why, error);
 }

@@ -60,10 +60,8 @@ struct sql_session {
     size_t asked, has_result; /* of these: sent, and read */
     int64_t changed;          /* rows, by the last result */
     bool begun;               /* a result of the last send was read */
-    GPtrArray *results;       /* struct sql_rows by mark; NULL: taken */
-    size_t added;
-    bool failed;   /* a step failed; error is set */
-    bool reported; /* error was returned */
+    GQueue results;           /* struct sql_rows of steps, in order */
+    bool failed;              /* a step failed; error is set */
     struct error error;
     bool lost;                     /* unusable */
     int64_t timeout_ms;            /* of each wait */
@@ -143,9 +141,9 @@ struct sql_rows *maria_read(struct sql_session *maria, bool first, const char *c
 
 /* maria_result.c: stores results */
 
-/* Returns whether the steps up to this one succeeded. */
-bool maria_read_until(struct sql_session *maria, size_t mark) OD_MUST;
+struct sql_rows *maria_next(struct sql_session *maria, struct error *error) OD_MUST;
 
+/* Reads what was sent, for maria_next. */
 void maria_read_all(struct sql_session *maria);
 
 /* Rolls back: after an error nothing of the transaction may be committed. Whether one is open is unknown. */
@@ -174,9 +172,6 @@ void maria_add_released(struct sql_session *maria, const char *text);
 void maria_add_commit(struct sql_session *maria);
 
 bool maria_send(struct sql_session *maria, struct error *error) OD_MUST;
-size_t maria_mark(const struct sql_session *maria) OD_MUST;
-struct sql_rows *maria_take(struct sql_session *maria, size_t mark, struct error *error) OD_MUST;
-bool maria_passed(struct sql_session *maria, size_t mark, struct error *error) OD_MUST;
 bool maria_finish(struct sql_session *maria);
 bool maria_script(struct sql_session *maria, const char *text, struct error *error) OD_MUST;
 
@@ -202,16 +197,10 @@ void maria_append_prepared(struct sql_session *maria, GString *all, const char *
 void maria_forget_prepared(struct sql_session *maria);
 
 /* maria_hint.c */
-enum sql_failure maria_failure(const struct error *error) OD_MUST;
-void maria_add_hint(const struct config *config, const char *role, struct error *error);
+extern const struct sql_failure_code maria_failures[];
+char *maria_hint(const struct config *config, const char *role, const struct error *error) OD_MUST;
 
 /* maria_self_test.c */
-enum sql_self_test maria_self_test(const struct config *config, bool connects, size_t n, const char **ret_name,
-                                   struct error *ret) OD_MUST;
-
-/* maria_schema.c */
-int maria_schema_needed(void) OD_MUST;
-char *maria_schema_sql(const struct config *config, int from) OD_MUST;
-const char *maria_schema_begin(bool alone) OD_MUST;
+extern const struct sql_self_tester maria_self_tests[];
 
 #endif

@@ -43,13 +43,6 @@ static void flush_if_long(struct sql_session *maria)
         maria_read_all(maria);
 }
 
-/* Returns false if the batch has failed. */
-static bool count_step(struct sql_session *maria)
-{
-    maria->added++;
-    return !maria->failed;
-}
-
 static void append_statement(struct sql_session *maria, const char *text)
 {
     add_set_up(maria);
@@ -73,7 +66,7 @@ static void end_group(struct sql_session *maria)
 
 void maria_add(struct sql_session *maria, const char *text, size_t statements, const char *column_kinds)
 {
-    if (!count_step(maria))
+    if (maria->failed)
         return;
     if (strcmp(text, MARIA_NOTHING) == 0) {
         expect_result(maria, MARIA_RESULT_NOTHING, "");
@@ -97,7 +90,7 @@ static void expect_of_group(struct sql_session *maria)
 
 void maria_add_write(struct sql_session *maria, const char *text, bool counted)
 {
-    if (!count_step(maria))
+    if (maria->failed)
         return;
     add_set_up(maria);
     expect_of_group(maria);
@@ -110,7 +103,7 @@ void maria_add_write(struct sql_session *maria, const char *text, bool counted)
 
 void maria_add_site(struct sql_session *maria, const char *text)
 {
-    if (!count_step(maria))
+    if (maria->failed)
         return;
     char *compound OD_CLEANUP(base_free) = base_printf("BEGIN NOT ATOMIC\n%s;\nEND", text);
     end_group(maria);
@@ -127,7 +120,7 @@ void maria_add_released(struct sql_session *maria, const char *text)
 
 void maria_add_commit(struct sql_session *maria)
 {
-    if (!count_step(maria))
+    if (maria->failed)
         return;
     add_set_up(maria);
     expect_of_group(maria);
@@ -138,7 +131,7 @@ void maria_add_commit(struct sql_session *maria)
     end_group(maria);
 }
 
-/* maria_take reports errors. */
+/* maria_next reports errors. */
 bool maria_send(struct sql_session *maria, struct error *error)
 {
     (void)error;
@@ -148,30 +141,6 @@ bool maria_send(struct sql_session *maria, struct error *error)
     else
         (void)send_text(maria);
     return true;
-}
-
-size_t maria_mark(const struct sql_session *maria)
-{
-    return maria->added;
-}
-
-bool maria_passed(struct sql_session *maria, size_t mark, struct error *error)
-{
-    if (mark == 0 || maria_read_until(maria, mark - 1))
-        return true;
-    if (!maria->reported)
-        *error = maria->error;
-    maria->reported = true;
-    return false;
-}
-
-struct sql_rows *maria_take(struct sql_session *maria, size_t mark, struct error *error)
-{
-    if (!maria_passed(maria, mark + 1, error))
-        return NULL;
-    for (size_t i = 0; i < mark; i++)
-        sql_rows_free((struct sql_rows **)&maria->results->pdata[i]);
-    return g_steal_pointer(&maria->results->pdata[mark]);
 }
 
 /* Forgets the session's variables, settings and prepared statements. */
@@ -192,10 +161,10 @@ bool maria_finish(struct sql_session *maria)
     maria_read_all(maria);
     if (unsent || maria->failed) /* what was added last was not executed */
         forget_session(maria);
-    g_ptr_array_set_size(maria->results, 0);
+    g_queue_clear_full(&maria->results, sql_rows_drop);
     g_array_set_size(maria->replies, 0);
-    maria->asked = maria->has_result = maria->added = 0;
-    maria->failed = maria->reported = false;
+    maria->asked = maria->has_result = 0;
+    maria->failed = false;
     maria->named = maria->named && maria->recorded;
     if (!maria->replied_it)
         g_string_truncate(maria->recipient, 0);

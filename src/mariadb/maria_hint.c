@@ -8,27 +8,17 @@
 
 #include "mariadb/maria.h"
 
-enum sql_failure maria_failure(const struct error *error)
-{
-    static const struct {
-        int number;
-        enum sql_failure failure;
-    } failures[] = {
-        {1205, SQL_FAILURE_LOCK_TIMEOUT}, /* ER_LOCK_WAIT_TIMEOUT */
-        {1213, SQL_FAILURE_CONFLICT},     /* ER_LOCK_DEADLOCK; in a cluster: another node was first */
-        {1305, SQL_FAILURE_NO_LOCK},      /* ER_SP_DOES_NOT_EXIST: no such function */
-        {1698, SQL_FAILURE_NO_USER},      /* ER_ACCESS_DENIED_NO_PASSWORD_ERROR: by unix_socket */
-        {1044, SQL_FAILURE_REFUSED},      /* ER_DBACCESS_DENIED_ERROR */
-        {1142, SQL_FAILURE_REFUSED},      /* ER_TABLEACCESS_DENIED_ERROR */
-        {1143, SQL_FAILURE_REFUSED},      /* ER_COLUMNACCESS_DENIED_ERROR */
-        {1227, SQL_FAILURE_REFUSED},      /* ER_SPECIFIC_ACCESS_DENIED_ERROR */
-    };
-    int number = atoi(error->code);
-    for (size_t i = 0; i < G_N_ELEMENTS(failures); i++)
-        if (number == failures[i].number)
-            return failures[i].failure;
-    return SQL_FAILURE_OTHER;
-}
+const struct sql_failure_code maria_failures[] = {
+    {"1205", SQL_FAILURE_LOCK_TIMEOUT}, /* ER_LOCK_WAIT_TIMEOUT */
+    {"1213", SQL_FAILURE_CONFLICT},     /* ER_LOCK_DEADLOCK; in a cluster: another node was first */
+    {"1305", SQL_FAILURE_NO_LOCK},      /* ER_SP_DOES_NOT_EXIST: no such function */
+    {"1698", SQL_FAILURE_NO_USER},      /* ER_ACCESS_DENIED_NO_PASSWORD_ERROR: by unix_socket */
+    {"1044", SQL_FAILURE_REFUSED},      /* ER_DBACCESS_DENIED_ERROR */
+    {"1142", SQL_FAILURE_REFUSED},      /* ER_TABLEACCESS_DENIED_ERROR */
+    {"1143", SQL_FAILURE_REFUSED},      /* ER_COLUMNACCESS_DENIED_ERROR */
+    {"1227", SQL_FAILURE_REFUSED},      /* ER_SPECIFIC_ACCESS_DENIED_ERROR */
+    {NULL, SQL_FAILURE_OTHER},
+};
 
 static char *hint_for(const struct maria_conninfo *conninfo, const char *role, int number)
 {
@@ -72,14 +62,10 @@ static char *hint_for(const struct maria_conninfo *conninfo, const char *role, i
     }
 }
 
-void maria_add_hint(const struct config *config, const char *role, struct error *error)
+char *maria_hint(const struct config *config, const char *role, const struct error *error)
 {
-    const struct error was = *error;
     struct error ignored;
     struct maria_conninfo *conninfo OD_CLEANUP(maria_conninfo_free) =
         maria_conninfo_new(config->database.conninfo, &ignored);
-    char *hint OD_CLEANUP(base_free) = conninfo != NULL ? hint_for(conninfo, role, atoi(error->code)) : NULL;
-    if (hint != NULL && strstr(error->text, hint) == NULL)
-        error_set(error, "%s (%s)", was.text, hint);
-    memcpy(error->code, was.code, sizeof(was.code));
+    return conninfo != NULL ? hint_for(conninfo, role, atoi(error->code)) : NULL;
 }

@@ -18,7 +18,7 @@ static void stop_batch(struct sql_session *maria, enum maria_result_kind kind)
 {
     maria->failed = true;
     maria->lost = maria->lost || !maria->ready ||
-                  (kind == MARIA_RESULT_COMMIT && maria_failure(&maria->error) != SQL_FAILURE_CONFLICT);
+                  (kind == MARIA_RESULT_COMMIT && sql_failure(maria_failures, &maria->error) != SQL_FAILURE_CONFLICT);
     g_string_truncate(maria->released, 0);
     maria_undo(maria);
 }
@@ -35,12 +35,11 @@ static struct sql_rows *read_rest(struct sql_session *maria, struct sql_rows *fi
     return own;
 }
 
-/* Reads the next result. Returns false after an error. */
-static bool read_result(struct sql_session *maria)
+static void read_result(struct sql_session *maria)
 {
     const struct maria_result *reply = &g_array_index(maria->replies, struct maria_result, maria->has_result);
     bool nothing = reply->kind == MARIA_RESULT_NOTHING;
-    struct sql_rows *rows = nothing ? sql_rows_new(0, 0)
+    struct sql_rows *rows = nothing ? sql_rows_new(0)
                                     : maria_read(maria, !maria->begun, reply->column_kinds, &maria->error);
     if (rows != NULL && reply->kind == MARIA_RESULT_SITE)
         rows = read_rest(maria, rows);
@@ -57,27 +56,27 @@ static bool read_result(struct sql_session *maria)
     }
     if (rows == NULL) {
         stop_batch(maria, reply->kind);
-        return false;
-    }
-    if (reply->kind == MARIA_RESULT_PART || reply->kind == MARIA_RESULT_SET_UP)
+    } else if (reply->kind == MARIA_RESULT_PART || reply->kind == MARIA_RESULT_SET_UP) {
         sql_rows_free(&rows);
-    else
-        g_ptr_array_add(maria->results, rows);
-    return true;
+    } else {
+        g_queue_push_tail(&maria->results, rows);
+    }
 }
 
-bool maria_read_until(struct sql_session *maria, size_t mark)
+struct sql_rows *maria_next(struct sql_session *maria, struct error *error)
 {
-    while (!maria->failed && maria->results->len <= mark && maria->has_result < maria->asked)
-        if (!read_result(maria))
-            return false;
-    return maria->results->len > mark;
+    while (g_queue_is_empty(&maria->results) && !maria->failed && maria->has_result < maria->asked)
+        read_result(maria);
+    struct sql_rows *rows = g_queue_pop_head(&maria->results);
+    if (rows == NULL)
+        *error = maria->error;
+    return rows;
 }
 
 void maria_read_all(struct sql_session *maria)
 {
     while (!maria->failed && maria->has_result < maria->asked)
-        (void)read_result(maria);
+        read_result(maria);
     if (!maria->lost && mysql_more_results(maria->mysql)) /* results match no statements */
         maria_hang_up(maria);
 }

@@ -5,45 +5,13 @@
 
 #include "mariadb/maria.h"
 
-/* What rows point to. */
-struct owner {
-    GByteArray *bytes; /* of all cells, each with a NUL after it */
-    GPtrArray *names;
-};
-
-struct place {
-    gsize at, size;
-    bool none;
-};
-
-static void free_cells_of(void *context)
+static enum sql_type type_of_field(const MYSQL_FIELD *field, char kind)
 {
-    struct owner *owner = context;
-    g_byte_array_unref(owner->bytes);
-    g_ptr_array_unref(owner->names);
-    base_free(&owner);
-}
-
-static enum sql_type type_of_field(const MYSQL_FIELD *field, char type)
-{
-    if (type == 't')
+    if (kind == 't')
         return SQL_TYPE_BOOL;
-    if (type == 'j')
+    if (kind == 'j')
         return SQL_TYPE_JSON;
-    return type == 'n' || IS_NUM(field->type) ? SQL_TYPE_NUMBER : SQL_TYPE_TEXT;
-}
-
-static struct place add_cell(GByteArray *bytes, const char *data, unsigned long size, bool boolean)
-{
-    struct place place = {.at = bytes->len, .size = boolean ? 1 : size, .none = data == NULL};
-    if (data == NULL)
-        return place;
-    if (boolean)
-        g_byte_array_append(bytes, (const guint8 *)(data[0] != '0' ? "t" : "f"), 1);
-    else
-        g_byte_array_append(bytes, (const guint8 *)data, (guint)size);
-    g_byte_array_append(bytes, (const guint8 *)"", 1);
-    return place;
+    return kind == 'n' || IS_NUM(field->type) ? SQL_TYPE_NUMBER : SQL_TYPE_TEXT;
 }
 
 /* Reads the next row; *ret is NULL after the last. */
@@ -69,49 +37,35 @@ static bool count_received(struct sql_session *maria, int64_t size, struct error
     return error_set(error, "database: the answer is larger than %lld MiB", (long long)(maria->receive_max >> 20));
 }
 
-static bool fetch_all(struct sql_session *maria, MYSQL_RES *result, const char *column_kinds, GByteArray *bytes,
-                      GArray *places, struct error *error)
+static char kind_of(const char *column_kinds, size_t column)
 {
-    unsigned columns = mysql_num_fields(result);
-    size_t typed = strlen(column_kinds);
-    for (MYSQL_ROW row; fetch(maria, result, &row, error);) {
-        if (row == NULL)
-            return true;
-        const unsigned long *sizes = mysql_fetch_lengths(result);
-        gsize before = bytes->len;
-        for (unsigned column = 0; column < columns; column++) {
-            struct place place =
-                add_cell(bytes, row[column], sizes[column], column < typed && column_kinds[column] == 't');
-            g_array_append_val(places, place);
-        }
-        if (!count_received(maria, (int64_t)(bytes->len - before) + columns, error))
-            return false;
-    }
-    return false;
+    return column < strlen(column_kinds) ? column_kinds[column] : '-';
 }
 
-static struct sql_rows *rows_of(MYSQL_RES *result, const char *column_kinds, GByteArray *bytes, const GArray *places)
+/* Returns whether the row is not too large. */
+static bool add_row(struct sql_session *maria, struct sql_rows *rows, MYSQL_ROW row, const unsigned long *sizes,
+                    const char *column_kinds, struct error *error)
 {
-    size_t columns = mysql_num_fields(result), typed = strlen(column_kinds);
-    const MYSQL_FIELD *fields = mysql_fetch_fields(result);
-    struct sql_rows *rows = sql_rows_new(places->len / columns, columns);
-    struct owner *owner = base_alloc(sizeof(*owner));
-    *owner = (struct owner){.bytes = bytes, .names = g_ptr_array_new_with_free_func(g_free)};
-    rows->owner = owner;
-    rows->free_owner = free_cells_of;
-    rows->changed = (int64_t)rows->count;
-    for (size_t column = 0; column < columns; column++) {
-        char *name = g_strdup(fields[column].name);
-        g_ptr_array_add(owner->names, name);
-        rows->names[column] = name;
-        rows->types[column] = type_of_field(&fields[column], column < typed ? column_kinds[column] : '-');
+    size_t size = 0;
+    for (size_t column = 0; column < rows->columns; column++) {
+        size += sizes[column] + 2;
+        if (row[column] != NULL && kind_of(column_kinds, column) == 't')
+            sql_rows_add(rows, row[column][0] != '0' ? "t" : "f", 1);
+        else
+            sql_rows_add(rows, row[column], sizes[column]);
     }
-    for (guint i = 0; i < places->len; i++) {
-        const struct place *place = &g_array_index(places, struct place, i);
-        if (!place->none)
-            rows->cells[i] = (struct sql_cell){.data = (const char *)bytes->data + place->at, .size = place->size};
-    }
-    return rows;
+    return count_received(maria, (int64_t)size, error);
+}
+
+static bool fetch_all(struct sql_session *maria, MYSQL_RES *result, const char *column_kinds, struct sql_rows *rows,
+                      struct error *error)
+{
+    for (MYSQL_ROW row; fetch(maria, result, &row, error);)
+        if (row == NULL)
+            return true;
+        else if (!add_row(maria, rows, row, mysql_fetch_lengths(result), column_kinds, error))
+            return false;
+    return false;
 }
 
 static struct sql_rows *read_rows(struct sql_session *maria, const char *column_kinds, struct error *error)
@@ -121,13 +75,14 @@ static struct sql_rows *read_rows(struct sql_session *maria, const char *column_
         maria_lose(maria, error, "connection lost");
         return NULL;
     }
-    GByteArray *bytes = g_byte_array_new();
-    g_autoptr(GArray) places = g_array_new(FALSE, FALSE, sizeof(struct place));
-    struct sql_rows *rows = NULL;
-    if (fetch_all(maria, result, column_kinds, bytes, places, error))
-        rows = rows_of(result, column_kinds, bytes, places);
+    const MYSQL_FIELD *fields = mysql_fetch_fields(result);
+    struct sql_rows *rows = sql_rows_new(mysql_num_fields(result));
+    for (size_t column = 0; column < rows->columns; column++)
+        sql_rows_name(rows, column, fields[column].name, type_of_field(&fields[column], kind_of(column_kinds, column)));
+    if (fetch_all(maria, result, column_kinds, rows, error))
+        rows->changed = (int64_t)rows->count;
     else
-        g_byte_array_unref(bytes);
+        sql_rows_free(&rows);
     mysql_free_result(result);
     return rows;
 }
@@ -161,7 +116,7 @@ struct sql_rows *maria_read(struct sql_session *maria, bool first, const char *c
         return NULL;
     if (mysql_field_count(maria->mysql) > 0)
         return read_rows(maria, column_kinds, error);
-    struct sql_rows *rows = sql_rows_new(0, 0);
+    struct sql_rows *rows = sql_rows_new(0);
     rows->changed = (int64_t)mysql_affected_rows(maria->mysql);
     return rows;
 }

@@ -13,7 +13,7 @@ static struct sql_rows *ask_row(const struct config *config, const char *text, s
         return NULL;
     maria_add(maria, text, 1, "");
     if (maria_send(maria, error))
-        rows = maria_take(maria, 0, error);
+        rows = maria_next(maria, error);
     maria_close(maria);
     return rows;
 }
@@ -64,7 +64,7 @@ static enum sql_self_test test_session(const struct config *config, struct error
     bool asked = maria != NULL;
     for (size_t i = 0; asked && i < G_N_ELEMENTS(numbers); i++) {
         maria_add(maria, "SELECT CONNECTION_ID()", 1, "");
-        struct sql_rows *rows OD_CLEANUP(sql_rows_free) = maria_send(maria, ret) ? maria_take(maria, 0, ret) : NULL;
+        struct sql_rows *rows OD_CLEANUP(sql_rows_free) = maria_send(maria, ret) ? maria_next(maria, ret) : NULL;
         asked = rows != NULL;
         numbers[i] = asked ? sql_number(rows, 0, 0) : 0;
         (void)maria_finish(maria);
@@ -80,20 +80,10 @@ static enum sql_self_test test_session(const struct config *config, struct error
     return same ? SQL_SELF_TEST_OK : SQL_SELF_TEST_WARNING;
 }
 
-enum sql_self_test maria_self_test(const struct config *config, bool connects, size_t n, const char **ret_name,
-                                   struct error *ret)
-{
-    static const struct {
-        const char *name;
-        enum sql_self_test (*self_test)(const struct config *config, struct error *ret);
-    } self_tests[] = {
-        {"durability", test_durability},
-        {"packets", test_packet},
-        {"sessions", test_session},
-        {"cluster", test_cluster},
-    };
-    if (n >= G_N_ELEMENTS(self_tests) || !connects)
-        return SQL_SELF_TEST_END;
-    *ret_name = self_tests[n].name;
-    return self_tests[n].self_test(config, ret);
-}
+const struct sql_self_tester maria_self_tests[] = {
+    {"durability", true, test_durability},
+    {"packets", true, test_packet},
+    {"sessions", true, test_session},
+    {"cluster", true, test_cluster},
+    {.name = NULL},
+};

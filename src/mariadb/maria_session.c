@@ -53,12 +53,6 @@ bool maria_is_suitable(const struct sql_session *maria, const struct sql_rows *r
     return maria->any_durability || maria_is_durable(rows, error);
 }
 
-static void free_rows(gpointer rows)
-{
-    struct sql_rows *it = rows;
-    sql_rows_free(&it);
-}
-
 struct sql_session *maria_session_new(const struct config *config)
 {
     struct sql_session *maria = base_alloc(sizeof(*maria));
@@ -73,7 +67,7 @@ struct sql_session *maria_session_new(const struct config *config)
     maria->prepared = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     maria->released = g_string_new(NULL);
     maria->replies = g_array_new(FALSE, FALSE, sizeof(struct maria_result));
-    maria->results = g_ptr_array_new_with_free_func(free_rows);
+    g_queue_init(&maria->results);
     return maria;
 }
 
@@ -86,6 +80,6 @@ void maria_session_free(struct sql_session *maria)
     g_hash_table_destroy(maria->prepared);
     g_string_free(maria->released, TRUE);
     g_array_unref(maria->replies);
-    g_ptr_array_unref(maria->results);
+    g_queue_clear_full(&maria->results, sql_rows_drop);
     base_free(&maria);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "mariadb/maria.h"
+#include "mariadb_schema.h"
 #include "mariadb_steps.h"
 #include "module_build.h"
 
@@ -12,14 +13,6 @@
 extern const struct sql_engine mariadb_engine;
 extern const char mariadb_engine_build[];
 const char mariadb_engine_build[] = MODULE_BUILD;
-
-static struct sql_session *maria_engine_open(const struct config *config, const char *application, struct error *error)
-{
-    struct sql_session *maria = maria_open(config, application, error);
-    if (maria == NULL)
-        maria_add_hint(config, SQL_DELIVERY, error);
-    return maria;
-}
 
 static void maria_engine_set_timeout(struct sql_session *maria, int64_t ms)
 {
@@ -163,32 +156,15 @@ static void maria_engine_add_text(struct sql_session *maria, const char *text, s
     maria_add_site(maria, site);
 }
 
-static bool maria_engine_committed(struct sql_session *maria, size_t mark, struct error *error)
-{
-    return maria_passed(maria, mark + 1, error);
-}
+static const struct sql_schema_mark schema_marks[] = {{"@schema@.", ""}, {NULL, NULL}};
 
-/* The administrator creates the database. */
-static bool maria_engine_create(const struct config *config, struct error *error)
-{
-    (void)config;
-    (void)error;
-    return true;
-}
-
-static char *maria_engine_holders_hint(const struct config *config)
-{
-    (void)config;
-    return base_strdup(
-        "MariaDB does not show this database user the sessions of others that hold a lock; to see them:"
-        " GRANT PROCESS ON *.* TO the user");
-}
+#define INSTALLER_LOCK "concat('oncedrop.schema.', DATABASE())"
 
 const struct sql_engine mariadb_engine = {
     .name = "MariaDB",
     .steps = steps,
     .pool_hint = "",
-    .open = maria_engine_open,
+    .open = maria_open,
     .close = maria_close,
     .usable = maria_usable,
     .in_transaction = maria_in_transaction,
@@ -199,21 +175,26 @@ const struct sql_engine mariadb_engine = {
     .add = maria_engine_add,
     .add_text = maria_engine_add_text,
     .send = maria_send,
-    .mark = maria_mark,
-    .take = maria_take,
-    .passed = maria_passed,
-    .committed = maria_engine_committed,
+    .next = maria_next,
     .finish = maria_finish,
     .script = maria_script,
-    .create = maria_engine_create,
     .nth_host = maria_nth_host,
-    .self_test = maria_self_test,
     .login_is_service = maria_login_is_service,
-    .add_hint = maria_add_hint,
-    .failure = maria_failure,
-    .holders_hint = maria_engine_holders_hint,
-    .schema_needed = maria_schema_needed,
-    .schema_sql = maria_schema_sql,
-    .schema_begin = maria_schema_begin,
-    .schema_end = "DO RELEASE_LOCK(concat('oncedrop.schema.', DATABASE()))",
+    .hint = maria_hint,
+    .failures = maria_failures,
+    .self_tests = maria_self_tests,
+    .holders_hint =
+        "MariaDB does not show this database user the sessions of others that hold a lock; to see them:"
+        " GRANT PROCESS ON *.* TO the user",
+    /* DDL commits, so each file is idempotent, and its version is written last. */
+    .schema = schema_files,
+    .schema_marks = schema_marks,
+    .schema_begin =
+        "SET SESSION sql_mode = 'ANSI,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION';\n"
+        "SET @refuse = CASE WHEN GET_LOCK(" INSTALLER_LOCK
+        ", 20) THEN 'DO 0' ELSE 'SIGNAL SQLSTATE ''45000'' SET"
+        " MESSAGE_TEXT = ''another process is installing or upgrading the ledger''' END;\n"
+        "EXECUTE IMMEDIATE @refuse;\n",
+    .schema_end = "DO RELEASE_LOCK(" INSTALLER_LOCK ")",
+    .schema_again = " ON DUPLICATE KEY UPDATE version = schema_version.version",
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "message/message_digest.h"
+#include "message/message_notice.h"
 #include "message/msgid.h"
 
 #define HEADER_MAX ((size_t)64 * 1024) /* largest Message-ID field compared */
@@ -25,7 +26,11 @@ struct message_comparison {
     bool has_expected;
     unsigned char expected[2][MESSAGE_DIGEST_SIZE]; /* loose digests, as it is and munged */
     unsigned char *header;
-    size_t header_size; /* HEADER_MAX + 1: too large */
+    size_t header_size;           /* HEADER_MAX + 1: too large */
+    struct notice_reader *notice; /* NULL: candidates are no notices */
+    const unsigned char (*variants)[MESSAGE_DIGEST_SIZE];
+    size_t variant_count;
+    bool unclear;
 };
 
 static void begin_loose(struct loose *loose, const char *const *ignore, bool munge)
@@ -126,11 +131,37 @@ struct message_comparison *message_comparison_new_id(const struct message *messa
     return comparison;
 }
 
+static void feed_content(void *context, const void *bytes, size_t size)
+{
+    struct message_comparison *comparison = context;
+
+    message_digest_feed(comparison->strict, bytes, size);
+    feed_loose(&comparison->loose, bytes, size);
+}
+
+struct message_comparison *message_comparison_new_notice(const struct message *message, const char *const *ignore)
+{
+    struct message_comparison *comparison = message_comparison_new(message, ignore);
+
+    comparison->notice = base_alloc(sizeof(*comparison->notice));
+    comparison->notice->attachment = feed_content;
+    comparison->notice->context = comparison;
+    return comparison;
+}
+
+void message_comparison_set_variants(struct message_comparison *comparison,
+                                     const unsigned char (*variants)[MESSAGE_DIGEST_SIZE], size_t count)
+{
+    comparison->variants = variants;
+    comparison->variant_count = count;
+}
+
 void message_comparison_feed(struct message_comparison *comparison, const void *bytes, size_t size)
 {
-    if (comparison->strict != NULL) {
-        message_digest_feed(comparison->strict, bytes, size);
-        feed_loose(&comparison->loose, bytes, size);
+    if (comparison->notice != NULL) {
+        notice_reader_feed(comparison->notice, bytes, size);
+    } else if (comparison->strict != NULL) {
+        feed_content(comparison, bytes, size);
     } else if (size <= HEADER_MAX && comparison->header_size <= HEADER_MAX - size) {
         memcpy(comparison->header + comparison->header_size, bytes, size);
         comparison->header_size += size;
@@ -155,6 +186,14 @@ static void expect(struct message_comparison *comparison)
     comparison->has_expected = true;
 }
 
+static bool is_variant(const struct message_comparison *comparison, const unsigned char digest[MESSAGE_DIGEST_SIZE])
+{
+    for (size_t i = 0; i < comparison->variant_count; i++)
+        if (memcmp(comparison->variants[i], digest, MESSAGE_DIGEST_SIZE) == 0)
+            return true;
+    return false;
+}
+
 static enum message_likeness end_content(struct message_comparison *comparison)
 {
     unsigned char strict[MESSAGE_DIGEST_SIZE], loose[MESSAGE_DIGEST_SIZE];
@@ -165,6 +204,10 @@ static enum message_likeness end_content(struct message_comparison *comparison)
     begin_content(comparison);
     if (memcmp(strict, comparison->message->digest, sizeof(strict)) == 0)
         return MESSAGE_SAME;
+    if (comparison->message->data == NULL) {
+        comparison->unclear |= !is_variant(comparison, strict);
+        return MESSAGE_OTHER;
+    }
     expect(comparison);
     for (int i = 0; i < 2; i++)
         if (memcmp(loose, comparison->expected[i], sizeof(loose)) == 0)
@@ -193,10 +236,19 @@ enum message_likeness message_comparison_end(struct message_comparison *comparis
 {
     size_t size = comparison->header_size;
 
+    if (comparison->notice != NULL) {
+        bool complete = notice_reader_end(comparison->notice);
+        return end_content(comparison) == MESSAGE_SAME && complete ? MESSAGE_SAME : MESSAGE_OTHER;
+    }
     if (comparison->strict != NULL)
         return end_content(comparison);
     comparison->header_size = 0;
     return size > HEADER_MAX ? MESSAGE_SIMILAR : end_id(comparison, size);
+}
+
+bool message_comparison_unclear(const struct message_comparison *comparison)
+{
+    return comparison != NULL && comparison->unclear;
 }
 
 void message_comparison_free(struct message_comparison **comparison)
@@ -207,5 +259,6 @@ void message_comparison_free(struct message_comparison **comparison)
     message_digest_free(&(*comparison)->loose.digest);
     base_free(&(*comparison)->forgiven);
     base_free(&(*comparison)->header);
+    base_free(&(*comparison)->notice);
     base_free(comparison);
 }

@@ -21,15 +21,14 @@ struct sql_session {
     PGconn *conn;
     char *schema;           /* quoted */
     GHashTable *statements; /* text -> struct statement */
-    size_t settings;        /* mark, for pg_record_settings; SIZE_MAX: none */
+    size_t settings;        /* the result's number, for pg_record_settings; SIZE_MAX: none */
     bool direct;            /* no pooler: prepared statements persist */
     bool in_batch;
-    bool skipped; /* an earlier statement failed */
     bool lost;
     bool failed; /* a statement could not be added */
     struct error error;
-    bool alone; /* a COMMIT did not wait for the synchronous standby */
-    size_t added, taken;
+    bool alone;   /* a COMMIT did not wait for the synchronous standby */
+    char tag[16]; /* of the last result */
     unsigned prepared;
     GPtrArray *prepares; /* by result: what it prepares, or NULL */
     size_t results;      /* number of these taken */
@@ -45,7 +44,7 @@ struct sql_session {
  * if a local server has no role for this process's user. */
 struct sql_session *pg_open(const struct config *config, const char *application, struct error *error) OD_MUST;
 
-void pg_close(struct sql_session *pg); /* NULL: no-op */
+void pg_close(struct sql_session *pg);
 
 /* pg_batch.c */
 
@@ -57,13 +56,11 @@ void pg_add(struct sql_session *pg, const char *sql, size_t count, const struct 
 void pg_record_settings(struct sql_session *pg);
 
 bool pg_send(struct sql_session *pg, struct error *error) OD_MUST;
-size_t pg_mark(const struct sql_session *pg) OD_MUST;
-PGresult *pg_take(struct sql_session *pg, size_t mark, struct error *error) OD_MUST; /* PQclear */
-bool pg_passed(struct sql_session *pg, size_t mark, struct error *error) OD_MUST;
+struct sql_rows *pg_next(struct sql_session *pg, struct error *error) OD_MUST;
 
 /* The command tag must be COMMIT; after an error it is ROLLBACK. If the wait for the synchronous standby was
  * cancelled, the connection is lost. */
-bool pg_committed(struct sql_session *pg, size_t mark, struct error *error) OD_MUST;
+bool pg_committed(struct sql_session *pg, struct error *error) OD_MUST;
 
 bool pg_finish(struct sql_session *pg);
 
@@ -80,6 +77,20 @@ struct pg_param {
     bool binary;
 };
 struct pg_param pg_param_of(const struct sql_value *value) OD_MUST;
+
+/* pg_rows.c: copies a result. */
+struct sql_rows *pg_rows(PGresult *result) OD_MUST;
+
+/* pg_hint.c */
+
+#define PG_NO_ROLE "28000"      /* error code: no role for the process's user */
+#define PG_READ_ONLY "readonly" /* error code of ours: target_session_attrs excludes the host */
+
+/* By conninfo or PGUSER, like libpq. */
+bool pg_login_is_service(const struct config *config) OD_MUST;
+
+char *pg_login_command(const struct config *config, const struct error *error) OD_MUST;
+char *pg_hint(const struct config *config, const char *role, const struct error *error) OD_MUST;
 
 /* pg_wire.c */
 
@@ -138,7 +149,7 @@ const char *pg_tls_summary(const struct sql_session *pg, bool *ret_ok) OD_MUST;
 char *pg_conninfo_value(const char *conninfo, const char *keyword) OD_MUST;
 
 /* See nth_host in sql_engine.h. */
-char *pg_conninfo_host(const char *conninfo, size_t n, char **ret_name) OD_MUST;
+char *pg_nth_host(const struct config *config, size_t n, char **ret_name) OD_MUST;
 
 /* NULL: not set, or no options. */
 const char *pg_option(const PQconninfoOption *options, const char *keyword) OD_MUST;

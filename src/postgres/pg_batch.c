@@ -100,16 +100,11 @@ static bool enter_batch(struct sql_session *pg)
         return pg_lose(pg, &pg->error, "connection busy");
     pg->in_batch = true;
     pg->received = 0;
-    pg->added = pg->taken = pg->results = 0;
+    pg->results = 0;
     pg->settings = SIZE_MAX;
     g_ptr_array_set_size(pg->prepares, 0);
-    pg->skipped = pg->alone = false;
+    pg->alone = false;
     return true;
-}
-
-size_t pg_mark(const struct sql_session *pg)
-{
-    return pg->in_batch ? pg->added : 0;
 }
 
 static bool send_statement(struct sql_session *pg, const char *sql, size_t count, const struct pg_param *params)
@@ -141,14 +136,13 @@ void pg_add(struct sql_session *pg, const char *sql, size_t count, const struct 
     bool sent = send_statement(pg, sql, count, params);
     for (size_t i = 0; i < count; i++)
         base_free(&params[i].owned);
-    pg->added += sent;
     pg->failed = !sent || (pg->unflushed >= FLUSH_BYTES && !pg_flush(pg, &pg->error));
 }
 
 void pg_record_settings(struct sql_session *pg)
 {
     if (!pg->failed)
-        pg->settings = pg->added - 1;
+        pg->settings = pg->prepares->len - 1;
 }
 
 bool pg_send(struct sql_session *pg, struct error *error)
@@ -177,7 +171,6 @@ static PGresult *next_result(struct sql_session *pg, struct error *error)
     ExecStatusType status = PQresultStatus(result);
     if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK)
         return result;
-    pg->skipped = true;
     if (status == PGRES_PIPELINE_SYNC) /* too early: results match no statements */
         pg_lose(pg, error, "results are missing");
     else
@@ -187,46 +180,29 @@ static PGresult *next_result(struct sql_session *pg, struct error *error)
 }
 
 /* Skips results of PREPAREs. */
-static PGresult *take_next(struct sql_session *pg, struct error *error)
+struct sql_rows *pg_next(struct sql_session *pg, struct error *error)
 {
-    PGresult *result = NULL;
-    if (pg->skipped || pg->lost || !pg->in_batch)
+    PGresult *result OD_CLEANUP(pg_clear) = NULL;
+    size_t at;
+    if (pg->lost || !pg->in_batch)
         return NULL;
-    for (bool again = true; again; pg->results++) {
+    do {
         pg_clear(&result);
         result = next_result(pg, error);
-        again = result != NULL && confirm_prepared(pg, pg->results);
-    }
-    if (result != NULL && pg->taken == pg->settings && PQntuples(result) == 1 && PQnfields(result) > 0)
-        pg->direct = atoi(PQgetvalue(result, 0, PQnfields(result) - 1)) == PQbackendPID(pg->conn);
-    pg->taken++;
-    return result;
-}
-
-bool pg_passed(struct sql_session *pg, size_t mark, struct error *error)
-{
-    while (pg->taken < mark) {
-        PGresult *result OD_CLEANUP(pg_clear) = take_next(pg, error);
-        if (result == NULL)
-            return false;
-    }
-    return true;
-}
-
-PGresult *pg_take(struct sql_session *pg, size_t mark, struct error *error)
-{
-    if (mark < pg->taken)
-        abort(); /* already taken */
-    return pg_passed(pg, mark, error) ? take_next(pg, error) : NULL;
-}
-
-bool pg_committed(struct sql_session *pg, size_t mark, struct error *error)
-{
-    PGresult *result OD_CLEANUP(pg_clear) = pg_take(pg, mark, error);
+        at = pg->results++;
+    } while (result != NULL && confirm_prepared(pg, at));
     if (result == NULL)
-        return false;
-    if (strcmp(PQcmdStatus(result), "COMMIT") != 0)
-        return error_set(error, "database: COMMIT answered %s", PQcmdStatus(result));
+        return NULL;
+    if (at == pg->settings && PQntuples(result) == 1 && PQnfields(result) > 0)
+        pg->direct = atoi(PQgetvalue(result, 0, PQnfields(result) - 1)) == PQbackendPID(pg->conn);
+    g_strlcpy(pg->tag, PQcmdStatus(result), sizeof(pg->tag));
+    return pg_rows(result);
+}
+
+bool pg_committed(struct sql_session *pg, struct error *error)
+{
+    if (strcmp(pg->tag, "COMMIT") != 0)
+        return error_set(error, "database: COMMIT answered %s", pg->tag);
     if (pg->alone) {
         error_set(error, "database: a COMMIT was not confirmed by the synchronous standby");
         pg->lost = true; /* as if no result had arrived */

@@ -205,7 +205,9 @@ static bool connect_to_one(struct sql_session *pg, const char *conninfo, const c
         pg->conn = NULL;
     }
     if (pg_reason_is_login(pg->conn))
-        strcpy(error->code, "28000"); /* libpq has no SQLSTATE for a failed connection */
+        strcpy(error->code, PG_NO_ROLE); /* libpq has no SQLSTATE for a failed connection */
+    else if (strstr(error->text, "session is read-only") != NULL)
+        strcpy(error->code, PG_READ_ONLY);
     return false;
 }
 
@@ -234,8 +236,6 @@ struct sql_session *pg_open(const struct config *config, const char *application
 
 void pg_close(struct sql_session *pg)
 {
-    if (pg == NULL)
-        return;
     if (pg->conn != NULL)
         PQfinish(pg->conn);
     g_hash_table_destroy(pg->statements);

@@ -59,9 +59,9 @@ static void append(GString *text, const char *keyword, const char *value)
     g_string_append_c(text, '\'');
 }
 
-char *pg_conninfo_host(const char *conninfo, size_t n, char **ret_name)
+char *pg_nth_host(const struct config *config, size_t n, char **ret_name)
 {
-    PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfoParse(conninfo, NULL);
+    PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfoParse(config->database.conninfo, NULL);
     struct pg_lists lists OD_CLEANUP(pg_lists_clear) = pg_lists_new(options);
     GString *text = g_string_new(NULL);
     const char *one[PG_LISTS];

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: ISC
  *
  * Hints by SQLSTATE and by message. */
-#include "postgres/pg_hint.h"
-
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "postgres/pg.h"
-#include "sql/sql.h"
 
 bool pg_login_is_service(const struct config *config)
 {
@@ -18,38 +15,28 @@ bool pg_login_is_service(const struct config *config)
     return user == NULL || user[0] == '\0' || strcmp(user, config->service.user) == 0;
 }
 
-static void append_hint(struct error *error, const char *before, const char *hint, const char *after)
-{
-    const struct error was = *error;
-    error_set(error, "%s%s%s%s", was.text, before, hint, after);
-    memcpy(error->code, was.code, sizeof(was.code));
-}
-
 /* Assumes that root operates and others deliver. Without a schema GRANT fails, but psql continues. */
-void pg_add_login_hint(const struct config *config, struct error *error)
+char *pg_login_command(const struct config *config, const struct error *error)
 {
     const struct passwd *passwd = getpwuid(geteuid());
     const char *user = passwd != NULL ? passwd->pw_name : "";
     char *named OD_CLEANUP(base_free) = pg_conninfo_value(config->database.conninfo, "user");
     char *database OD_CLEANUP(base_free) = pg_conninfo_value(config->database.conninfo, "dbname");
     const char *role = geteuid() == 0 ? SQL_OPERATOR : SQL_DELIVERY;
-    char *command OD_CLEANUP(base_free) = NULL;
     if (passwd == NULL)
-        return;
+        return NULL;
     if (strcmp(error->code, PG_NO_ROLE) == 0)
-        command =
-            base_printf("runuser -u postgres -- psql -c 'CREATE ROLE \"%s\" LOGIN' -c 'GRANT \"%s_%s\" TO \"%s\"'",
-                        user, config->database.schema, role, user);
-    else if (strstr(error->text, "permission denied for database") != NULL)
-        command = base_printf("runuser -u postgres -- psql -c 'GRANT CONNECT ON DATABASE \"%s\" TO \"%s\"'",
-                              database != NULL ? database : user, named != NULL ? named : user);
-    else if (named != NULL && strcmp(named, user) != 0 && strstr(error->text, "Peer authentication failed") != NULL)
-        command = base_printf("runuser -u %s -- oncedrop ...", named);
-    if (command != NULL)
-        append_hint(error, ERROR_HINT, command, "");
+        return base_printf("runuser -u postgres -- psql -c 'CREATE ROLE \"%s\" LOGIN' -c 'GRANT \"%s_%s\" TO \"%s\"'",
+                           user, config->database.schema, role, user);
+    if (strstr(error->text, "permission denied for database") != NULL)
+        return base_printf("runuser -u postgres -- psql -c 'GRANT CONNECT ON DATABASE \"%s\" TO \"%s\"'",
+                           database != NULL ? database : user, named != NULL ? named : user);
+    if (named != NULL && strcmp(named, user) != 0 && strstr(error->text, "Peer authentication failed") != NULL)
+        return base_printf("runuser -u %s -- oncedrop ...", named);
+    return NULL;
 }
 
-void pg_add_hint(const struct config *config, const char *role, struct error *error)
+char *pg_hint(const struct config *config, const char *role, const struct error *error)
 {
     char *grant OD_CLEANUP(base_free) =
         base_printf("grant the role %s_%s to this database user%s", config->database.schema, role,
@@ -71,6 +58,5 @@ void pg_add_hint(const struct config *config, const char *role, struct error *er
             hint = hints[i][1];
     if (strstr(error->text, "statement pooling") != NULL) /* PgBouncer has one code for all its errors */
         hint = "a pooler in front of the database must be in transaction or session mode";
-    if (hint != NULL)
-        append_hint(error, " (", hint, ")");
+    return base_strdup(hint);
 }

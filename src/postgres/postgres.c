@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: ISC
  *
  * The engine. */
-#include <string.h>
-
 #include "module_build.h"
 #include "postgres/pg.h"
-#include "postgres/pg_hint.h"
-#include "postgres/pg_rows.h"
-#include "postgres/pg_schema.h"
+#include "postgres_schema.h"
 #include "postgres_steps.h"
 
 /* Read by module_load. */
@@ -15,22 +11,12 @@ extern const struct sql_engine postgres_engine;
 extern const char postgres_engine_build[];
 const char postgres_engine_build[] = MODULE_BUILD;
 
-static struct sql_session *engine_open(const struct config *config, const char *application, struct error *error)
-{
-    struct sql_session *pg = pg_open(config, application, error);
-    if (pg == NULL)
-        pg_add_login_hint(config, error);
-    return pg;
-}
-
 static void engine_add(struct sql_session *pg, enum sql_step step, const struct sql_value *values)
 {
-    struct sql_value ordered[SQL_VALUES_MAX];
-    size_t order[SQL_VALUES_MAX], count;
-    char *sql OD_CLEANUP(base_free) = sql_text_render(steps[step].text, values, order, &count);
-    for (size_t i = 0; i < count; i++)
-        ordered[i] = values[order[i]];
-    pg_add(pg, sql, count, ordered);
+    struct sql_value used[SQL_VALUES_MAX];
+    size_t count;
+    char *sql OD_CLEANUP(base_free) = sql_text_render(steps[step].text, values, used, &count);
+    pg_add(pg, sql, count, used);
     if (step == SQL_STEP_settings)
         pg_record_settings(pg);
 }
@@ -40,67 +26,29 @@ static void engine_add_text(struct sql_session *pg, const char *text, struct sql
     pg_add(pg, text, 1, &value);
 }
 
-static struct sql_rows *engine_take(struct sql_session *pg, size_t mark, struct error *error)
-{
-    return pg_rows(pg_take(pg, mark, error));
-}
+static const struct sql_failure_code failures[] = {
+    {"55P03", SQL_FAILURE_LOCK_TIMEOUT}, /* lock_not_available */
+    {"42883", SQL_FAILURE_NO_LOCK},      /* undefined_function */
+    {"0A000", SQL_FAILURE_NO_LOCK},      /* feature_not_supported */
+    {"42501", SQL_FAILURE_REFUSED},      /* insufficient_privilege */
+    {PG_NO_ROLE, SQL_FAILURE_NO_USER},   {PG_READ_ONLY, SQL_FAILURE_OTHER_HOST}, {NULL, SQL_FAILURE_OTHER},
+};
 
-/* The administrator creates the database. */
-static bool engine_create(const struct config *config, struct error *error)
-{
-    (void)config;
-    (void)error;
-    return true;
-}
-
-static char *engine_nth_host(const struct config *config, size_t n, char **ret_name)
-{
-    return pg_conninfo_host(config->database.conninfo, n, ret_name);
-}
-
-/* PostgreSQL has no self-tests. */
-static enum sql_self_test engine_self_test(const struct config *config, bool connects, size_t n, const char **ret_name,
-                                           struct error *ret)
-{
-    (void)connects;
-    (void)config;
-    (void)n;
-    (void)ret_name;
-    (void)ret;
-    return SQL_SELF_TEST_END;
-}
-
-static enum sql_failure engine_failure(const struct error *error)
-{
-    static const struct {
-        const char *sqlstate;
-        enum sql_failure failure;
-    } failures[] = {
-        {"55P03", SQL_FAILURE_LOCK_TIMEOUT},                                 /* lock_not_available */
-        {"42883", SQL_FAILURE_NO_LOCK},                                      /* undefined_function */
-        {"0A000", SQL_FAILURE_NO_LOCK},                                      /* feature_not_supported */
-        {PG_NO_ROLE, SQL_FAILURE_NO_USER},   {"42501", SQL_FAILURE_REFUSED}, /* insufficient_privilege */
-    };
-    for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++)
-        if (strcmp(error->code, failures[i].sqlstate) == 0)
-            return failures[i].failure;
-    return strstr(error->text, "session is read-only") != NULL ? SQL_FAILURE_OTHER_HOST /* target_session_attrs */
-                                                               : SQL_FAILURE_OTHER;
-}
-
-static char *engine_holders_hint(const struct config *config)
-{
-    return base_printf(
-        "PostgreSQL does not show this database user since when, and from where, others hold a lock;"
-        " to see it: GRANT pg_read_all_stats TO %s_" SQL_OPERATOR ";",
-        config->database.schema);
-}
+/* The name has only letters, digits and _; quotes preserve case. */
+static const struct sql_schema_mark schema_marks[] = {
+    {"@schema@", "\"%s\""},
+    {"@role@", "\"%s_" SQL_DELIVERY "\""},
+    {"@role_text@", "'%s_" SQL_DELIVERY "'"},
+    {"@operator@", "\"%s_" SQL_OPERATOR "\""},
+    {"@operator_text@", "'%s_" SQL_OPERATOR "'"},
+    {NULL, NULL},
+};
 
 const struct sql_engine postgres_engine = {
     .name = "PostgreSQL",
     .steps = steps,
     .pool_hint = " (PgBouncer: default_pool_size)",
-    .open = engine_open,
+    .open = pg_open,
     .close = pg_close,
     .usable = pg_usable,
     .in_transaction = pg_in_transaction,
@@ -111,21 +59,25 @@ const struct sql_engine postgres_engine = {
     .add = engine_add,
     .add_text = engine_add_text,
     .send = pg_send,
-    .mark = pg_mark,
-    .take = engine_take,
-    .passed = pg_passed,
+    .next = pg_next,
     .committed = pg_committed,
     .finish = pg_finish,
     .script = pg_script,
-    .create = engine_create,
-    .nth_host = engine_nth_host,
-    .self_test = engine_self_test,
+    .nth_host = pg_nth_host,
     .login_is_service = pg_login_is_service,
-    .add_hint = pg_add_hint,
-    .failure = engine_failure,
-    .holders_hint = engine_holders_hint,
-    .schema_needed = pg_schema_needed,
-    .schema_sql = pg_schema_sql,
-    .schema_begin = pg_schema_begin,
+    .login_command = pg_login_command,
+    .hint = pg_hint,
+    .failures = failures,
+    .holders_hint =
+        "PostgreSQL does not show this database user since when, and from where, others hold a lock; to see it:"
+        " GRANT pg_read_all_stats TO %s_" SQL_OPERATOR ";",
+    .schema = schema_files,
+    .schema_marks = schema_marks,
+    /* search_path as in other transactions (macro safe_path); views and defaults keep theirs */
+    .schema_begin =
+        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;\n"
+        "SET LOCAL search_path = pg_catalog, pg_temp;\n",
     .schema_end = "COMMIT;\n",
+    .schema_alone = "SELECT pg_catalog.pg_advisory_xact_lock(8029464472776241008)", /* "oncedrop" in ASCII */
+    .schema_again = "",
 };

@@ -41,14 +41,15 @@ static bool is_called_a_message(const char *path)
     return g_str_has_suffix(path, ".eml") || g_str_has_suffix(path, ".msg");
 }
 
-/* real: NULL if it cannot be opened again; fd is then taken over. */
-static bool add_file(struct replay_files *files, const char *real, const char *shown, int fd, struct error *error)
+/* real: NULL if it cannot be opened again; fd is then taken over. single: it is one message. */
+static bool add_file(struct replay_files *files, const char *real, const char *shown, int fd, bool single,
+                     struct error *error)
 {
     g_autoptr(GArray) messages = NULL;
     struct replay_file *file = base_alloc(sizeof(*file));
-    *file = (struct replay_file){base_strdup(real), base_strdup(shown), real == NULL ? fd : -1, MBOX_PLAIN};
+    *file = (struct replay_file){base_strdup(real), base_strdup(shown), real == NULL ? fd : -1};
     g_ptr_array_add(files->files, file);
-    if (!is_called_a_message(shown) && !mbox_scan(fd, &messages, &file->quoting, error))
+    if (!single && !is_called_a_message(shown) && !mbox_scan(fd, files->dialect, &messages, error))
         return error_prefix(error, "%s", shown);
     struct replay_item item = {.file = file};
     if (messages == NULL)
@@ -64,7 +65,7 @@ static bool add_file(struct replay_files *files, const char *real, const char *s
 static bool add_standard_input(struct replay_files *files, struct error *error)
 {
     int fd = replay_open_input(error);
-    if (fd < 0 || !add_file(files, NULL, "-", fd, error))
+    if (fd < 0 || !add_file(files, NULL, "-", fd, false, error))
         return false;
     return lseek(fd, 0, SEEK_END) > 0 || error_set(error, "standard input is empty");
 }
@@ -92,6 +93,14 @@ static bool is_maildir(const FTSENT *directory)
     return directory->fts_number != 0;
 }
 
+/* Returns true for a file in a Maildir's cur or new. */
+static bool is_of_maildir(const FTSENT *entry)
+{
+    const FTSENT *parent = entry->fts_parent;
+    return entry->fts_level > 1 && is_maildir(parent->fts_parent) &&
+           (strcmp(parent->fts_name, "cur") == 0 || strcmp(parent->fts_name, "new") == 0);
+}
+
 /* Of a Maildir, tmp is not delivered yet, folders begin with a dot, and files outside cur and new are the server's. */
 static bool counts(const FTSENT *entry)
 {
@@ -110,10 +119,11 @@ static bool is_missed_link(const FTSENT *entry)
            (is_maildir(entry->fts_parent->fts_parent) && entry->fts_name[0] != '.');
 }
 
-static bool open_and_add(struct replay_files *files, const char *real, const char *shown, struct error *error)
+static bool open_and_add(struct replay_files *files, const FTSENT *entry, const char *shown, struct error *error)
 {
-    int fd OD_CLEANUP(base_close) = replay_open(real, files->as_root, error);
-    return fd >= 0 ? add_file(files, real, shown, fd, error) : error_prefix(error, "%s", shown);
+    int fd OD_CLEANUP(base_close) = replay_open(entry->fts_path, files->as_root, error);
+    return fd >= 0 ? add_file(files, entry->fts_path, shown, fd, is_of_maildir(entry), error)
+                   : error_prefix(error, "%s", shown);
 }
 
 static bool add_entry(struct replay_files *files, FTS *tree, FTSENT *entry, const char *shown, struct error *error)
@@ -125,7 +135,7 @@ static bool add_entry(struct replay_files *files, FTS *tree, FTSENT *entry, cons
             fts_set(tree, entry, FTS_SKIP);
         return true;
     case FTS_F:
-        return !counts(entry) || open_and_add(files, entry->fts_path, shown, error);
+        return !counts(entry) || open_and_add(files, entry, shown, error);
     case FTS_SL:
         if (!is_missed_link(entry))
             return true;
@@ -174,7 +184,7 @@ bool replay_files_add(struct replay_files *files, const char *path, struct error
     if (fd < 0)
         return error_prefix(error, "%s", path);
     bool directory = fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
-    if (!(directory ? add_directory(files, real, path, error) : add_file(files, real, path, fd, error)))
+    if (!(directory ? add_directory(files, real, path, error) : add_file(files, real, path, fd, false, error)))
         return false;
     return files->items->len > before || error_set(error, "%s: contains no message", path);
 }

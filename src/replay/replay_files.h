@@ -8,10 +8,9 @@
 #include "replay/replay_mbox.h"
 
 struct replay_file {
-    char *path;                /* without symbolic links */
-    char *shown;               /* name for people */
-    int fd;                    /* standard input, inherited by workers; else -1 */
-    enum mbox_quoting quoting; /* of an mbox */
+    char *path;  /* without symbolic links */
+    char *shown; /* name for people */
+    int fd;      /* standard input, inherited by workers; else -1 */
 };
 
 struct replay_item {
@@ -23,6 +22,7 @@ struct replay_item {
 /* Context of struct replay_setup; a message's number is its index in items. */
 struct replay_files {
     struct replay_envelope envelope; /* set by the caller */
+    enum mbox_dialect dialect;       /* of all mboxes; set by the caller */
     GPtrArray *files;                /* of struct replay_file * */
     GArray *items;                   /* of struct replay_item */
     bool as_root;
@@ -33,7 +33,7 @@ struct replay_files *replay_files_new(void) OD_MUST;
 
 /* Adds a path's messages, ordered by name.
  *
- * file       an mbox if it begins with a From_ line and is not *.eml or *.msg, else one message
+ * file       an mbox if it begins with "From " and is not *.eml or *.msg, nor in a Maildir; else one message
  * directory  every file below it, except names with a leading dot; of a Maildir only cur and new, also of its folders
  * -          standard input
  *

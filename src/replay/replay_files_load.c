@@ -11,10 +11,10 @@
 
 /* *ret_met: some lines look quoted. */
 static bool feed_item(struct message_builder *builder, int fd, const struct replay_item *item,
-                      enum mbox_quoting quoting, bool *ret_met, struct error *error)
+                      enum mbox_dialect dialect, bool *ret_met, struct error *error)
 {
     char chunk[65536];
-    struct mbox_unquote unquote = {.quoting = quoting};
+    struct mbox_unquote unquote = {.dialect = dialect};
     g_autoptr(GString) plain = g_string_new(NULL);
     bool in_mbox = item->number > 0;
     int64_t at = item->at.offset, end = in_mbox ? item->at.offset + item->at.size : INT64_MAX;
@@ -38,14 +38,14 @@ static bool feed_item(struct message_builder *builder, int fd, const struct repl
 }
 
 static enum replay_load read_as(struct replay_worker *worker, int fd, const struct replay_item *item,
-                                enum mbox_quoting quoting, struct message **ret, bool *ret_met, struct error *error)
+                                enum mbox_dialect dialect, struct message **ret, bool *ret_met, struct error *error)
 {
     const struct config *config = worker->setup->config;
     struct message_builder *builder OD_CLEANUP(message_builder_free) =
         message_builder_new((size_t)config->delivery.size_limit, (const char *const *)config->identity.ignore_headers);
     if (item->number > 0)
         message_builder_no_from_line(builder);
-    if (!feed_item(builder, fd, item, quoting, ret_met, error))
+    if (!feed_item(builder, fd, item, dialect, ret_met, error))
         return REPLAY_ERROR;
     enum message_result result = message_builder_end(builder, ret, error);
     return result == MESSAGE_OK ? REPLAY_LOADED : result == MESSAGE_ERROR ? REPLAY_ERROR : REPLAY_BAD;
@@ -57,15 +57,15 @@ static bool find_known(struct replay_worker *worker, const struct message *messa
     return ledger != NULL && ledger_knows(ledger, message->digest, ret, error);
 }
 
-/* Quoted lines may be the author's: prefers the reading delivered before. */
+/* Quoted lines may be the author's (mboxo), or of another dialect: prefers the reading delivered before. */
 static enum replay_load read_item(struct replay_worker *worker, int fd, const struct replay_item *item,
-                                  struct message **ret, struct error *error)
+                                  enum mbox_dialect dialect, struct message **ret, struct error *error)
 {
-    static const enum mbox_quoting all[] = {MBOX_PLAIN, MBOX_O, MBOX_RD};
-    enum mbox_quoting likely = item->number > 0 ? item->file->quoting : MBOX_PLAIN;
+    static const enum mbox_dialect all[] = {MBOX_RD, MBOX_O, MBOX_CL2};
+    enum mbox_dialect declared = item->number > 0 ? dialect : MBOX_CL2;
     bool met = false, known = false;
     struct message *message OD_CLEANUP(message_free) = NULL;
-    enum replay_load load = read_as(worker, fd, item, likely, &message, &met, error);
+    enum replay_load load = read_as(worker, fd, item, declared, &message, &met, error);
     if (load != REPLAY_LOADED)
         return load;
     bool one_reading = !met || item->number == 0;
@@ -73,7 +73,7 @@ static enum replay_load read_item(struct replay_worker *worker, int fd, const st
         return REPLAY_ERROR;
     for (size_t i = 0; !one_reading && !known && i < G_N_ELEMENTS(all); i++) {
         struct message *other OD_CLEANUP(message_free) = NULL;
-        if (all[i] == likely || read_as(worker, fd, item, all[i], &other, &met, error) != REPLAY_LOADED)
+        if (all[i] == declared || read_as(worker, fd, item, all[i], &other, &met, error) != REPLAY_LOADED)
             continue;
         if (!find_known(worker, other, &known, error))
             return REPLAY_ERROR;
@@ -101,7 +101,7 @@ enum replay_load replay_files_load(struct replay_worker *worker, int64_t number,
         error_set(error, "is a directory now");
         return REPLAY_BAD;
     }
-    enum replay_load load = read_item(worker, fd, item, &ret->message, error);
+    enum replay_load load = read_item(worker, fd, item, files->dialect, &ret->message, error);
     return load != REPLAY_LOADED ? load
                                  : replay_envelope_complete(worker, &files->envelope, item->at.from_time, ret, error);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * The mbox format and its dialects (mbox(5), RFC 4155). */
+ * The mbox format (mbox(5), RFC 4155). Its dialect is declared. A file that contradicts it is rejected: a wrong beginning
+ * would make two messages of one, and a missed one would join two. */
 #ifndef ONCEDROP_REPLAY_MBOX_H
 #define ONCEDROP_REPLAY_MBOX_H
 
@@ -8,10 +9,10 @@
 
 #include "base/base.h"
 
-enum mbox_quoting {
-    MBOX_PLAIN, /* nothing is quoted: a single message, or mboxcl2 */
-    MBOX_O,     /* ">From " was "From " (mboxo) */
-    MBOX_RD,    /* ">From " was "From ", ">>From " was ">From ", ... (mboxrd) */
+enum mbox_dialect {
+    MBOX_RD,  /* ">From " was "From ", ">>From " was ">From ", ... */
+    MBOX_O,   /* ">From " was "From " */
+    MBOX_CL2, /* nothing is quoted, since Content-Length says where each message ends; also for a single message */
 };
 
 struct mbox_message {
@@ -22,15 +23,13 @@ struct mbox_message {
 /* Scans fd from its beginning.
  *
  * *ret_messages  new array of struct mbox_message; NULL if this is no mbox
- * *ret_quoting   the dialect: if no Content-Length fits, MBOX_RD if ">>From " occurs
  *
- * Content-Length never divides or joins. Returns false with the error set on a read error or an ambiguous line, such as
- * a possible beginning within a fitting Content-Length. */
-bool mbox_scan(int fd, GArray **ret_messages, enum mbox_quoting *ret_quoting, struct error *error) OD_MUST;
+ * Returns false with the error set on a read error, or if a line contradicts the dialect or may be read in two ways. */
+bool mbox_scan(int fd, enum mbox_dialect dialect, GArray **ret_messages, struct error *error) OD_MUST;
 
-/* Removes quoting from pieces of any size. Initially zero except `quoting`. */
+/* Removes quoting from pieces of any size. Initially zero except `dialect`. */
 struct mbox_unquote {
-    enum mbox_quoting quoting;
+    enum mbox_dialect dialect;
     bool inside;           /* within a line, after its start */
     size_t marks, matched; /* '>' and bytes of "From " held back */
     bool met;              /* ">...From " occurred: dialects differ */

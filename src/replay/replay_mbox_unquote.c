@@ -25,7 +25,7 @@ static void take_byte(struct mbox_unquote *unquote, char byte, GString *out)
         if (FROM[++unquote->matched] != '\0')
             return;
         unquote->met = true;
-        if (unquote->quoting == MBOX_RD || (unquote->quoting == MBOX_O && unquote->marks == 1))
+        if (unquote->dialect == MBOX_RD || (unquote->dialect == MBOX_O && unquote->marks == 1))
             unquote->marks--;
         release(unquote, out);
         return;

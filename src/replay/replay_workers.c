@@ -6,8 +6,9 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/process.h"
 
 struct worker {
     pid_t pid; /* 0: not started */
@@ -101,9 +102,8 @@ static bool start_worker(struct workers *workers, struct worker *worker, struct 
 /* Returns the wait status. */
 static int reap(struct worker *worker)
 {
-    int status = 0;
     close(worker->fd);
-    (void)TEMP_FAILURE_RETRY(waitpid(worker->pid, &status, 0));
+    int status = process_wait(worker->pid);
     *worker = (struct worker){.pid = 0};
     return status;
 }

@@ -18,14 +18,18 @@ struct sql {
     struct sql_session *session;
     struct sql_added *added; /* [added_size], by mark */
     size_t added_size;
-    size_t logged; /* the debug log has results before this mark */
-    bool failed;   /* the debug log has the batch's failure */
+    size_t count, taken; /* steps of the batch: added, and their results read */
+    bool stopped;        /* a result was an error: there are no more */
+    size_t logged;       /* the debug log has results before this mark */
+    bool failed;         /* the debug log has the batch's failure */
 };
 
 struct sql *sql_open(const struct config *config, const char *application, struct error *error)
 {
     const struct sql_engine *engine = sql_load(config, error);
     struct sql_session *session = engine != NULL ? engine->open(config, application, error) : NULL;
+    if (engine != NULL && session == NULL)
+        sql_add_login_hint(engine, config, SQL_DELIVERY, error);
     if (engine != NULL && debug_sql())
         sql_debug_opened(engine, config, session != NULL, error);
     if (session == NULL)
@@ -56,37 +60,35 @@ bool sql_in_transaction(const struct sql *sql)
 
 void sql_check_connection(struct sql *sql)
 {
-    sql->engine->check_connection(sql->session);
+    if (sql->engine->check_connection != NULL)
+        sql->engine->check_connection(sql->session);
 }
 
 void sql_set_timeout(struct sql *sql, int64_t ms)
 {
-    sql->engine->set_timeout(sql->session, ms);
+    if (sql->engine->set_timeout != NULL)
+        sql->engine->set_timeout(sql->session, ms);
 }
 
 void sql_unlimit_result(struct sql *sql)
 {
-    sql->engine->unlimit_result(sql->session);
+    if (sql->engine->unlimit_result != NULL)
+        sql->engine->unlimit_result(sql->session);
 }
 
 const char *sql_tls_summary(const struct sql *sql, bool *ret_ok)
 {
-    return sql->engine->tls_summary(sql->session, ret_ok);
+    *ret_ok = true;
+    return sql->engine->tls_summary != NULL ? sql->engine->tls_summary(sql->session, ret_ok) : "a file of this host";
 }
 
 /* Returns its mark. */
 static size_t record_added(struct sql *sql, enum sql_step step)
 {
-    size_t mark = sql_mark(sql);
-    if (mark == 0) {
-        sql->logged = 0;
-        sql->failed = false;
-    }
+    size_t mark = sql->count++;
     if (mark >= sql->added_size) {
-        size_t size = mark + 32;
-        sql->added = base_realloc(sql->added, size * sizeof(*sql->added));
-        for (; sql->added_size < size; sql->added_size++)
-            sql->added[sql->added_size] = (struct sql_added){.step = SQL_STEPS};
+        sql->added_size = mark + 32;
+        sql->added = base_realloc(sql->added, sql->added_size * sizeof(*sql->added));
     }
     sql->added[mark] = (struct sql_added){.step = step};
     return mark;
@@ -97,11 +99,9 @@ static void record_took(struct sql *sql, size_t mark, int64_t started_us)
     sql->added[mark].took_us = sql_debug_now_us() - started_us;
 }
 
-/* For the debug log. In a lost session a step may have no mark. */
+/* For the debug log. */
 static const char *step_name(const struct sql *sql, size_t mark)
 {
-    if (mark >= sql_mark(sql) || mark >= sql->added_size)
-        return "batch";
     enum sql_step step = sql->added[mark].step;
     return step != SQL_STEPS ? sql->engine->steps[step].name : "route.account_query";
 }
@@ -163,7 +163,7 @@ void sql_add_text(struct sql *sql, const char *text, struct sql_value value)
 
 bool sql_send(struct sql *sql, struct error *error)
 {
-    bool sent = sql->engine->send(sql->session, error);
+    bool sent = sql->engine->send == NULL || sql->engine->send(sql->session, error);
     if (debug_sql() && !sent)
         log_failure(sql, "batch", error);
     return sent;
@@ -171,16 +171,31 @@ bool sql_send(struct sql *sql, struct error *error)
 
 size_t sql_mark(const struct sql *sql)
 {
-    return sql->engine->mark(sql->session);
+    return sql->count;
+}
+
+/* Returns the result of the step with this mark, after those of the steps before it; NULL: one of them failed. */
+static struct sql_rows *read_until(struct sql *sql, size_t mark, struct error *error)
+{
+    struct sql_rows *rows = NULL;
+    if (mark < sql->taken || mark >= sql->count)
+        abort(); /* read before, or not added */
+    while (sql->taken <= mark && !sql->stopped) {
+        sql_rows_free(&rows);
+        rows = sql->engine->next(sql->session, error);
+        sql->stopped = rows == NULL;
+        sql->taken += rows != NULL;
+    }
+    return rows;
 }
 
 struct sql_rows *sql_get_result(struct sql *sql, size_t mark, struct error *error)
 {
     int64_t started_us = now_us();
-    struct sql_rows *rows = sql->engine->take(sql->session, mark, error);
+    struct sql_rows *rows = read_until(sql, mark, error);
     if (debug_sql())
         log_result(sql, mark, rows != NULL, rows, started_us, error);
-    enum sql_step step = mark < sql->added_size ? sql->added[mark].step : SQL_STEPS;
+    enum sql_step step = sql->added[mark].step;
     if (rows == NULL || step == SQL_STEPS)
         return rows;
     const struct sql_step_text *text = &sql->engine->steps[step];
@@ -195,16 +210,19 @@ struct sql_rows *sql_get_result(struct sql *sql, size_t mark, struct error *erro
 bool sql_succeeded(struct sql *sql, size_t mark, struct error *error)
 {
     int64_t started_us = now_us();
-    bool passed = sql->engine->passed(sql->session, mark, error);
-    if (debug_sql() && mark > sql->logged)
-        log_result(sql, mark - 1, passed, NULL, started_us, error);
-    return passed;
+    if (mark <= sql->taken)
+        return true;
+    struct sql_rows *last OD_CLEANUP(sql_rows_free) = read_until(sql, mark - 1, error);
+    if (debug_sql())
+        log_result(sql, mark - 1, last != NULL, NULL, started_us, error);
+    return last != NULL;
 }
 
 bool sql_committed(struct sql *sql, size_t mark, struct error *error)
 {
     int64_t started_us = now_us();
-    bool committed = sql->engine->committed(sql->session, mark, error);
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = read_until(sql, mark, error);
+    bool committed = rows != NULL && (sql->engine->committed == NULL || sql->engine->committed(sql->session, error));
     if (debug_sql())
         log_result(sql, mark, committed, NULL, started_us, error);
     return committed;
@@ -212,6 +230,8 @@ bool sql_committed(struct sql *sql, size_t mark, struct error *error)
 
 bool sql_finish(struct sql *sql)
 {
+    sql->count = sql->taken = sql->logged = 0;
+    sql->stopped = sql->failed = false;
     return sql->engine->finish(sql->session);
 }
 

@@ -3,7 +3,7 @@
  * A session with the database, of any engine. Steps are added to a batch, sent together, and their results taken by
  * mark. Every wait has a timeout. A function that fails sets *error.
  *
- * A step is a named statement, in the engine's .sql files (steps.awk). SQL_STEP names a step and its parameters:
+ * A step is a named statement, in sql/steps (steps.awk). SQL_STEP names a step and its parameters:
  *
  *    sql_add(sql, SQL_STEP(server_read, .server = SQL_TEXT(name), .verified_ms = SQL_NUMBER(1000), ...)) */
 #ifndef ONCEDROP_SQL_H

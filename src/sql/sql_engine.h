@@ -23,7 +23,7 @@ enum sql_self_test { SQL_SELF_TEST_END, SQL_SELF_TEST_OK, SQL_SELF_TEST_WARNING,
 
 /* Why a step failed, where callers need to know. */
 enum sql_failure {
-    SQL_FAILURE_OTHER,
+    SQL_FAILURE_OTHER,        /* 0 */
     SQL_FAILURE_LOCK_TIMEOUT, /* waiting for a lock */
     SQL_FAILURE_CONFLICT,     /* another transaction won; this one is rolled back, even at COMMIT */
     SQL_FAILURE_NO_LOCK,      /* the engine has no such lock */
@@ -32,6 +32,32 @@ enum sql_failure {
     SQL_FAILURE_OTHER_HOST,   /* conninfo excludes this host from deliveries */
 };
 
+/* An error code of the engine. */
+struct sql_failure_code {
+    const char *code;
+    enum sql_failure failure;
+};
+
+/* Tests what no step can show. Precondition: the process has no session. Takes milliseconds, or as long as another
+ * process writes. Sets *ret to what was observed, with a hint unless it is good. */
+struct sql_self_tester {
+    const char *name; /* a word */
+    bool connects;    /* needs a database that sessions can be opened with */
+    enum sql_self_test (*run)(const struct config *config, struct error *ret);
+};
+
+/* A file of schema/, compiled in by embed.sh. */
+struct sql_schema_file {
+    int version;
+    const char *name, *text;
+};
+
+/* What a mark in the schema's texts stands for; %s is database.schema. */
+struct sql_schema_mark {
+    const char *mark, *text;
+};
+
+/* NULL in place of a function: see each. Lists end with an entry of zeros. */
 struct sql_engine {
     const char *name;
     const struct sql_step_text *steps; /* [SQL_STEPS] */
@@ -42,55 +68,78 @@ struct sql_engine {
     void (*close)(struct sql_session *session);
     bool (*usable)(const struct sql_session *session);
     bool (*in_transaction)(const struct sql_session *session);
-    void (*check_connection)(struct sql_session *session);
-    void (*set_timeout)(struct sql_session *session, int64_t ms);
-    void (*unlimit_result)(struct sql_session *session);
-    const char *(*tls_summary)(const struct sql_session *session, bool *ret_ok);
+    void (*check_connection)(struct sql_session *session);                       /* NULL: there is none */
+    void (*set_timeout)(struct sql_session *session, int64_t ms);                /* NULL: has none */
+    void (*unlimit_result)(struct sql_session *session);                         /* NULL: has no limit */
+    const char *(*tls_summary)(const struct sql_session *session, bool *ret_ok); /* NULL: a file */
 
     void (*add)(struct sql_session *session, enum sql_step step, const struct sql_value *values);
     void (*add_text)(struct sql_session *session, const char *text, struct sql_value value);
-    bool (*send)(struct sql_session *session, struct error *error);
-    size_t (*mark)(const struct sql_session *session);
-    struct sql_rows *(*take)(struct sql_session *session, size_t mark, struct error *error);
-    bool (*passed)(struct sql_session *session, size_t mark, struct error *error);
-    bool (*committed)(struct sql_session *session, size_t mark, struct error *error);
+    bool (*send)(struct sql_session *session, struct error *error); /* NULL: nothing to do */
+
+    /* Returns the next step's result, in order; NULL: it failed. Called for steps that were sent; not again after a
+     * failure in the batch. */
+    struct sql_rows *(*next)(struct sql_session *session, struct error *error);
+
+    /* Returns whether the COMMIT whose result was the last did commit. NULL: a COMMIT without an error does. */
+    bool (*committed)(struct sql_session *session, struct error *error);
     bool (*finish)(struct sql_session *session);
     bool (*script)(struct sql_session *session, const char *text, struct error *error);
 
     /* Without a session: */
 
-    /* Creates what a session needs, if missing, so that the schema can be installed. */
+    /* Creates what a session needs, if missing, so that the schema can be installed. NULL: the administrator does. */
     bool (*create)(const struct config *config, struct error *error);
 
     /* Copies the ledger, online, to a new file. NULL: the engine has its own programs for that. */
     bool (*backup)(const struct config *config, const char *file, struct error *error);
 
-    /* Returns conninfo for only its n-th host, and *ret_name (may be NULL): new strings. NULL: it has fewer hosts. */
+    /* Returns conninfo for only its n-th host, and *ret_name (may be NULL): new strings. NULL: it has fewer hosts.
+     * The function is NULL: there are no hosts. */
     char *(*nth_host)(const struct config *config, size_t n, char **ret_name);
 
-    /* Returns whether service.user would log in under its own name, as no other is configured. */
+    /* Returns whether service.user would log in under its own name, as no other is configured. NULL: it would. */
     bool (*login_is_service)(const struct config *config);
 
-    /* Adds a hint, if known, to a step's error. role: that the step needs. */
-    void (*add_hint)(const struct config *config, const char *role, struct error *error);
+    /* Returns a hint for a step's error, or one of open: a new string, or NULL. role: that the step needs. */
+    char *(*hint)(const struct config *config, const char *role, const struct error *error);
 
-    /* Runs the n-th self-test, of what no step can show. Precondition: the process has no session. Takes milliseconds,
-     * or as long as another process writes. connects: a session can be opened; else only tests without one run.
-     * *ret_name: a word; ret: what was observed, with a hint unless it is good. SQL_SELF_TEST_END: none left. */
-    enum sql_self_test (*self_test)(const struct config *config, bool connects, size_t n, const char **ret_name,
-                                    struct error *ret);
+    /* Returns the command that allows a login which open was refused: a new string, or NULL. NULL: none is known. */
+    char *(*login_command)(const struct config *config, const struct error *error);
 
-    enum sql_failure (*failure)(const struct error *error);
+    const struct sql_failure_code *failures;
+    const struct sql_self_tester *self_tests; /* NULL: none */
+    const char *holders_hint; /* how an administrator sees who holds locks, and since when; %s is database.schema */
 
-    /* Returns a new string: how an administrator sees who holds locks, and since when. */
-    char *(*holders_hint)(const struct config *config);
-
-    /* The schema: newest version; SQL of all versions after `from`, a new string; transaction. alone: other installers
-     * wait. */
-    int (*schema_needed)(void);
-    char *(*schema_sql)(const struct config *config, int from);
-    const char *(*schema_begin)(bool alone);
-    const char *schema_end;
+    /* The schema's files by version, and the statements before and after them. */
+    const struct sql_schema_file *schema;
+    const struct sql_schema_mark *schema_marks;
+    const char *schema_begin, *schema_end;
+    const char *schema_alone; /* after schema_begin: other installers wait; NULL: they do anyway */
+    const char *schema_again; /* ends the statement that records a version: it may be there */
 };
+
+/* What an engine can do without a session (sql_engine.c): */
+
+enum sql_failure sql_failure(const struct sql_failure_code *failures, const struct error *error) OD_MUST;
+
+/* Adds a hint, if one is known, to a step's error; role: that the step needs. */
+void sql_add_hint(const struct sql_engine *engine, const struct config *config, const char *role, struct error *error);
+
+/* Like sql_add_hint(), for the error of opening a session. */
+void sql_add_login_hint(const struct sql_engine *engine, const struct config *config, const char *role,
+                        struct error *error);
+
+/* See nth_host. */
+char *sql_nth_host(const struct sql_engine *engine, const struct config *config, size_t n, char **ret_name) OD_MUST;
+
+/* Returns a new string: `text` with %s replaced by database.schema. */
+char *sql_with_schema(const struct config *config, const char *text) OD_MUST;
+
+/* Returns the newest version of the schema. */
+int sql_schema_needed(const struct sql_engine *engine) OD_MUST;
+
+/* Returns the schema's statements of all versions after `from`, a new string. */
+char *sql_schema(const struct sql_engine *engine, const struct config *config, int from) OD_MUST;
 
 #endif

@@ -1,6 +1,10 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * Rows that a statement returned, or that were put together here: it owns all it has. */
 #ifndef ONCEDROP_SQL_ROWS_H
 #define ONCEDROP_SQL_ROWS_H
+
+#include <glib.h>
 
 #include "base/base.h"
 
@@ -12,21 +16,34 @@ struct sql_cell {
     size_t size; /* bytes */
 };
 
-/* Filled in by the engine. */
 struct sql_rows {
     size_t count, columns;
     int64_t changed;        /* rows inserted, updated or deleted */
     const char **names;     /* [columns] */
     enum sql_type *types;   /* [columns] */
     struct sql_cell *cells; /* [count * columns], by row */
-    void *owner;            /* of names and data */
-    void (*free_owner)(void *owner);
+    size_t added, room;     /* number of cells */
+    GStringChunk *texts;    /* names and data; NULL: none yet */
 };
 
-/* Returns rows whose names, types and cells are zero. */
-struct sql_rows *sql_rows_new(size_t count, size_t columns) OD_MUST;
+/* Returns columns without a name, of type text, and no row. */
+struct sql_rows *sql_rows_new(size_t columns) OD_MUST;
 
 void sql_rows_free(struct sql_rows **rows);
+
+/* For g_queue_clear_full. */
+void sql_rows_drop(gpointer rows);
+
+void sql_rows_name(struct sql_rows *rows, size_t column, const char *name, enum sql_type type);
+
+/* Appends a copy of a cell; cells are added row by row. NULL: SQL NULL. */
+void sql_rows_add(struct sql_rows *rows, const void *data, size_t size);
+void sql_rows_add_text(struct sql_rows *rows, const char *text);
+
+void sql_rows_remove(struct sql_rows *rows, size_t row);
+
+/* Moves the rows of *more to *rows (same columns, none, or NULL), and frees *more. */
+void sql_rows_join(struct sql_rows **rows, struct sql_rows **more);
 
 bool sql_is_null(const struct sql_rows *rows, size_t row, size_t column) OD_MUST;
 

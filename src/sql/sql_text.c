@@ -33,9 +33,10 @@ static void append_number(GString *sql, size_t number)
     g_string_append_c(sql, (char)('0' + number % 10));
 }
 
-char *sql_text_render(const char *text, const struct sql_value *values, size_t ret_order[SQL_VALUES_MAX],
+char *sql_text_render(const char *text, const struct sql_value *values, struct sql_value ret[SQL_VALUES_MAX],
                       size_t *ret_count)
 {
+    size_t order[SQL_VALUES_MAX];
     GString *sql = g_string_sized_new(strlen(text));
     *ret_count = 0;
     while (*text != '\0') {
@@ -44,7 +45,7 @@ char *sql_text_render(const char *text, const struct sql_value *values, size_t r
         } else if (*text == SQL_TEXT_IF) {
             text += 3;
         } else if (*text == SQL_TEXT_VALUE) {
-            append_number(sql, number_of(index_at(text + 1), ret_order, ret_count));
+            append_number(sql, number_of(index_at(text + 1), order, ret_count));
             text += 3;
         } else {
             size_t plain = strcspn(text, (const char[]){SQL_TEXT_VALUE, SQL_TEXT_IF, '\0'});
@@ -52,5 +53,7 @@ char *sql_text_render(const char *text, const struct sql_value *values, size_t r
             text += plain;
         }
     }
+    for (size_t i = 0; i < *ret_count; i++)
+        ret[i] = values[order[i]];
     return g_string_free(sql, FALSE);
 }

@@ -11,9 +11,9 @@
 #define SQL_TEXT_IF '\2'
 #define SQL_VALUES_MAX 24
 
-/* Returns the statement as a new string, with $1, $2, ... for the values used. ret_order[SQL_VALUES_MAX], *ret_count:
- * which values these are, each once. */
-char *sql_text_render(const char *text, const struct sql_value *values, size_t ret_order[SQL_VALUES_MAX],
+/* Returns the statement as a new string, with $1, $2, ... for the values used. ret[SQL_VALUES_MAX], *ret_count: these
+ * values, each once. */
+char *sql_text_render(const char *text, const struct sql_value *values, struct sql_value ret[SQL_VALUES_MAX],
                       size_t *ret_count) OD_MUST;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * A session with a ledger in a SQLite file. A step is executed when it is added, unless an earlier one failed; its
- * rows are kept until taken. Functions without a comment: see sql_engine.h. On false or NULL the error is set. */
+ * rows wait for lite_next. Functions without a comment: see sql_engine.h. On false or NULL the error is set. */
 #ifndef ONCEDROP_LITE_H
 #define ONCEDROP_LITE_H
 
@@ -27,10 +27,8 @@ struct sql_session {
     sqlite3 *db;
     char *path;
     GHashTable *statements; /* text -> struct prepared */
-    GPtrArray *results;     /* struct sql_rows by mark; NULL: taken */
-    size_t added;
-    bool failed;   /* a step failed; error is set */
-    bool reported; /* error was returned */
+    GQueue results;         /* struct sql_rows of steps, in order */
+    bool failed;            /* a step failed; error is set */
     struct error error;
     bool writes;           /* has the writer's lock */
     GArray *unlocks;       /* int64_t: lock bytes to release at COMMIT */
@@ -51,7 +49,7 @@ const char *lite_error_name(int rc) OD_MUST;
 bool lite_fail(struct sql_session *lite, int rc, struct error *error);
 
 /* lite_hint.c */
-void lite_add_hint(const struct config *config, const char *role, struct error *error);
+char *lite_hint(const struct config *config, const char *role, const struct error *error) OD_MUST;
 
 /* lite_open.c */
 
@@ -73,8 +71,7 @@ void lite_accounts_free(struct lite_accounts **accounts);
 struct sql_session *lite_accounts_open(struct lite_accounts *accounts, struct error *error) OD_MUST;
 
 /* lite_self_test.c */
-enum sql_self_test lite_self_test(const struct config *config, bool connects, size_t n, const char **ret_name,
-                                  struct error *ret) OD_MUST;
+extern const struct sql_self_tester lite_self_tests[];
 
 /* lite_backup.c: the copy has mode 0640. */
 bool lite_backup(const struct config *config, const char *file, struct error *error) OD_MUST;
@@ -98,10 +95,7 @@ bool lite_is_query(struct sql_session *lite, const char *sql, struct error *erro
 /* column_kinds: NULL for a text of the site (lite_is_query). */
 void lite_add(struct sql_session *lite, const char *sql, const char *column_kinds, size_t count,
               const struct sql_value *values);
-bool lite_send(struct sql_session *lite, struct error *error) OD_MUST;
-size_t lite_mark(const struct sql_session *lite) OD_MUST;
-struct sql_rows *lite_take(struct sql_session *lite, size_t mark, struct error *error) OD_MUST;
-bool lite_passed(struct sql_session *lite, size_t mark, struct error *error) OD_MUST;
+struct sql_rows *lite_next(struct sql_session *lite, struct error *error) OD_MUST;
 bool lite_finish(struct sql_session *lite);
 bool lite_script(struct sql_session *lite, const char *sql, struct error *error) OD_MUST;
 
@@ -170,11 +164,5 @@ bool lite_lock_functions(struct sql_session *lite, struct error *error) OD_MUST;
 void lite_unlock_released(struct sql_session *lite, bool committed);
 
 void lite_unlock_all(struct sql_session *lite);
-
-/* lite_schema.c */
-
-int lite_schema_needed(void) OD_MUST;
-char *lite_schema_sql(const struct config *config, int from) OD_MUST;
-const char *lite_schema_begin(bool alone) OD_MUST;
 
 #endif

@@ -77,48 +77,26 @@ static struct sql_rows *run(struct sql_session *lite, const char *sql, const cha
 void lite_add(struct sql_session *lite, const char *sql, const char *column_kinds, size_t count,
               const struct sql_value *values)
 {
-    lite->added++;
     if (lite->failed)
         return;
     struct sql_rows *rows = run(lite, sql, column_kinds, count, values, &lite->error);
     lite->failed = rows == NULL;
     if (rows != NULL)
-        g_ptr_array_add(lite->results, rows);
+        g_queue_push_tail(&lite->results, rows);
 }
 
-/* lite_take reports errors. */
-bool lite_send(struct sql_session *lite, struct error *error)
+struct sql_rows *lite_next(struct sql_session *lite, struct error *error)
 {
-    (void)lite;
-    (void)error;
-    return true;
-}
-
-size_t lite_mark(const struct sql_session *lite)
-{
-    return lite->added;
-}
-
-bool lite_passed(struct sql_session *lite, size_t mark, struct error *error)
-{
-    if (mark <= lite->results->len)
-        return true;
-    if (!lite->reported)
+    struct sql_rows *rows = g_queue_pop_head(&lite->results);
+    if (rows == NULL)
         *error = lite->error;
-    lite->reported = true;
-    return false;
-}
-
-struct sql_rows *lite_take(struct sql_session *lite, size_t mark, struct error *error)
-{
-    return lite_passed(lite, mark + 1, error) ? g_steal_pointer(&lite->results->pdata[mark]) : NULL;
+    return rows;
 }
 
 bool lite_finish(struct sql_session *lite)
 {
-    g_ptr_array_set_size(lite->results, 0);
-    lite->added = 0;
-    lite->failed = lite->reported = false;
+    g_queue_clear_full(&lite->results, sql_rows_drop);
+    lite->failed = false;
     return !lite->lost;
 }
 

@@ -27,8 +27,9 @@ static bool has_no_bytes(const char *path)
     return stat(path, &status) == 0 && status.st_size == 0;
 }
 
-static char *hint_of(const struct config *config, const struct error *error)
+char *lite_hint(const struct config *config, const char *role, const struct error *error)
 {
+    (void)role;
     const char *path = lite_path(config), *code = error->code;
     bool not_created = strstr(error->text, "no such table") != NULL || strstr(error->text, LITE_NO_LOG) != NULL;
     if (not_created && has_no_bytes(path))
@@ -56,14 +57,4 @@ static char *hint_of(const struct config *config, const struct error *error)
         return base_printf("the file, its directory, and the files next to it must be writable and belong to %s",
                            config->service.user[0] != '\0' ? config->service.user : "the user that delivers");
     return NULL;
-}
-
-void lite_add_hint(const struct config *config, const char *role, struct error *error)
-{
-    const struct error was = *error;
-    char *hint OD_CLEANUP(base_free) = hint_of(config, error);
-    (void)role;
-    if (hint != NULL)
-        error_set(error, "%s (%s)", was.text, hint);
-    memcpy(error->code, was.code, sizeof(was.code));
 }

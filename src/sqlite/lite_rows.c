@@ -47,88 +47,50 @@ bool lite_bind(sqlite3_stmt *statement, size_t count, const struct sql_value *va
     return true;
 }
 
-/* What rows point to. */
-struct owner {
-    GPtrArray *cells; /* by row: GBytes, or NULL */
-    GPtrArray *names;
-};
-
-static void free_cells(void *context)
+static void add_cell(struct sql_rows *rows, sqlite3_stmt *statement, int column, char kind)
 {
-    struct owner *owner = context;
-    g_ptr_array_unref(owner->cells);
-    g_ptr_array_unref(owner->names);
-    base_free(&owner);
+    int type = sqlite3_column_type(statement, column);
+    if (type == SQLITE_NULL) {
+        sql_rows_add(rows, NULL, 0);
+    } else if (kind == 't') {
+        sql_rows_add(rows, sqlite3_column_int(statement, column) ? "t" : "f", 1);
+    } else {
+        const void *data = type == SQLITE_BLOB ? sqlite3_column_blob(statement, column)
+                                               : sqlite3_column_text(statement, column);
+        sql_rows_add(rows, data != NULL ? data : "", (size_t)sqlite3_column_bytes(statement, column));
+    }
 }
 
-static void free_cell(gpointer bytes)
-{
-    if (bytes != NULL)
-        g_bytes_unref(bytes);
-}
-
-/* Appends a NUL. NULL: SQL NULL. */
-static GBytes *cell_of(sqlite3_stmt *statement, int column, char type)
-{
-    if (sqlite3_column_type(statement, column) == SQLITE_NULL)
-        return NULL;
-    if (type == 't')
-        return g_bytes_new_static(sqlite3_column_int(statement, column) ? "t" : "f", 2);
-    bool blob = sqlite3_column_type(statement, column) == SQLITE_BLOB;
-    const void *data = blob ? sqlite3_column_blob(statement, column) : sqlite3_column_text(statement, column);
-    size_t size = (size_t)sqlite3_column_bytes(statement, column);
-    char *copy = base_alloc(size + 1);
-    if (size > 0)
-        memcpy(copy, data, size);
-    return g_bytes_new_take(copy, size + 1);
-}
-
-static enum sql_type column_type(sqlite3_stmt *statement, int column, char type)
+static enum sql_type column_type(sqlite3_stmt *statement, int column, char kind)
 {
     int there = sqlite3_column_type(statement, column);
-    if (type == 't')
+    if (kind == 't')
         return SQL_TYPE_BOOL;
-    if (type == 'j')
+    if (kind == 'j')
         return SQL_TYPE_JSON;
-    return type == 'n' || there == SQLITE_INTEGER || there == SQLITE_FLOAT ? SQL_TYPE_NUMBER : SQL_TYPE_TEXT;
+    return kind == 'n' || there == SQLITE_INTEGER || there == SQLITE_FLOAT ? SQL_TYPE_NUMBER : SQL_TYPE_TEXT;
 }
 
 struct sql_rows *lite_run(struct sql_session *lite, sqlite3_stmt *statement, const char *column_kinds,
                           struct error *error)
 {
-    int columns = sqlite3_column_count(statement), rc;
-    size_t typed = strlen(column_kinds), count = 0;
-    GPtrArray *cells = g_ptr_array_new_with_free_func(free_cell);
-    enum sql_type *types OD_CLEANUP(base_free) = base_alloc(((size_t)columns + 1) * sizeof(*types));
+    int columns = sqlite3_column_count(statement), kinds = (int)strlen(column_kinds), rc;
+    struct sql_rows *rows = sql_rows_new((size_t)columns);
     while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
         for (int column = 0; column < columns; column++) {
-            char type = (size_t)column < typed ? column_kinds[column] : '-';
-            g_ptr_array_add(cells, cell_of(statement, column, type));
-            if (types[column] == SQL_TYPE_TEXT) /* from the first row with a value */
-                types[column] = column_type(statement, column, type);
+            char kind = column < kinds ? column_kinds[column] : '-';
+            if (rows->types[column] == SQL_TYPE_TEXT) /* from the first row with a value */
+                rows->types[column] = column_type(statement, column, kind);
+            add_cell(rows, statement, column, kind);
         }
-        count++;
     }
     if (rc != SQLITE_DONE) {
         lite_fail(lite, rc, error);
-        g_ptr_array_unref(cells);
+        sql_rows_free(&rows);
         return NULL;
     }
-    struct sql_rows *rows = sql_rows_new(count, (size_t)columns);
-    struct owner *owner = base_alloc(sizeof(*owner));
-    *owner = (struct owner){.cells = cells, .names = g_ptr_array_new_with_free_func(free)};
-    rows->owner = owner;
-    rows->free_owner = free_cells;
-    rows->changed = sqlite3_column_count(statement) == 0 || count > 0 ? sqlite3_changes64(lite->db) : 0;
-    for (int column = 0; column < columns; column++) {
-        rows->names[column] = base_strdup(sqlite3_column_name(statement, column));
-        g_ptr_array_add(owner->names, (gpointer)(uintptr_t)rows->names[column]);
-        rows->types[column] = types[column];
-    }
-    for (guint i = 0; i < cells->len; i++) {
-        gsize size = 0;
-        const char *data = cells->pdata[i] != NULL ? g_bytes_get_data(cells->pdata[i], &size) : NULL;
-        rows->cells[i] = (struct sql_cell){.data = data, .size = size > 0 ? size - 1 : 0};
-    }
+    for (int column = 0; column < columns; column++)
+        sql_rows_name(rows, (size_t)column, sqlite3_column_name(statement, column), rows->types[column]);
+    rows->changed = columns == 0 || rows->count > 0 ? sqlite3_changes64(lite->db) : 0;
     return rows;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * Self-tests. Child processes open the ledger: a session must not cross fork(2), and only another process can test a
- * lock or a COMMIT. */
+ * lock. */
 #include <errno.h>
 #include <pwd.h>
 #include <signal.h>
@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "sqlite/lite.h"
 
 #define MIB UINT64_C(1048576)
@@ -28,7 +29,6 @@ struct findings {
     bool waits;           /* for the writer's lock */
     bool done;            /* else error is set */
     bool message, writer; /* which locks were granted */
-    int64_t version;      /* PRAGMA user_version, otherwise unused */
     struct error error;
 };
 
@@ -71,23 +71,13 @@ static struct sql_session *open_ledger(struct findings *it)
     return lite_open(it->config, "", &it->error);
 }
 
-static bool ask(struct sql_session *lite, const char *sql, struct sql_value value, int64_t *ret, struct error *error)
-{
-    size_t mark = lite_mark(lite);
-    lite_add(lite, sql, "n", 1, &value);
-    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = lite_take(lite, mark, error);
-    if (rows != NULL)
-        *ret = sql_number(rows, 0, 0);
-    (void)lite_finish(lite);
-    return rows != NULL;
-}
-
 static bool lock_message(struct findings *it, struct sql_session *lite)
 {
-    int64_t granted = 0;
-    bool asked = ask(lite, "SELECT oncedrop_lock($1)", SQL_NUMBER(it->key), &granted, &it->error);
-    it->message = granted == 1;
-    return asked;
+    const struct sql_value key = SQL_NUMBER(it->key);
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
+        lite_execute(lite, "SELECT oncedrop_lock($1)", "n", 1, &key, &it->error);
+    it->message = rows != NULL && sql_number(rows, 0, 0) == 1;
+    return rows != NULL;
 }
 
 /* Acquires both locks, and stops. */
@@ -141,8 +131,7 @@ static enum sql_self_test test_locks(const struct config *config, struct error *
         (void)in_child(it, test_exclusion, &other);
     tried = tried && it->done;
     struct findings held = *it;
-    if (holder > 0 && kill(holder, SIGKILL) == 0)
-        (void)waitpid(holder, NULL, 0);
+    (void)process_kill(&holder);
     it->waits = true;
     if (tried)
         (void)in_child(it, test_exclusion, &other);
@@ -150,45 +139,6 @@ static enum sql_self_test test_locks(const struct config *config, struct error *
         return test_lock_files(&held, it, ret);
     *ret = it->error;
     return SQL_SELF_TEST_FAILED;
-}
-
-static void read_version(struct findings *it)
-{
-    struct sql_session *lite = open_ledger(it);
-    it->done = lite != NULL && ask(lite, "PRAGMA user_version", SQL_NUMBER(0), &it->version, &it->error);
-}
-
-static void write_version(struct findings *it)
-{
-    struct sql_session *lite = open_ledger(it);
-    char *sql OD_CLEANUP(base_free) = base_printf("PRAGMA user_version = %d", (int)((it->version + 1) & INT32_MAX));
-    it->done = lite != NULL && lite_script(lite, "BEGIN IMMEDIATE", &it->error) && lite_script(lite, sql, &it->error) &&
-               lite_script(lite, "COMMIT", &it->error);
-    if (it->done)
-        (void)raise(SIGKILL);
-}
-
-static enum sql_self_test test_survival(const struct config *config, struct error *ret)
-{
-    struct findings *it OD_CLEANUP(end_findings) = begin_findings(config);
-    pid_t child;
-    (void)in_child(it, read_version, &child);
-    int64_t before = it->version;
-    bool written = it->done && WIFSIGNALED(in_child(it, write_version, &child)) && it->done;
-    if (written)
-        (void)in_child(it, read_version, &child);
-    if (!written || !it->done) {
-        *ret = it->error;
-        return SQL_SELF_TEST_FAILED;
-    }
-    if (it->version == before) {
-        error_set(ret,
-                  "a transaction is lost although its process was killed only after COMMIT; %s cannot be relied on",
-                  lite_path(config));
-        return SQL_SELF_TEST_FAILED;
-    }
-    error_set(ret, "a transaction outlives its process, which was killed right after COMMIT");
-    return SQL_SELF_TEST_OK;
 }
 
 static bool owner_of_files(const struct config *config, uid_t *ret, struct error *error)
@@ -264,21 +214,9 @@ static enum sql_self_test test_room(const struct config *config, struct error *r
     return self_test;
 }
 
-enum sql_self_test lite_self_test(const struct config *config, bool connects, size_t n, const char **ret_name,
-                                  struct error *ret)
-{
-    static const struct {
-        const char *name;
-        bool connects;
-        enum sql_self_test (*self_test)(const struct config *config, struct error *ret);
-    } self_tests[] = {
-        {"files", false, test_files},
-        {"room", false, test_room},
-        {"processes", true, test_locks},
-        {"survival", true, test_survival},
-    };
-    if (n >= G_N_ELEMENTS(self_tests) || (self_tests[n].connects && !connects))
-        return SQL_SELF_TEST_END;
-    *ret_name = self_tests[n].name;
-    return self_tests[n].self_test(config, ret);
-}
+const struct sql_self_tester lite_self_tests[] = {
+    {"files", false, test_files},
+    {"room", false, test_room},
+    {"processes", true, test_locks},
+    {.name = NULL},
+};

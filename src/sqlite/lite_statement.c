@@ -17,18 +17,12 @@ static void free_prepared(gpointer prepared)
     base_free(&it);
 }
 
-static void free_result(gpointer result)
-{
-    struct sql_rows *rows = result;
-    sql_rows_free(&rows);
-}
-
 struct sql_session *lite_session_new(const char *path)
 {
     struct sql_session *lite = base_alloc(sizeof(*lite));
     lite->path = base_strdup(path);
     lite->statements = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_prepared);
-    lite->results = g_ptr_array_new_with_free_func(free_result);
+    g_queue_init(&lite->results);
     lite->unlocks = g_array_new(FALSE, FALSE, sizeof(int64_t));
     return lite;
 }
@@ -44,7 +38,7 @@ void lite_session_free(struct sql_session *lite)
 {
     lite_session_end(lite);
     g_hash_table_destroy(lite->statements);
-    g_ptr_array_unref(lite->results);
+    g_queue_clear_full(&lite->results, sql_rows_drop);
     g_array_unref(lite->unlocks);
     base_free(&lite->path);
     base_free(&lite);
@@ -101,7 +95,7 @@ static struct sql_rows *execute(struct sql_session *lite, sqlite3_stmt *statemen
 struct sql_rows *lite_execute(struct sql_session *lite, const char *sql, const char *column_kinds, size_t count,
                               const struct sql_value *values, struct error *error)
 {
-    struct sql_rows *rows = sql_rows_new(0, 0);
+    struct sql_rows *rows = sql_rows_new(0);
     while (rows != NULL && *sql != '\0' && !ends_nothing(lite, sql)) {
         const struct prepared *prepared = prepare(lite, sql, error);
         sql_rows_free(&rows);

@@ -71,24 +71,14 @@ static bool is_waiting(int64_t number)
            warden_finds("SELECT ID FROM information_schema.PROCESSLIST WHERE ID = $1 AND STATE = 'User lock'", number);
 }
 
-/* Reads what was answered: after an error a transaction stays open until its session has read that. */
-static void read_ahead(struct sql_session *maria)
-{
-    struct error ignored;
-    bool reported = maria->reported;
-    bool passed = maria_passed(maria, maria->added, &ignored);
-    (void)passed;
-    maria->reported = reported;
-}
-
 /* Seen three times in a row: a session may wait for an instant, as for one that is about to end. */
 static bool engine_waits(const struct sql_session *session)
 {
     struct sql_session *maria = (struct sql_session *)(uintptr_t)session;
     int seen = 0;
-    while (maria->asked > 0 && maria->results->len < maria->added && !maria->failed && maria_usable(maria)) {
+    while (maria->has_result < maria->asked && !maria->failed && maria_usable(maria)) {
         if (is_replied(maria, seen > 0 ? 20 : 1)) {
-            read_ahead(maria);
+            maria_read_all(maria); /* after an error a transaction stays open until its session has read that */
             return false;
         }
         seen = is_waiting(number_of(maria)) ? seen + 1 : 0;
@@ -121,7 +111,7 @@ static void engine_deafen(struct sql_session *maria)
     if (fd >= 0 && (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0 || dup2(pair[0], fd) < 0 || close(pair[0]) != 0 ||
                     close(pair[1]) != 0))
         abort();
-    g_ptr_array_set_size(maria->results, 0);
+    g_queue_clear_full(&maria->results, sql_rows_drop);
     maria->failed = maria->lost = true;
     error_set(&maria->error, "the session has ended");
 }

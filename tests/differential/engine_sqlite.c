@@ -51,7 +51,7 @@ static void engine_used(struct sql_session *lite)
 
 static void engine_deafen(struct sql_session *lite)
 {
-    g_ptr_array_set_size(lite->results, 0);
+    g_queue_clear_full(&lite->results, sql_rows_drop);
     lite->lost = true;
     error_set(&lite->error, "the session has ended");
 }

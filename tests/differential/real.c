@@ -50,16 +50,20 @@ static void close_session(struct sql_session *session)
     engine->close(session);
 }
 
+static bool send_batch(struct sql_session *session, struct error *error)
+{
+    return engine->send == NULL || engine->send(session, error);
+}
+
 struct sql_rows *warden_ask(const char *text, struct sql_value value)
 {
     struct error error;
-    size_t mark = engine->mark(warden);
     GString *statement = g_string_new(text);
     if (fixture_engine.schema != NULL)
         g_string_replace(statement, "@schema@", fixture_engine.schema, 0);
     (fixture_engine.add_text != NULL ? fixture_engine.add_text : engine->add_text)(warden, statement->str, value);
     g_string_free(statement, TRUE);
-    struct sql_rows *rows = engine->send(warden, &error) ? engine->take(warden, mark, &error) : NULL;
+    struct sql_rows *rows = send_batch(warden, &error) ? engine->next(warden, &error) : NULL;
     check(rows != NULL, &error);
     engine->finish(warden);
     return rows;
@@ -158,14 +162,13 @@ bool fixture_stranger_asks(size_t stranger, const struct ledger_message *message
     bool lasts = config->lock.method == LOCK_METHOD_SESSION, granted = true;
     if (!lasts)
         engine->add(session, SQL_STEP(begin));
-    size_t mark = engine->mark(session);
     engine->add(session, steps[config->lock.method],
                 SQL_VALUES(relock_row, .key = SQL_NUMBER(message_lock_key(message->identity)), .owner = SQL_NULL,
                            .lasts_ms = SQL_NULL, .host = SQL_NULL, .pid = SQL_NULL, .session = SQL_NULL,
                            .wait_ms = SQL_NUMBER(lasts ? 0 : 60000)));
-    check(engine->send(session, &error), &error);
+    check(send_batch(session, &error), &error);
     if (lasts) {
-        struct sql_rows *rows OD_CLEANUP(sql_rows_free) = engine->take(session, mark, &error);
+        struct sql_rows *rows OD_CLEANUP(sql_rows_free) = engine->next(session, &error);
         check(rows != NULL, &error);
         granted = sql_bool(rows, 0, 0);
         engine->finish(session);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * Whether a server has lost a message, or its user has deleted it, on a server whose answers are legal but wrong
- * (fuzz_server.h), as `restore` asks (delivery/search.c).
+ * (fuzz_server.h), as `restore` asks (delivery/presence.c).
  *
  * A message counts as lost only if one of four facts shows that. There is no mailbox, it has another UIDVALIDITY, its
  * UIDNEXT is not beyond the UID, or the UID is that of a message with another Message-ID. Where the first three hold, it is
@@ -9,22 +9,6 @@
 #include "../message_bytes.h"
 #include "fuzz_server.h"
 #include "message/message_comparison.h"
-
-static void feed(void *context, const void *bytes, size_t size)
-{
-    message_comparison_feed(context, bytes, size);
-}
-
-static enum candidate end(void *context)
-{
-    static const enum candidate candidates[] = {
-        [MESSAGE_OTHER] = CANDIDATE_OTHER,
-        [MESSAGE_SIMILAR] = CANDIDATE_SIMILAR,
-        [MESSAGE_SAME] = CANDIDATE_SAME,
-    };
-
-    return candidates[message_comparison_end(context)];
-}
 
 /* What is recorded: of one of the messages, of one that is not there any more, or not known. */
 struct stored {
@@ -61,21 +45,23 @@ static bool is_of_another(uint32_t uid)
 static void ask_and_check(struct mailbox *mailbox, const struct message *message)
 {
     struct message_comparison *ids OD_CLEANUP(message_comparison_free) = message_comparison_new_id(message);
-    const struct search search = {.mailbox = "INBOX", .by_id = true, .ids = {has_id ? feed : NULL, end, ids}};
+    const struct search search = {.mailbox = "INBOX", .by_id = true, .ids = has_id ? ids : NULL};
     struct stored stored = draw_stored();
     bool set_back = is_set_back(&stored);
     struct error error = {.text = ""};
 
-    switch (mailbox_absence(mailbox, &search, stored.uidvalidity, stored.uid, &error)) {
-    case ABSENCE_LOST:
+    switch (mailbox_explain_missing(mailbox, &search, stored.uidvalidity, stored.uid, &error)) {
+    case SEARCH_MISSING:
         FUZZ_CHECK(set_back || is_of_another(stored.uid));
         break;
-    case ABSENCE_DELETED:
+    case SEARCH_DELETED:
         FUZZ_CHECK(!set_back);
         break;
-    case ABSENCE_ERROR:
+    case SEARCH_UNKNOWN:
         FUZZ_CHECK(excusable && error.text[0] != '\0');
         break;
+    case SEARCH_PRESENT:
+        FUZZ_CHECK(false);
     }
 }
 

@@ -32,7 +32,7 @@ static struct {
     unsigned wanted; /* how often APPEND asked whether to go on */
     size_t sent_before_literal;
     GString *candidate;
-    enum candidate best;
+    enum message_likeness best;
 } dialogue;
 
 static bool is_in(const GString *text, size_t from, const char *word)
@@ -175,26 +175,29 @@ static bool wanted(void *context)
     return *(const bool *)context;
 }
 
-static void feed(void *context, const void *bytes, size_t size)
+void __wrap_message_comparison_feed(struct message_comparison *comparison, const void *bytes, size_t size);
+enum message_likeness __wrap_message_comparison_end(struct message_comparison *comparison);
+
+void __wrap_message_comparison_feed(struct message_comparison *comparison, const void *bytes, size_t size)
 {
-    (void)context;
+    (void)comparison;
     g_string_append_len(dialogue.candidate, bytes, (gssize)size);
 }
 
-static enum candidate end(void *context)
+enum message_likeness __wrap_message_comparison_end(struct message_comparison *comparison)
 {
     const GString *it = dialogue.candidate;
-    enum candidate candidate = CANDIDATE_OTHER;
+    enum message_likeness likeness = MESSAGE_OTHER;
 
-    (void)context;
+    (void)comparison;
     if (memmem(it->str, it->len, SAME, strlen(SAME)) != NULL)
-        candidate = CANDIDATE_SAME;
+        likeness = MESSAGE_SAME;
     else if (memmem(it->str, it->len, SIMILAR, strlen(SIMILAR)) != NULL)
-        candidate = CANDIDATE_SIMILAR;
-    if (candidate > dialogue.best)
-        dialogue.best = candidate;
+        likeness = MESSAGE_SIMILAR;
+    if (likeness > dialogue.best)
+        dialogue.best = likeness;
     g_string_truncate(dialogue.candidate, 0);
-    return candidate;
+    return likeness;
 }
 
 /* By itself, or its ids among others. */
@@ -367,6 +370,8 @@ static void check_append(struct mailbox *mailbox, const char *name, bool is_want
 /* Takes the session. */
 static void check_search(struct mailbox *mailbox, const char *name, uint8_t options)
 {
+    static const struct message any;
+    struct message_comparison *comparison OD_CLEANUP(message_comparison_free) = message_comparison_new_id(&any);
     struct search search = {
         .mailbox = name,
         .message_id = options & 1 ? "a@b" : NULL,
@@ -376,8 +381,8 @@ static void check_search(struct mailbox *mailbox, const char *name, uint8_t opti
         .newest = (options & 12) == 12 ? 500 : 0,
         .newest_only = (options & 28) == 28,
         .by_id = options & 8,
-        .complete = {.feed = feed, .end = end},
-        .ids = {.feed = options & (8 | 32) ? feed : NULL, .end = end},
+        .complete = comparison,
+        .ids = options & (8 | 32) ? comparison : NULL,
     };
     uint32_t uidvalidity = 7, uid = 7;
     struct error error = {.text = ""};
@@ -388,20 +393,20 @@ static void check_search(struct mailbox *mailbox, const char *name, uint8_t opti
     const char *examined = last_command("EXAMINE "), *searched = last_command("UID SEARCH ");
     const char *fetched = last_command("UID FETCH "), *newest = last_command("FETCH ");
 
-    FUZZ_CHECK((result == SEARCH_ERROR) == (error.text[0] != '\0'));
-    FUZZ_CHECK(result != SEARCH_ERROR || !open);
+    FUZZ_CHECK((result == SEARCH_UNKNOWN) == (error.text[0] != '\0'));
+    FUZZ_CHECK(result != SEARCH_UNKNOWN || !open);
     if (open && replied(examined, "OK")) /* no mailbox is selected any more */
         FUZZ_CHECK(replied(last_command("UNSELECT"), "OK") || replied(last_command("CLOSE"), "OK"));
-    if (result == SEARCH_FOUND) {
-        FUZZ_CHECK(replied(examined, "OK") && dialogue.best != CANDIDATE_OTHER);
+    if (result == SEARCH_PRESENT) {
+        FUZZ_CHECK(replied(examined, "OK") && dialogue.best != MESSAGE_OTHER);
         FUZZ_CHECK(newest != NULL || (replied(searched, "OK") && replied(fetched, "OK") && was_fetched(uid)));
         /* one that is only similar was taken when all had been looked at */
-        if (newest == NULL && dialogue.best != CANDIDATE_SAME)
+        if (newest == NULL && dialogue.best != MESSAGE_SAME)
             check_all_fetched();
         return;
     }
     FUZZ_CHECK(uidvalidity == 7 && uid == 7);
-    if (result != SEARCH_ABSENT)
+    if (result != SEARCH_MISSING)
         return;
     if (fetched != NULL)
         FUZZ_CHECK(replied(fetched, "OK") && strcasestr(said_after(fetched), "FETCH") != NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
  * Files of any bytes taken for an mbox: every byte is in exactly one message, or in what separates them; what begins like
- * an mbox is one or is refused; and quoting comes off as a reference takes it off, however the bytes are cut. */
+ * an mbox is one or is rejected; without Content-Length, no line of a message begins with "From "; and quoting comes off as
+ * a reference takes it off, however the bytes are cut. */
 #include "fuzz.h"
 
 #include <sys/mman.h>
@@ -9,18 +10,26 @@
 
 #include "replay/replay_mbox.h"
 
-/* An empty line at most, then a line that begins with "From ", or has only "From". */
-static bool is_separator(const char *bytes, size_t size)
+static const char *skip_line_end(const char *at, const char *end)
 {
-    const char *end = bytes + size, *at = bytes;
+    const char *behind = at;
 
-    while (at < end && *at == '\r')
-        at++;
-    at = at < end && *at == '\n' ? at + 1 : bytes;
-    if (end - at < 4 || memcmp(at, "From", 4) != 0 || !(end - at == 4 || strchr(" \r\n", at[4]) != NULL))
+    while (behind < end && *behind == '\r')
+        behind++;
+    return behind < end && *behind == '\n' ? behind + 1 : at;
+}
+
+/* An empty line at most (mboxcl2: two line ends), then a line that begins with "From ". */
+static bool is_separator(const char *bytes, size_t size, enum mbox_dialect dialect)
+{
+    const char *end = bytes + size, *at = skip_line_end(bytes, end);
+
+    if (dialect == MBOX_CL2)
+        at = skip_line_end(at, end);
+    if (end - at < 5 || memcmp(at, "From ", 5) != 0)
         return false;
     at = memchr(at, '\n', (size_t)(end - at));
-    return at == NULL || at + 1 == end;
+    return at != NULL && at + 1 == end;
 }
 
 /* Empty lines and a byte order mark may stand before the first message's line. */
@@ -30,16 +39,30 @@ static bool is_beginning(const char *bytes, size_t size)
         bytes++;
         size--;
     }
-    return is_separator(bytes, size);
+    return is_separator(bytes, size, MBOX_RD);
 }
 
-static bool is_empty_line(const char *bytes, size_t size)
+/* Returns true for what may follow the last message. */
+static bool is_end(const char *bytes, size_t size, enum mbox_dialect dialect)
 {
-    while (size > 0 && *bytes == '\r') {
+    const char *end = bytes + size;
+
+    if (dialect == MBOX_CL2)
+        return skip_line_end(skip_line_end(bytes, end), end) == end;
+    while (bytes < end && *bytes == '\r')
         bytes++;
-        size--;
+    return end - bytes == 0 || (end - bytes == 1 && *bytes == '\n');
+}
+
+static bool has_from_line(const char *bytes, size_t size)
+{
+    for (const char *at = bytes, *end = bytes + size; at != NULL && at < end;
+         at = memchr(at, '\n', (size_t)(end - at))) {
+        at += at > bytes;
+        if (end - at >= 5 && memcmp(at, "From ", 5) == 0)
+            return true;
     }
-    return size == 0 || (size == 1 && *bytes == '\n');
+    return false;
 }
 
 /* Whether the message's last line is an empty one, which belongs to the separator. */
@@ -54,7 +77,7 @@ static bool ends_empty(const char *bytes, struct mbox_message message)
     return end > start && end[-1] == '\n';
 }
 
-static void check_messages(const struct fuzz_input *input, const GArray *messages)
+static void check_messages(const struct fuzz_input *input, const GArray *messages, enum mbox_dialect dialect)
 {
     const char *bytes = (const char *)input->bytes;
     int64_t at = 0;
@@ -68,16 +91,19 @@ static void check_messages(const struct fuzz_input *input, const GArray *message
         if (i == 0)
             FUZZ_CHECK(is_beginning(bytes, (size_t)message.offset));
         else
-            FUZZ_CHECK(is_separator(bytes + at, (size_t)(message.offset - at)));
+            FUZZ_CHECK(is_separator(bytes + at, (size_t)(message.offset - at), dialect));
         at = message.offset + message.size;
+        if (dialect == MBOX_CL2)
+            continue;
+        FUZZ_CHECK(!has_from_line(bytes + message.offset, (size_t)message.size));
         if ((size_t)at < input->size)
             FUZZ_CHECK(bytes[at] == '\r' || bytes[at] == '\n' || !ends_empty(bytes, message));
     }
-    FUZZ_CHECK(is_empty_line(bytes + at, input->size - (size_t)at));
+    FUZZ_CHECK(is_end(bytes + at, input->size - (size_t)at, dialect));
 }
 
 /* Takes a '>' off the lines that begin with some and "From ". */
-static GString *reference_unquote(const struct fuzz_input *input, enum mbox_quoting quoting)
+static GString *reference_unquote(const struct fuzz_input *input, enum mbox_dialect dialect)
 {
     const char *at = (const char *)input->bytes, *end = at + input->size;
     GString *out = g_string_new(NULL);
@@ -88,17 +114,17 @@ static GString *reference_unquote(const struct fuzz_input *input, enum mbox_quot
         while (from < end && *from == '>')
             from++;
         if (end - from >= 5 && memcmp(from, "From ", 5) == 0)
-            at += quoting == MBOX_PLAIN ? 0 : quoting == MBOX_RD ? from > at : from == at + 1;
+            at += dialect == MBOX_CL2 ? 0 : dialect == MBOX_RD ? from > at : from == at + 1;
         g_string_append_len(out, at, next - at);
         at = next;
     }
     return out;
 }
 
-static void check_unquote(const struct fuzz_input *input, struct fuzz_cuts cuts, enum mbox_quoting quoting)
+static void check_unquote(const struct fuzz_input *input, struct fuzz_cuts cuts, enum mbox_dialect dialect)
 {
-    struct mbox_unquote unquote = {.quoting = quoting};
-    GString *expected = reference_unquote(input, quoting), *out = g_string_new(NULL);
+    struct mbox_unquote unquote = {.dialect = dialect};
+    GString *expected = reference_unquote(input, dialect), *out = g_string_new(NULL);
 
     for (size_t at = 0, size; at < input->size; at += size) {
         size = fuzz_cut(&cuts, input->size - at);
@@ -110,28 +136,33 @@ static void check_unquote(const struct fuzz_input *input, struct fuzz_cuts cuts,
     g_string_free(out, TRUE);
 }
 
+static void check_dialect(const struct fuzz_input *input, int fd, enum mbox_dialect dialect)
+{
+    GArray *messages = NULL;
+    struct error error = {.text = ""};
+
+    if (mbox_scan(fd, dialect, &messages, &error)) {
+        FUZZ_CHECK(messages != NULL || input->size < 5 || memcmp(input->bytes, "From ", 5) != 0);
+        if (messages != NULL)
+            check_messages(input, messages, dialect);
+    } else {
+        FUZZ_CHECK(messages == NULL && error.text[0] != '\0');
+    }
+    g_clear_pointer(&messages, g_array_unref);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static int fd = -1;
     struct fuzz_input input = {bytes, size};
     struct fuzz_cuts cuts = fuzz_cuts(&input);
-    GArray *messages = NULL;
-    enum mbox_quoting quoting = MBOX_PLAIN;
-    struct error error = {.text = ""};
 
     if (fd < 0)
         fd = memfd_create("oncedrop-fuzz", MFD_CLOEXEC);
     FUZZ_CHECK(ftruncate(fd, 0) == 0 && pwrite(fd, bytes, input.size, 0) == (ssize_t)input.size);
-    if (mbox_scan(fd, &messages, &quoting, &error)) {
-        FUZZ_CHECK(messages != NULL || input.size < 5 || memcmp(bytes, "From ", 5) != 0);
-        if (messages != NULL)
-            check_messages(&input, messages);
-    } else {
-        FUZZ_CHECK(messages == NULL && error.text[0] != '\0');
+    for (int dialect = MBOX_RD; dialect <= MBOX_CL2; dialect++) {
+        check_dialect(&input, fd, (enum mbox_dialect)dialect);
+        check_unquote(&input, cuts, (enum mbox_dialect)dialect);
     }
-    g_clear_pointer(&messages, g_array_unref);
-    check_unquote(&input, cuts, MBOX_O);
-    check_unquote(&input, cuts, MBOX_RD);
-    check_unquote(&input, cuts, quoting);
     return 0;
 }

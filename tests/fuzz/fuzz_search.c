@@ -8,23 +8,7 @@
 #include "fuzz_server.h"
 #include "message/message_comparison.h"
 
-static void feed(void *context, const void *bytes, size_t size)
-{
-    message_comparison_feed(context, bytes, size);
-}
-
-static enum candidate end(void *context)
-{
-    static const enum candidate candidates[] = {
-        [MESSAGE_OTHER] = CANDIDATE_OTHER,
-        [MESSAGE_SIMILAR] = CANDIDATE_SIMILAR,
-        [MESSAGE_SAME] = CANDIDATE_SAME,
-    };
-
-    return candidates[message_comparison_end(context)];
-}
-
-/* As deliveries search (delivery/search.c). */
+/* As deliveries search (delivery/presence.c). */
 static struct search search_of(const struct message *message)
 {
     bool by_id = has_id && draw(2), newest_only = by_id && draw(2), searchable = has_id && !seldom();
@@ -38,8 +22,8 @@ static struct search search_of(const struct message *message)
         .newest = by_id ? (draw(2) ? 1 + draw(8) : 500) : 0,
         .newest_only = newest_only,
         .by_id = by_id,
-        .complete = {feed, end, message_comparison_new(message, NULL)},
-        .ids = {has_id ? feed : NULL, end, message_comparison_new_id(message)},
+        .complete = by_id ? NULL : message_comparison_new(message, NULL),
+        .ids = has_id ? message_comparison_new_id(message) : NULL,
     };
 }
 
@@ -75,19 +59,18 @@ static void check_found(const struct search *search, uint32_t uidvalidity, uint3
 static void search_and_check(struct mailbox *mailbox, const struct message *message)
 {
     struct search search = search_of(message);
-    struct message_comparison *complete = search.complete.context, *ids = search.ids.context;
     uint32_t uidvalidity = 7, uid = 7;
     struct error error = {.text = ""};
     enum search_result result = mailbox_search(mailbox, &search, &uidvalidity, &uid, &error);
 
-    if (result == SEARCH_FOUND)
+    if (result == SEARCH_PRESENT)
         check_found(&search, uidvalidity, uid);
-    else if (result == SEARCH_ABSENT)
+    else if (result == SEARCH_MISSING)
         check_absent(&search);
     else
         FUZZ_CHECK(excusable);
-    message_comparison_free(&complete);
-    message_comparison_free(&ids);
+    message_comparison_free(&search.complete);
+    message_comparison_free(&search.ids);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -89,7 +89,6 @@ NOT_RUN = {
     ("oncedrop-log.7", "debug: "): PRINTED,
     ("oncedrop-migration.7", "T='host=db2"): "two ledgers; test_migration.py does it with hosts of this machine",
     ("oncedrop-postfix.7", "# doveadm expunge"): "of a system's Dovecot",
-    ("oncedrop-replay.1", "formail "): "formail(1) is not installed with the tests",
     ("oncedrop-route.1", "address: info"): PRINTED,
     ("oncedrop-scale.7", "$ make bench"): "it takes an hour",
     ("oncedrop-setup.1", "# oncedrop setup"): "it changes the system; test_setup.py and the walkthrough run it",
@@ -212,6 +211,8 @@ def shell(site):
         with open(os.path.join(backup, path), "wb") as file:
             file.write(b"From x@example.net Fri Aug  1 10:00:00 2025\n" * (path == "lisa.mbox") +
                        f"Delivered-To: {lisa}\n".encode() + message())
+    with open(os.path.join(backup, "Inbox"), "wb") as file:
+        file.write(b"From - \r\n" + message())
     with open(os.path.join(directory, "message"), "wb") as file:
         file.write(message())
     site.write("new.conf", site.configuration())

@@ -42,7 +42,7 @@ class Files:
         return path
 
     def mbox(self, name, mails, quote=None):
-        return self.write(name, b"".join(FROM_LINE + (quote or mboxo)(mail) + b"\n" for mail in mails))
+        return self.write(name, b"".join(FROM_LINE + (quote or mboxrd)(mail) + b"\n" for mail in mails))
 
     def maildir(self, name, mails):
         for part in ("cur", "new", "tmp"):
@@ -169,38 +169,62 @@ def mboxo(mail):
     return mail.replace(b"\nFrom ", b"\n>From ")
 
 
+def plain(mail):
+    return mail
+
+
 def with_length(mail):
     head, body = mail.split(b"\n\n", 1)
     return head + b"\nContent-Length: %d\n\n" % len(body) + body
 
 
-def test_mboxrd_is_recognised(site, files):
+def header_lines(mail):
+    """With the empty line."""
+    return mail.split(b"\n\n")[0].count(b"\n") + 2
+
+
+def rejected(site, path, line, hint, *options):
+    """Nothing is stored, not even messages of other files and before that line; the error says where and what to do."""
+    scuba = site.account("rejected")
+    good = os.path.join(site.directory, "good.eml")
+    with open(good, "wb") as file:
+        file.write(message())
+    done = site.run("replay", *options, "-d", scuba, good, path)
+    assert done.exit == os.EX_NOINPUT and f"{path}: line {line}: " in done.err and hint in done.err, done
+    assert site.count(scuba) == 0 and site.sql("SELECT count(*) FROM oncedrop.message") == [(0,)]
+
+
+@pytest.mark.parametrize("options,quote,body", [((), mboxrd, BODY), (("--mbox", "mboxrd"), mboxrd, BODY),
+                                               (("--mbox", "mboxo"), mboxo, "From one\n\nFrom two\n>>From four\n")],
+                         ids=["default", "mboxrd", "mboxo"])
+def test_quoting_is_undone(site, files, options, quote, body):
     scuba = site.account()
-    mails = [message(body=BODY), message()]
-    path = files.mbox("mbox", mails, mboxrd)
-    counted(site.run("replay", "-d", scuba, path), stored=2)
+    mails = [message(body=body), message()]
+    path = files.mbox("mbox", mails, quote)
+    counted(site.run("replay", *options, "-d", scuba, path), stored=2)
     assert raws(site, scuba) == wires(mails)
 
 
-def test_mboxcl2_is_recognised(site, files):
-    """Nothing is quoted, which shows where no Content-Length contradicts the From_ lines."""
+def test_mboxcl2(site, files):
+    """Its text may even look like a message; by default such a file is rejected."""
     scuba = site.account()
-    mails = [message(body="From one\n\nFrom here to two\n\n>From three\n>>From four\n"), message()]
-    path = files.mbox("mbox", map(with_length, mails), lambda mail: mail)
-    counted(site.run("replay", "-d", scuba, path), stored=2)
-    assert raws(site, scuba) == wires(map(with_length, mails))
+    mails = [with_length(message(body=BODY + "\n" + FROM_LINE.decode() + "Subject: b\n\nc\n")), with_length(message())]
+    path = files.mbox("mbox", mails, plain)
+    rejected(site, path, 1 + header_lines(mails[0]) + 1, "--mbox mboxcl2")
+    counted(site.run("replay", "--mbox", "mboxcl2", "-d", scuba, path), stored=2)
+    assert raws(site, scuba) == wires(mails)
 
 
-def test_a_content_length_that_leads_past_a_message_is_refused(site, files):
-    """In mboxcl2 it would be right; in any other mbox its sender has joined other people's mail to his own."""
-    scuba = site.account()
-    mail = with_length(message(body="a\n\n" + FROM_LINE.decode() + "Subject: b\n\nc\n"))
-    path = files.mbox("mbox", [mail, message()], lambda mail: mail)
-    done = site.run("replay", "-d", scuba, path)
-    assert done.exit == os.EX_NOINPUT and "Content-Length" in done.err and "formail" in done.err, done
-    before = mail[:mail.index(FROM_LINE)].splitlines()
-    assert f"{path}: line {len(before) + 2}: " in done.err, done
-    assert site.count(scuba) == 0
+@pytest.mark.parametrize("headers", ["", "Content-Length: 9\n", "Content-Length: 7\nContent-Length: 7\n"],
+                         ids=["no length", "wrong length", "two lengths"])
+def test_what_is_no_mboxcl2_is_rejected(site, files, headers):
+    mails = [message(headers=headers), message()]
+    rejected(site, files.mbox("mbox", mails), 1 + header_lines(mails[0]), "mboxrd", "--mbox", "mboxcl2")
+
+
+def test_an_unknown_dialect(site, files):
+    done = site.run("replay", "--mbox", "mboxcl", "-d", site.account(), files.mbox("mbox", [message()]))
+    assert done.exit == os.EX_USAGE and "mboxcl2" in done.err, done
 
 
 def test_no_content_length_joins_messages(site, files):
@@ -214,18 +238,6 @@ def test_no_content_length_joins_messages(site, files):
         counted(site.run("replay", "--dry-run", "-d", scuba, files.mbox("mbox", mails)), stored=5)
 
 
-def test_two_first_lines_in_a_row_are_an_empty_message_and_one(site, files):
-    scuba = site.account()
-    mail = message()
-    expect.stored(site.deliver(mail, scuba))
-    for line in (b"From - \n", b"From - Thu Nov 16 18:40:23 2006\n", FROM_LINE):
-        path = files.write("mbox", line + FROM_LINE + mail)
-        done = site.run("replay", "-d", scuba, path)
-        counted(done, 65, duplicate=1, failed=1)
-        assert f"{path}:1" in done.out, done
-    assert site.count(scuba) == 1
-
-
 def test_a_wrong_content_length_is_not_believed(site, files):
     scuba = site.account()
     mails = [message(headers="Content-Length: 7\n"), message(headers="Content-Length: 70000\n"), message()]
@@ -233,34 +245,49 @@ def test_a_wrong_content_length_is_not_believed(site, files):
     assert raws(site, scuba) == wires(mails)
 
 
-FOREIGN = {"gmail": b"From 1844347792267117879@xxx Mon Oct 07 16:26:29 +0000 2024", "gmail, no date": b"From 1844347792267117879@xxx",
-           "thunderbird": b"From - Mon Oct  7 16:26:29 2024", "thunderbird, no date": b"From - ", "thunderbird, bare": b"From ",
-           "eudora": b"From ???@??? Mon Oct 07 16:26:29 2024"}
+FOREIGN = {"postfix": b"From lisa@example.org  Mon Oct  7 16:26:29 2024", "gmail": b"From 18443@xxx Mon Oct 07 16:26:29 +0000 2024",
+           "thunderbird": b"From - Mon Oct  7 16:26:29 2024"}
 
 
-@pytest.mark.parametrize("between", [b"", b"\n"], ids=["no empty line", "empty line"])
 @pytest.mark.parametrize("line", FOREIGN.values(), ids=FOREIGN)
-def test_an_mbox_of_another_program_is_split(site, files, line, between):
+def test_an_mbox_of_another_program_is_split(site, files, line):
     scuba = site.account()
     mails = [message(body="one\n\nFrom the beginning\n"), message(), message()]
-    path = files.write("mbox", b"".join(line + b"\r\n" + mail + between for mail in mails))
-    counted(site.run("replay", "--dry-run", "-d", scuba, path), stored=3)
+    path = files.write("mbox", b"".join(line + b"\r\n" + mboxrd(mail) + b"\r\n" for mail in mails))
     counted(site.run("replay", "-d", scuba, path), stored=3)
     assert raws(site, scuba) == wires(mails)
 
 
-@pytest.mark.parametrize("body", ["a\n\nFrom lisa@example.org\nTo: all\nb\n", "a\n" + FROM_LINE.decode() + "A: b\n"],
-                         ids=["no date", "no empty line"])
-def test_an_mbox_that_cannot_be_split_is_refused(site, files, body):
-    """Nothing is stored, not even the messages before that line; the error says where and what to do."""
+UNCLEAR = {"prose": "a\n\nFrom here on\nb\n", "no date": "a\n\nFrom lisa@example.org\nTo: all\nb\n",
+           "no empty line": "a\n\nb\n" + FROM_LINE.decode() + "A: b\n", "no header": "a\n\n" + FROM_LINE.decode() + "Subject\n"}
+
+
+@pytest.mark.parametrize("dialect", ["mboxrd", "mboxo"])
+@pytest.mark.parametrize("case", UNCLEAR)
+def test_an_mbox_that_is_unclear_is_rejected(site, files, case, dialect):
+    mail = message(body=UNCLEAR[case])
+    line = 1 + mail[:mail.index(b"\nFrom ", mail.index(b"\n\n")) + 1].count(b"\n") + 1 + (case == "no header")
+    rejected(site, files.mbox("mbox", [mail, message()], plain), line, "'>'", "--mbox", dialect)
+
+
+FOLDERS = {"MMDF": (b"\1\1\1\1\n" + message() + b"\1\1\1\1\n", 1), "CR": ((FROM_LINE + message()).replace(b"\n", b"\r"), 1),
+           "Eudora": (b"From ???@??? Fri Aug 01 10:00:00 2025\r\n" + message(), 1), "two lines": (FROM_LINE * 2 + message(), 2)}
+
+
+@pytest.mark.parametrize("case", FOLDERS)
+def test_other_folders_are_rejected(site, files, case):
+    data, line = FOLDERS[case]
+    rejected(site, files.write("mbox", data), line, case if case in ("MMDF", "Eudora") else "")
+
+
+def test_a_file_of_a_maildir_is_one_message(site, files):
+    """Its own From_ line goes, as that of any message; nothing else in it separates messages."""
     scuba = site.account()
-    good = files.write("a.eml", message())
-    path = files.mbox("mbox", [message(body=body), message()], lambda mail: mail)
-    with open(path, "rb") as file:
-        line = [number for number, line in enumerate(file, 1) if line.startswith(b"From ")][1]
-    result = site.run("replay", "-d", scuba, good, path)
-    assert result.exit == os.EX_NOINPUT and f"{path}: line {line}: " in result.err and "'>'" in result.err, result
-    assert site.count(scuba) == 0 and site.sql("SELECT count(*) FROM oncedrop.message") == [(0,)]
+    mail = message(body="a\n\nFrom here on\n\n" + FROM_LINE.decode() + "A: b\n")
+    path = files.maildir("Maildir", [FROM_LINE + mail])
+    files.write("Maildir/old/mbox", FROM_LINE + message() + b"\n" + FROM_LINE + message())
+    counted(site.run("replay", "-d", scuba, path), stored=3)
+    assert on_the_wire(mail) in raws(site, scuba)
 
 
 READINGS = [(mboxrd, "\n>From an answer\n"), (mboxrd, "\nFrom here\n>From an answer\n>>From both\n"), (mboxrd, "\nFrom here\n"),

@@ -11,6 +11,7 @@ import collections
 import contextlib
 import json
 import os
+import re
 import signal
 import threading
 import time
@@ -275,9 +276,9 @@ class Awkward:
 
     def mbox(self):
         def quoted(mail):
-            return mail.replace(b"\nFrom ", b"\n>From ")
+            return re.sub(rb"^(?=>*From )", b">", mail, flags=re.MULTILINE)
         # Without a header its beginning could not be recognised.
-        addressed = [mail for _, mail in self.addressed() if b":" in mail.split(b"\n")[0]]
+        addressed = [mail for _, mail in self.addressed() if re.match(rb"[!-9;-~]+[ \t]*:|>*From ", mail)]
         self.mails = self.mails[:len(addressed)]
         self.write("mbox", b"".join(FROM_LINE + quoted(mail) + b"\n\n" for mail in addressed))
 

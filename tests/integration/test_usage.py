@@ -30,7 +30,7 @@ WRONG = [
     ("list --sta", "--state needs a value"),
     ("list --s x", "may be any of --state, --since"),
     ("list x", "unexpected argument 'x'"),
-    ("purge --older-than banana", "--older-than banana", "at least 7d"),
+    ("purge --older-than banana", "--older-than banana", "at least 7 days"),
     ("purge --older-than 6d", "7 days"),
     ("purge", "--older-than AGE is missing"),
     ("purge --older-than 30d x", "'x'"),

@@ -121,7 +121,7 @@ enum search_result __wrap_search_copy(struct delivery_work *work, const struct a
                                       struct copy_result *result)
 {
     bool refused = result->quarantine == QUARANTINE_DUE;
-    return refused && breakage == BREAK_REFUSAL_TRUSTED ? SEARCH_ABSENT : __real_search_copy(work, item, result);
+    return refused && breakage == BREAK_REFUSAL_TRUSTED ? SEARCH_MISSING : __real_search_copy(work, item, result);
 }
 
 void __wrap_quarantine_append(struct delivery_work *work, size_t target)

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "breakage.h"
-#include "decode/notice.h"
 #include "faults.h"
 #include "imap.h"
 #include "imap_session.h"
@@ -32,20 +31,20 @@ static bool is_dated(const struct search *search, const struct stored *stored)
 static enum search_result look_through(unsigned account, const struct search *search, bool misses, uint32_t *ret_uid)
 {
     const struct box_content *box = imap_box(account, world_box(search->mailbox));
-    const struct search_reader *reader = search->by_id ? &search->ids : &search->complete;
+    struct message_comparison *comparison = search->by_id ? search->ids : search->complete;
     for (size_t i = 0; i < box->count; i++) {
         const struct stored *stored = &box->stored[i];
         bool is_new = box->count - i <= search->newest;
         bool is_hinted = !misses && is_named(search, stored);
         if (!is_new && !is_hinted && !is_dated(search, stored))
             continue;
-        reader->feed(reader->context, stored->content, sizeof(*stored->content));
-        if (reader->end(reader->context) == CANDIDATE_SAME) {
+        message_comparison_feed(comparison, stored->content, sizeof(*stored->content));
+        if (message_comparison_end(comparison) == MESSAGE_SAME) {
             *ret_uid = box->stored[i].uid;
-            return SEARCH_FOUND;
+            return SEARCH_PRESENT;
         }
     }
-    return SEARCH_ABSENT;
+    return SEARCH_MISSING;
 }
 
 enum search_result mailbox_search(struct mailbox *mailbox, const struct search *search, uint32_t *ret_uidvalidity,
@@ -55,29 +54,29 @@ enum search_result mailbox_search(struct mailbox *mailbox, const struct search *
     strcpy(error->text, "IMAP: SEARCH");
     struct call call = call_begin(CALL_SEARCH);
     if (!call_pass(&call, 0))
-        return SEARCH_ERROR;
+        return SEARCH_UNKNOWN;
     enum search_result result = look_through(account, search, call.error == ERROR_SEARCH_MISSES, ret_uid);
     if (!call_pass(&call, 1))
-        return SEARCH_ERROR;
+        return SEARCH_UNKNOWN;
     world.current->certain = true;
     if (call.error == ERROR_SEARCH_FAILED || imap_is_lost(mailbox)) {
         TELL("cannot search");
-        return breakage == BREAK_FAILED_SEARCH_IS_ABSENT ? SEARCH_ABSENT : SEARCH_ERROR;
+        return breakage == BREAK_FAILED_SEARCH_IS_ABSENT ? SEARCH_MISSING : SEARCH_UNKNOWN;
     }
-    if (result == SEARCH_FOUND)
+    if (result == SEARCH_PRESENT)
         *ret_uidvalidity = 1;
     TELL("searches %s of %s by %s: %s", search->mailbox, world_account(account),
-         search->message_id != NULL ? "its id" : "its date", result == SEARCH_FOUND ? "found" : "not there");
+         search->message_id != NULL ? "its id" : "its date", result == SEARCH_PRESENT ? "found" : "not there");
     return result;
 }
 
 /* No episode restores what a server has lost. */
-enum absence mailbox_absence(struct mailbox *mailbox, const struct search *search, uint32_t uidvalidity, uint32_t uid,
-                             struct error *error)
+enum search_result mailbox_explain_missing(struct mailbox *mailbox, const struct search *search, uint32_t uidvalidity,
+                                           uint32_t uid, struct error *error)
 {
     (void)mailbox, (void)search, (void)uidvalidity, (void)uid;
     strcpy(error->text, "IMAP: not asked for");
-    return ABSENCE_ERROR;
+    return SEARCH_UNKNOWN;
 }
 
 bool mailbox_searchable(const char *id, size_t length, bool folded)
@@ -88,26 +87,39 @@ bool mailbox_searchable(const char *id, size_t length, bool folded)
 /* A candidate is fed as a pointer to its content. */
 struct message_comparison {
     const struct content *looked_for, *candidate;
-    bool by_id;
+    bool by_id, notice;
 };
 
-static struct message_comparison *comparison(const struct message *message, bool by_id)
+static struct message_comparison *comparison(const struct message *message, bool by_id, bool notice)
 {
     struct message_comparison *it = base_alloc(sizeof(*it));
     it->looked_for = (const struct content *)(const void *)message->data;
     it->by_id = by_id;
+    it->notice = notice;
     return it;
 }
 
 struct message_comparison *message_comparison_new(const struct message *message, const char *const *ignore)
 {
     (void)ignore;
-    return comparison(message, false);
+    return comparison(message, false, false);
 }
 
 struct message_comparison *message_comparison_new_id(const struct message *message)
 {
-    return comparison(message, true);
+    return comparison(message, true, false);
+}
+
+struct message_comparison *message_comparison_new_notice(const struct message *message, const char *const *ignore)
+{
+    (void)ignore;
+    return comparison(message, false, true);
+}
+
+void message_comparison_set_variants(struct message_comparison *it,
+                                     const unsigned char (*variants)[MESSAGE_DIGEST_SIZE], size_t count)
+{
+    (void)it, (void)variants, (void)count;
 }
 
 void message_comparison_feed(struct message_comparison *it, const void *bytes, size_t size)
@@ -118,36 +130,17 @@ void message_comparison_feed(struct message_comparison *it, const void *bytes, s
 
 enum message_likeness message_comparison_end(struct message_comparison *it)
 {
+    if (it->notice)
+        return breakage != BREAK_EXPLANATION_UNSOUGHT && it->candidate->explains == it->looked_for ? MESSAGE_SAME
+                                                                                                   : MESSAGE_OTHER;
     bool same = it->candidate == it->looked_for || (it->by_id && it->candidate->identity == it->looked_for->identity);
     return same ? MESSAGE_SAME : MESSAGE_OTHER;
 }
 
-struct notice_comparison {
-    const struct content *looked_for, *candidate;
-};
-
-struct notice_comparison *notice_comparison_new(const struct message *message, const char *const *ignore)
+bool message_comparison_unclear(const struct message_comparison *it)
 {
-    struct notice_comparison *it = base_alloc(sizeof(*it));
-    (void)ignore;
-    it->looked_for = (const struct content *)(const void *)message->data;
-    return it;
-}
-
-void notice_comparison_feed(struct notice_comparison *it, const void *bytes, size_t size)
-{
-    (void)size;
-    it->candidate = bytes;
-}
-
-bool notice_comparison_end(struct notice_comparison *it)
-{
-    return breakage != BREAK_EXPLANATION_UNSOUGHT && it->candidate->explains == it->looked_for;
-}
-
-void notice_comparison_free(struct notice_comparison **it)
-{
-    base_free(it);
+    (void)it;
+    return false;
 }
 
 void message_comparison_free(struct message_comparison **it)

@@ -192,6 +192,29 @@ static void test_ids(void **state)
     message_free(&message);
 }
 
+/* Without the bytes, what a server has changed cannot be distinguished from another message. */
+static void test_only_the_digest_is_known(void **state)
+{
+    struct message *message = message_of(BYTES(original)), *variant = message_of(BYTES("Subject: variant\r\n\r\n"));
+    struct message known = {.data = NULL};
+    unsigned char variants[1][MESSAGE_DIGEST_SIZE];
+
+    (void)state;
+    memcpy(known.digest, message->digest, MESSAGE_DIGEST_SIZE);
+    memcpy(variants[0], variant->digest, MESSAGE_DIGEST_SIZE);
+    struct message_comparison *comparison = message_comparison_new(&known, NULL);
+    message_comparison_set_variants(comparison, (const unsigned char(*)[MESSAGE_DIGEST_SIZE])variants, 1);
+    assert_int_equal(likeness(comparison, original, sizeof(original) - 1, 7), MESSAGE_SAME);
+    assert_int_equal(likeness(comparison, variant->data, variant->size, 7), MESSAGE_OTHER);
+    assert_false(message_comparison_unclear(comparison));
+    assert_int_equal(likeness(comparison, BYTES("Subject: another\r\n\r\n"), 7), MESSAGE_OTHER);
+    assert_int_equal(likeness(comparison, original, sizeof(original) - 1, 7), MESSAGE_SAME);
+    assert_true(message_comparison_unclear(comparison));
+    message_comparison_free(&comparison);
+    message_free(&message);
+    message_free(&variant);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +223,7 @@ int main(void)
         cmocka_unit_test(test_fields_of_the_store),
         cmocka_unit_test(test_random_pairs),
         cmocka_unit_test(test_ids),
+        cmocka_unit_test(test_only_the_digest_is_known),
     };
 
     return cmocka_run_group_tests_name("comparison", tests, NULL, NULL);

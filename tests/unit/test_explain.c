@@ -17,16 +17,16 @@
 /* Columns not named are NULL. */
 static struct sql_rows *rows_of(size_t count, size_t columns, const char *const *cells)
 {
-    struct sql_rows *rows = sql_rows_new(count, columns);
+    struct sql_rows *rows = sql_rows_new(columns);
     for (size_t i = 0; i < count * columns; i++)
-        rows->cells[i] = (struct sql_cell){cells[i], cells[i] != NULL ? strlen(cells[i]) : 0};
+        sql_rows_add_text(rows, cells[i]);
     return rows;
 }
 
 #define ROWS(columns, ...) \
     rows_of(sizeof((const char *const[][columns]){__VA_ARGS__}) / sizeof(const char *const[columns]), columns, \
             (const char *const *)(const char *const[][columns]){__VA_ARGS__})
-#define NO_ROWS(columns) sql_rows_new(0, columns)
+#define NO_ROWS(columns) sql_rows_new(columns)
 #define NO_OTHERS ROWS(2, {"0", NULL})
 
 /* Frees the rows. sentences: ends with NULL. */

@@ -55,7 +55,7 @@ static bool execute(struct sql_session *lite, const char *sql)
 {
     struct error error;
     lite_add(lite, sql, "", 0, NULL);
-    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = lite_take(lite, 0, &error);
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = lite_next(lite, &error);
     (void)lite_finish(lite);
     return rows != NULL;
 }
@@ -64,7 +64,7 @@ static bool truth(struct sql_session *lite, const char *sql)
 {
     struct error error;
     lite_add(lite, sql, "t", 0, NULL);
-    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = lite_take(lite, 0, &error);
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = lite_next(lite, &error);
     assert_non_null(rows);
     bool is = sql_bool(rows, 0, 0);
     (void)lite_finish(lite);
@@ -251,7 +251,7 @@ static void test_files_that_were_replaced(void **state)
         assert_true(writes_something(lite));
         run_command(cases[i].command);
         lite_add(lite, "BEGIN IMMEDIATE", "", 0, NULL);
-        assert_null(lite_take(lite, 0, &error));
+        assert_null(lite_next(lite, &error));
         assert_non_null(strstr(error.text, path));
         assert_non_null(strstr(error.text, "while it was in use"));
         assert_false(lite_finish(lite));
@@ -349,7 +349,7 @@ static void test_file_that_was_overwritten(void **state)
     assert_true(writes_something(lite));
     run_command("cp ledger.db away && cp away ledger.db");
     lite_add(lite, "BEGIN IMMEDIATE", "", 0, NULL);
-    assert_null(lite_take(lite, 0, &error));
+    assert_null(lite_next(lite, &error));
     assert_non_null(strstr(error.text, LITE_REPLACED));
     lite_close(lite);
     assert_null(lite_open(&config, "", &error));

@@ -287,13 +287,13 @@ static void test_failures(void **state)
 {
     struct error error = {.code = "1205"};
     (void)state;
-    assert_int_equal(maria_failure(&error), SQL_FAILURE_LOCK_TIMEOUT);
+    assert_int_equal(sql_failure(maria_failures, &error), SQL_FAILURE_LOCK_TIMEOUT);
     strcpy(error.code, "1213");
-    assert_int_equal(maria_failure(&error), SQL_FAILURE_CONFLICT);
+    assert_int_equal(sql_failure(maria_failures, &error), SQL_FAILURE_CONFLICT);
     strcpy(error.code, "1142");
-    assert_int_equal(maria_failure(&error), SQL_FAILURE_REFUSED);
+    assert_int_equal(sql_failure(maria_failures, &error), SQL_FAILURE_REFUSED);
     strcpy(error.code, "");
-    assert_int_equal(maria_failure(&error), SQL_FAILURE_OTHER);
+    assert_int_equal(sql_failure(maria_failures, &error), SQL_FAILURE_OTHER);
 }
 
 int main(void)

@@ -27,12 +27,13 @@ static struct message *explain(const struct message *message, struct notice text
 
 static bool recognised(const struct message *expected, const void *bytes, size_t size, size_t step)
 {
-    struct notice_comparison *comparison OD_CLEANUP(notice_comparison_free) = notice_comparison_new(expected, NULL);
+    struct message_comparison *comparison OD_CLEANUP(message_comparison_free) =
+        message_comparison_new_notice(expected, NULL);
     bool result = false;
     for (int twice = 0; twice < 2; twice++) { /* it starts over */
         for (size_t at = 0; at < size; at += step)
-            notice_comparison_feed(comparison, (const char *)bytes + at, size - at < step ? size - at : step);
-        result = notice_comparison_end(comparison);
+            message_comparison_feed(comparison, (const char *)bytes + at, size - at < step ? size - at : step);
+        result = message_comparison_end(comparison) == MESSAGE_SAME;
     }
     return result;
 }

@@ -72,12 +72,13 @@ static void test_text_fit_always(void **state)
 static void expect_text(const char *text, const struct sql_value *values, const char *sql, size_t count,
                         const size_t *order)
 {
-    size_t found[SQL_VALUES_MAX], found_count = 99;
+    struct sql_value found[SQL_VALUES_MAX];
+    size_t found_count = 99;
     char *rendered OD_CLEANUP(base_free) = sql_text_render(text, values, found, &found_count);
     assert_string_equal(rendered, sql);
     assert_int_equal(found_count, count);
     for (size_t i = 0; i < count; i++)
-        assert_int_equal(found[i], order[i]);
+        assert_true(found[i].kind == values[order[i]].kind && found[i].number == values[order[i]].number);
 }
 
 static void test_values(void **state)
@@ -87,7 +88,9 @@ static void test_values(void **state)
     expect_text("COMMIT", values, "COMMIT", 0, NULL);
     expect_text("a = \00102::text AND b = \00100", values, "a = $1::text AND b = $2", 2, (const size_t[]){2, 0});
     expect_text("\00101, \00102, \00101", values, "$1, $2, $1", 2, (const size_t[]){1, 2});
-    const struct sql_value many[11] = {SQL_NUMBER(1)};
+    struct sql_value many[11];
+    for (int i = 0; i < 11; i++)
+        many[i] = SQL_NUMBER(i);
     static const size_t order[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
     expect_text("\00100\00101\00102\00103\00104\00105\00106\00107\00108\00109 \00110", many,
                 "$1$2$3$4$5$6$7$8$9$10 $11", 11, order);
@@ -106,9 +109,11 @@ static void test_lines(void **state)
 static void test_rows(void **state)
 {
     (void)state;
-    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = sql_rows_new(1, 3);
-    rows->cells[0] = (struct sql_cell){"-7", 2};
-    rows->cells[1] = (struct sql_cell){"t", 1};
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = sql_rows_new(3);
+    sql_rows_add_text(rows, "-7");
+    sql_rows_add(rows, "true", 1);
+    sql_rows_add_text(rows, NULL);
+    assert_int_equal(rows->count, 1);
     assert_int_equal(sql_number(rows, 0, 0), -7);
     assert_true(sql_bool(rows, 0, 1));
     assert_false(sql_bool(rows, 0, 0));
@@ -121,12 +126,47 @@ static void test_rows(void **state)
     assert_string_equal(copy, "-7");
 }
 
+static void expect_first(const struct sql_rows *rows, const char *expected)
+{
+    g_autoptr(GString) all = g_string_new(NULL);
+    for (size_t row = 0; row < rows->count; row++)
+        g_string_append_printf(all, "%s.", sql_text(rows, row, 0));
+    assert_string_equal(all->str, expected);
+}
+
+static void test_rows_together(void **state)
+{
+    (void)state;
+    struct sql_rows *all OD_CLEANUP(sql_rows_free) = NULL;
+    for (int i = 0; i < 100; i++) {
+        char *text OD_CLEANUP(base_free) = base_printf("%d", i);
+        struct sql_rows *more = sql_rows_new(2);
+        sql_rows_name(more, 1, "b", SQL_TYPE_NUMBER);
+        sql_rows_add_text(more, text);
+        sql_rows_add(more, "a\0b", i == 0 ? 3 : 0);
+        sql_rows_join(&all, &more);
+        assert_null(more);
+    }
+    assert_string_equal(all->names[1], "b");
+    assert_int_equal(all->types[1], SQL_TYPE_NUMBER);
+    assert_memory_equal(all->cells[1].data, "a\0b", 4);
+    assert_false(sql_is_null(all, 1, 1));
+    for (int i = 0; i < 97; i++)
+        sql_rows_remove(all, 1);
+    expect_first(all, "0.98.99.");
+    sql_rows_remove(all, 2);
+    expect_first(all, "0.98.");
+    struct sql_rows *none = sql_rows_new(2);
+    sql_rows_join(&all, &none);
+    expect_first(all, "0.98.");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text_fit), cmocka_unit_test(test_text_fit_always),
         cmocka_unit_test(test_values),   cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_rows),     cmocka_unit_test(test_rows_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

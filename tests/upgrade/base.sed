@@ -4,5 +4,4 @@
 # deliveries need. ENGINE/002-column.sql adds it, so that both together make what 001-base.sql makes.
 
 /^ *host_us /d
-/copy\.host_us IS/d
 s/, host_us//g

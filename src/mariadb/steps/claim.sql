@@ -1,10 +1,8 @@
 -- The assignments of ON DUPLICATE KEY UPDATE take the server as long as the rest of the statement, even if there is no
 -- such row.
 
--- reply: records the recipient's delivery and this attempt. The first statement counts the attempts, so that the last
--- updates only a delivery that existed before, as it may if the message was known
--- params: identity digest recipient original account mailbox queue_id host outcome reason is_finished is_complete claim pid
--- params: queued_at trace known read_ms lock_ms database_ms imap_ms
+-- reply: the first statement counts the attempts, so that the last updates only a delivery that existed before, as it
+-- may if the message was known
 INSERT INTO delivery (message, recipient, original_recipient, account, mailbox,
 queue_id, host, outcome, reason, first_at, last_at, finished_at, complete)
 VALUES (@message, :recipient, :original, :account, :mailbox, :queue_id, :host,
@@ -29,8 +27,7 @@ original_recipient = coalesce(:original, original_recipient), account = :account
 queue_id = coalesce(:queue_id, queue_id), host = :host, outcome = :outcome, reason = :reason, -- if known
 last_at = @now@, complete = complete OR :is_complete WHERE id = @delivery AND attempts > 1 -- if known
 
--- claim_copy: claims a copy, unless another delivery has claimed it since its state was read
--- params: identity digest account mailbox role doubt claim host pid recipient attempt_before again boot running_us wall_us
+-- claim_copy:
 INSERT INTO copy (message, account, mailbox, role, state, doubt, claim, claimed_by, host, pid, first_at, claimed_at,
 boot, boot_us, host_us)
 SELECT @message, :account, :mailbox, :role, 'appending', :doubt, :claim, @delivery, :host, :pid, @now@, @now@,
@@ -43,8 +40,6 @@ claim = :claim, claimed_by = @delivery, host = :host, pid = :pid, error = NULL -
 WHERE message = @message AND account = :account AND mailbox = :mailbox AND generation = :attempt_before -- if attempt_before
 AND (state = 'stored') = :again AND @delivery IS NOT NULL -- if attempt_before
 
--- hold_copies: reads the states of the claim's copies in these mailboxes of these accounts
--- params: identity digest accounts mailboxes claim
--- columns: state transaction
+-- hold_copies:
 SELECT state, 0 FROM copy
 WHERE message = @message AND claim = :claim AND account IN (:accounts) AND mailbox IN (:mailboxes)

@@ -30,13 +30,7 @@ END WHILE;
 SET @before_{} = low;
 END
 
--- macro seconds_at: a time in the format of struct ledger_filter
-@moment(CAST(CAST(substr({}, 2) AS DOUBLE) * 1000000 AS INTEGER))@
-
--- list: copies, newest first. Each value is a filter, whose condition is present only if it is set, so that an index
--- can be used. Reads columns only of copies that are shown. Postfix's time has whole seconds
--- params: state unfinished since_ms since until_ms until recipient sender mailbox subject:content message_id queue_id delay_ms limit
--- columns: at state queue_id account delay:number mailbox subject from sender message_id uid role recipients generation error
+-- list: reads columns only of copies that are shown
 SET @since = coalesce(@ago(:since_ms)@, @seconds_at(:since)@), @until = coalesce(@ago(:until_ms)@, @seconds_at(:until)@)
 -- then
 SET @until_later = @until + INTERVAL 2 DAY
@@ -72,8 +66,7 @@ ORDER BY c.id DESC LIMIT :limit) f
 JOIN copy c ON c.id = f.id JOIN message m ON m.id = c.message JOIN delivery o ON o.id = c.claimed_by
 LEFT JOIN attempt t ON t.delivery = c.claimed_by AND t.claim = c.claim ORDER BY c.id DESC
 
--- totals: counts, in one row. The server reads a row by its complete key first, and then only the rows after it
--- columns: messages bytes stored pending appending failed expired unfinished oldest_unfinished duplicates
+-- totals: the server reads a row by its complete key first, and then only the rows after it
 SELECT t.messages + (SELECT count(*) FROM message WHERE id > t.last_message) AS messages,
 t.bytes + (SELECT coalesce(sum(size), 0) FROM message WHERE id > t.last_message) AS bytes,
 t.copies + (SELECT count(*) FROM copy WHERE id > t.last_copy) - c."every" AS stored,
@@ -93,9 +86,7 @@ FROM copy WHERE state IN ('pending', 'appending', 'failed', 'expired')) c WHERE 
 -- macro percentile: of the seconds in an hour
 round(max({}), 3)
 
--- hours: a row for each recent hour in which a copy was stored in a recipient's mailbox
--- params: hours
--- columns: hour stored bytes retried p50:number p95:number p99:number
+-- hours:
 SET @since = @ago(:hours * 3600000)@
 -- then
 @find_before(since)@

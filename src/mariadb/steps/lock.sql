@@ -1,64 +1,40 @@
--- The steps of a lock have the same parameters for every method. A statement that tries a lock does nothing else: what
--- follows it reads the state under the lock.
+-- lock_row, holder_lease, release_lease, release_leases: as others have them
 
 -- macro name: the name of a key's lock
 concat('oncedrop.', lower(hex(:key)))
-
--- macro expiry: when a lease expires
-@now@ + INTERVAL :lasts_ms * 1000 MICROSECOND
 
 -- macro while_held: while it has a lock, the server ends a session that is idle for longer than a delivery may take, and
 -- so releases the lock of a stopped process. Without a lock the server's own limit applies
 SESSION wait_timeout
 
--- lock_session: waits for the lock, which ends with the session; acquiring it twice would require releasing it twice.
--- Meanwhile the server checks each second whether the client is still there
--- params: key owner lasts_ms host pid session wait_ms
--- columns: granted:bool
+-- lock_session: the lock ends with the session; acquiring it twice would require releasing it twice. Meanwhile the
+-- server checks each second whether the client is still there
 SET @while_held@ = CAST(coalesce(ceil(:lasts_ms / 1000.0) + 1, @@SESSION.wait_timeout) AS INTEGER)
 -- then
 SET STATEMENT max_statement_time = 60 + :wait_ms / 1000.0 FOR
 SELECT CASE WHEN IS_USED_LOCK(@name@) = CONNECTION_ID() THEN TRUE ELSE coalesce(GET_LOCK(@name@, :wait_ms / 1000.0), FALSE) END
 
--- relock_session: a row, if this session still has the lock
--- params: key owner lasts_ms host pid session wait_ms
--- columns: granted:bool
+-- relock_session:
 SELECT TRUE FROM DUAL WHERE IS_USED_LOCK(@name@) = CONNECTION_ID()
 
--- holder_session: the lock holder. Every user sees at least the user's own sessions in the list
--- params: key owner lasts_ms host pid session wait_ms
--- columns: session user process ours:bool
+-- holder_session: every user sees at least the user's own sessions in the list
 SELECT '', p.USER, p.ID, FALSE FROM information_schema.PROCESSLIST p WHERE p.ID = IS_USED_LOCK(@name@)
 
--- release_session: releases the lock
--- params: key owner lasts_ms host pid session wait_ms
+-- release_session:
 SET @while_held@ = @@GLOBAL.wait_timeout + 0 * coalesce(RELEASE_LOCK(@name@), 0)
 
--- release_sessions: releases all locks of this session
--- params: owner
+-- release_sessions:
 SET @while_held@ = @@GLOBAL.wait_timeout + 0 * RELEASE_ALL_LOCKS()
 
--- lock_row: tries to lock the row whose number is the key; SKIP LOCKED returns no row instead of waiting
--- params: key owner lasts_ms host pid session wait_ms
--- columns: granted:bool
-SELECT TRUE FROM slot WHERE slot = :key FOR UPDATE SKIP LOCKED
-
--- relock_row: waits for the lock
--- params: key owner lasts_ms host pid session wait_ms
--- columns: granted:bool
+-- relock_row:
 SET STATEMENT innodb_lock_wait_timeout = ceil(:wait_ms / 1000.0) FOR
 SELECT TRUE FROM slot WHERE slot = :key FOR UPDATE
 
 -- holder_row: unknown: only users with the PROCESS privilege could see the lock holder
--- params: key owner lasts_ms host pid session wait_ms
--- columns: session user process ours:bool
 SELECT '', '', 0, FALSE FROM DUAL WHERE FALSE
 
--- lock_lease: acquires the lease if it is free, has expired, is this owner's, or was acquired in the future, while the
--- clock was ahead. Columns are assigned from left to right: the first decides, and the others follow it. A session that
+-- lock_lease: columns are assigned from left to right: the first decides, and the others follow it. A session that
 -- acquires or ends the lease now commits at once
--- params: key owner lasts_ms host pid session wait_ms
--- columns: granted:bool
 SET STATEMENT innodb_lock_wait_timeout = 1 FOR
 INSERT INTO lease ("key", owner, taken_at, expires_at, host, pid, session, "user")
 VALUES (:key, :owner, @now@, @expiry@, :host, :pid, :session, substring_index(SESSION_USER(), '@', 1))
@@ -73,30 +49,12 @@ expires_at = CASE WHEN owner = VALUES(owner) THEN VALUES(expires_at) ELSE lease.
 -- then
 SELECT owner = :owner FROM lease WHERE "key" = :key
 
--- relock_lease: renews the lease, unless another owner has had it since
--- params: key owner lasts_ms host pid session wait_ms
--- columns: granted:bool
+-- relock_lease:
 SET STATEMENT innodb_lock_wait_timeout = 1 FOR
 UPDATE lease SET taken_at = @now@, expires_at = @expiry@ WHERE "key" = :key AND owner = :owner
 -- then
 SELECT TRUE FROM lease WHERE "key" = :key AND owner = :owner
 
--- holder_lease: the lease's owner
--- params: key owner lasts_ms host pid session wait_ms
--- columns: session user process ours:bool
-SELECT session, "user", concat(pid, ' on ', host), session LIKE 'oncedrop %' FROM lease
-WHERE "key" = :key AND expires_at > @now@
-
--- release_lease: releases the lease, unless another owner has it
--- params: key owner lasts_ms host pid session wait_ms
-DELETE FROM lease WHERE "key" = :key AND owner = :owner
-
--- release_leases: releases all leases of this owner
--- params: owner
-DELETE FROM lease WHERE owner = :owner
-
--- slots_missing: reports that there are too few rows to lock, and what to do; no row: there are enough
--- params: count
--- columns: reason
+-- slots_missing:
 SELECT concat('table slot has ', count(*), ' rows instead of ', :count, '; run: oncedrop ledger print, and execute what it'
 ' says of table slot again') FROM slot HAVING count(*) <> :count

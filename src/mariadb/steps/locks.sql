@@ -11,12 +11,8 @@ CASE WHEN {} IS NOT NULL THEN 'held' WHEN c.claimed_at >= @ago(:claim_ms)@ THEN 
 -- macro oldest_first: sorts the rows, those with the same key together
 ORDER BY min(c.claimed_at) OVER (PARTITION BY c."key"), c."key", c.claimed_at
 
--- locks_session: claims in progress, and the holders of their messages' locks, which a delivery has from before its
--- claim to its end. The server does not say which messages other locks are of. It lists others' sessions only to users
+-- locks_session: the server does not say which messages other locks are of. It lists others' sessions only to users
 -- with the PROCESS privilege
--- params: claim_ms
--- columns: key message_id account mailbox state host pid age:number lock session ours:bool backend user client held hidden:bool
--- columns: waiting:json
 WITH @claims(IS_USED_LOCK(concat('oncedrop.', lower(hex(m.lock_key)))))@
 SELECT c."key", c.message_id, c.account, c.mailbox, c.state, c.host, c.pid, @seconds_since(c.claimed_at)@ AS age,
 @lock(c.place)@ AS "lock", CASE WHEN c.place IS NOT NULL THEN concat('oncedrop ', c.host, '[', c.pid, ']') END AS session,
@@ -26,11 +22,8 @@ CASE WHEN c.place IS NOT NULL THEN p.ID IS NULL END AS hidden, '[]' AS waiting
 FROM claims c LEFT JOIN information_schema.PROCESSLIST p ON p.ID = c.place
 @oldest_first@
 
--- locks_row: claims in progress, and whether their rows are locked: those that are not are locked for an instant. The
--- server names the holder only to users with the PROCESS privilege
--- params: claim_ms
--- columns: key message_id account mailbox state host pid age:number lock session ours:bool backend user client held hidden:bool
--- columns: waiting:json
+-- locks_row: whether the rows of claims are locked: those that are not are locked for an instant. The server names the
+-- holder only to users with the PROCESS privilege
 SELECT coalesce(group_concat(s.slot), '') INTO @unlocked FROM (SELECT DISTINCT m.lock_key & 16383 AS slot
 FROM copy c JOIN message m ON m.id = c.message WHERE c.state = 'appending') k STRAIGHT_JOIN slot s ON s.slot = k.slot
 FOR UPDATE SKIP LOCKED
@@ -48,10 +41,7 @@ FROM tried c
 l.session, l.session LIKE 'oncedrop %' AS ours, NULL AS backend, l."user" AS "user", NULL AS client,
 @seconds_since(l.taken_at)@ AS held, l."key" IS NULL AS hidden, '[]' AS waiting
 
--- locks_lease: claims in progress, and leases that have not expired
--- params: claim_ms
--- columns: key message_id account mailbox state host pid age:number lock session ours:bool backend user client held hidden:bool
--- columns: waiting:json
+-- locks_lease:
 WITH @claims(m.lock_key)@, leases AS (SELECT * FROM lease WHERE expires_at > @now@),
 every AS (SELECT c."key", c.message_id, c.account, c.mailbox, c.state, c.host, c.pid, c.claimed_at AS since,
 @seconds_since(c.claimed_at)@ AS age, @lock(l."key")@ AS "lock", @lease_columns@

@@ -1,18 +1,4 @@
--- server_read: what is known of an IMAP server, and whether verification is due. A good result is valid for
--- verified_ms, a bad one for refused_ms, and one from the future, when a clock was ahead, is not valid
--- params: server verified_ms refused_ms
--- columns: verified:bool due:bool
-SELECT verified,
-(verified AND checked_at NOT BETWEEN @ago(:verified_ms)@ AND @now@ OR NOT verified AND checked_at NOT BETWEEN @ago(:refused_ms)@ AND @now@)
-AND tried_at NOT BETWEEN @ago(:refused_ms)@ AND @now@ FROM server WHERE server = :server
-
--- server_set_out: claims the verification; a row, unless another delivery was first
--- params: server refused_ms
+-- server_set_out:
 UPDATE server SET tried_at = @now@ WHERE server = :server AND tried_at NOT BETWEEN @ago(:refused_ms)@ AND @now@
 -- then
 SELECT 1 FROM DUAL WHERE ROW_COUNT() > 0
-
--- server_record: records the result
--- params: server verified
-INSERT INTO server (server, verified, checked_at, tried_at) VALUES (:server, :verified, @now@, @now@)
-ON DUPLICATE KEY UPDATE verified = VALUES(verified), checked_at = VALUES(checked_at), tried_at = VALUES(tried_at)

@@ -1,5 +1,4 @@
--- settle_copy: records the result of a copy if it is still of this generation; else changes no row
--- params: identity digest account mailbox generation claim state doubt uidvalidity uid error
+-- settle_copy:
 UPDATE copy SET state = :state, doubt = :doubt, uidvalidity = :uidvalidity, uid = :uid,
 error = :error, stored_at = CASE WHEN :state = 'stored' THEN @now@ END
 WHERE message = @message AND account = :account AND mailbox = :mailbox AND generation = :generation AND claim = :claim
@@ -8,16 +7,14 @@ WHERE message = @message AND account = :account AND mailbox = :mailbox AND gener
 -- does not limit
 identity = :identity AND digest <> :digest
 
--- settle_variants: marks the variants' unfinished Sent copies as stored
--- params: identity digest account mailbox uidvalidity uid
+-- settle_variants:
 UPDATE copy SET state = 'stored', doubt = FALSE, uidvalidity = :uidvalidity, uid = :uid, error = NULL,
 stored_at = @now@
 WHERE message IN (SELECT id FROM message WHERE @variants@)
 AND message BETWEEN (SELECT min(id) FROM message WHERE @variants@) AND (SELECT max(id) FROM message WHERE @variants@)
 AND account = :account AND mailbox = :mailbox AND role = 'sent' AND state IN ('pending', 'appending')
 
--- settle_reply: updates the delivery and our attempt; a delivery that has taken over has its own row
--- params: identity digest recipient outcome reason is_finished is_complete claim read_ms lock_ms database_ms imap_ms
+-- settle_reply:
 UPDATE delivery SET outcome = :outcome, reason = :reason, last_at = @now@,
 finished_at = CASE WHEN :is_finished THEN coalesce(finished_at, @now@) ELSE finished_at END, complete = complete OR :is_complete
 WHERE id = @delivery
@@ -25,7 +22,3 @@ WHERE id = @delivery
 UPDATE attempt SET outcome = :outcome, reason = :reason, ended_at = CASE WHEN :outcome <> 'claimed' THEN @now@ END,
 read_ms = :read_ms, lock_ms = :lock_ms, database_ms = :database_ms, imap_ms = :imap_ms
 WHERE delivery = @delivery AND claim = :claim
-
--- notify: no-op: MariaDB has no channels, and record.notify is refused
--- params: identity digest channel
-DO 0

@@ -1,6 +1,4 @@
--- reply: records the recipient's delivery and this attempt, in one statement
--- params: identity digest recipient original account mailbox queue_id host outcome reason is_finished is_complete claim pid
--- params: queued_at trace known read_ms lock_ms database_ms imap_ms
+-- reply: in one statement
 WITH tried AS (INSERT INTO @schema@.delivery AS d (message, recipient, original_recipient, account, mailbox,
 queue_id, host, outcome, reason, finished_at, complete)
 SELECT id, :recipient::text, :original::text, :account::text, :mailbox::text, :queue_id::text, :host::text,
@@ -26,26 +24,9 @@ CASE WHEN :trace::boolean THEN substring(pg_catalog.sha256(pg_catalog.int8send(:
 pg_catalog.convert_to(:recipient::text, 'UTF8')) FROM 1 FOR 8) END
 FROM tried ON CONFLICT DO NOTHING
 
--- claim_copy: claims a copy, unless another delivery has claimed it since its state was read
--- params: identity digest account mailbox role doubt claim host pid recipient attempt_before again boot running_us wall_us
-INSERT INTO @schema@.copy AS c (message, account, mailbox, role, state, doubt, claim, claimed_by, host, pid,
-boot, boot_us, host_us)
-SELECT m.id, :account::text, :mailbox::text, :role::text, 'appending', :doubt::boolean, :claim::bigint, d.id,
-:host::text, :pid::integer, :boot::bigint, @us(@now@)@ - :running_us::bigint, @us(@now@)@ - :wall_us::bigint
-FROM @schema@.message m JOIN @schema@.delivery d ON d.message = m.id
-AND d.recipient = :recipient WHERE m.identity = :identity AND m.digest = :digest
-ON CONFLICT (message, account, mailbox) DO UPDATE SET state = 'appending',
-doubt = EXCLUDED.doubt, generation = c.generation + 1, claimed_at = EXCLUDED.claimed_at,
-boot = EXCLUDED.boot, boot_us = EXCLUDED.boot_us, host_us = EXCLUDED.host_us,
-claim = EXCLUDED.claim, claimed_by = EXCLUDED.claimed_by, host = EXCLUDED.host,
-pid = EXCLUDED.pid, error = NULL, repeated = c.repeated + :again::boolean::integer
-WHERE c.generation = :attempt_before::integer AND (c.state = 'stored') = :again::boolean
-
--- hold_copies: reads the states of the claim's copies in these mailboxes of these accounts. The state is not a
--- condition: PostgreSQL would use the index of copies that are not stored, which is full of dead rows. Assigns the
--- transaction id that settling needs anyway: commit_siblings counts only transactions that have one
--- params: identity digest accounts mailboxes claim
--- columns: state transaction
+-- hold_copies: the state is not a condition: PostgreSQL would use the index of copies that are not stored, which is
+-- full of dead rows. Assigns the transaction id that settling needs anyway: commit_siblings counts only transactions
+-- that have one
 SELECT c.state, pg_catalog.pg_current_xact_id() FROM @schema@.message m JOIN @schema@.copy c
 ON c.message = m.id AND c.account = ANY (:accounts::text[]) AND c.mailbox = ANY (:mailboxes::text[])
 WHERE m.identity = :identity AND m.digest = :digest AND c.claim = :claim::bigint

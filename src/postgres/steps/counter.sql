@@ -4,23 +4,6 @@
 -- macro bucket: the bucket of a time in milliseconds
 pg_catalog.width_bucket({}::bigint - 1, @bounds@)
 
--- macro counted_until: the moment that separates attempts counted from their rows from those added up before
-coalesce((SELECT pg_catalog.to_timestamp(value / 1000000.0) FROM @schema@.counter_bucket WHERE name = 'counted_until'), '-infinity')
-
--- macro counted_tries: attempts t of deliveries d, as counted (outcomes.awk). If an outcome can mean both deferral and bounce, it
--- counts as a bounce in the attempt that finished the delivery
-SELECT t.outcome, CASE WHEN t.outcome = 'claimed' THEN 'died'
-WHEN t.outcome IN (@good_outcomes@) THEN t.outcome WHEN t.outcome IN (@bounced_outcomes@)
-OR t.outcome IN (@maybe_bounced_outcomes@) AND t.ended_at >= d.finished_at THEN 'bounced'
-ELSE 'deferred' END AS status, t.read_ms, t.lock_ms, t.database_ms, t.imap_ms, CASE WHEN t.outcome IN (@stored_outcomes@)
-AND t.queued_at IS NOT NULL THEN greatest((extract(epoch FROM t.ended_at - t.queued_at) * 1000)::bigint, 0) END
-AS delay_ms
-FROM @schema@.attempt t JOIN @schema@.delivery d ON d.id = t.delivery
-
--- macro is_over: whether an attempt cannot change: its process has settled all its claims, or has certainly died
-(t.outcome <> 'claimed' AND t.claim NOT IN (SELECT claim FROM @schema@.copy WHERE state = 'appending')
-OR t.outcome = 'claimed' AND t.started_at < pg_catalog.clock_timestamp() - interval '1 hour')
-
 -- macro groups: reads each attempt once, and aggregates it into a few groups
 groups AS (SELECT outcome, status, @bucket(read_ms)@ AS read, @bucket(lock_ms)@ AS lock,
 @bucket(database_ms)@ AS database, @bucket(imap_ms)@ AS imap, @bucket(delay_ms)@ AS delay,
@@ -40,36 +23,21 @@ UNION ALL SELECT p.name, p.label, coalesce((@bounds@)[p.bucket + 1], 0), sum(g.c
 UNION ALL SELECT p.name || '_ms', p.label, 0, sum(p.ms) FROM @of_phases@
 
 -- macro events: counts a table of events
-UNION ALL SELECT k.name, k.label, 0, sum(e.count) FROM {} e JOIN (VALUES ('busy', 'deliveries', 'deferred'),
-('busy', 'deferrals', 'busy'), ('search', 'searches', '')) AS k(event, name, label) ON k.event = e.name GROUP BY 1, 2
+UNION ALL SELECT k.name, k.label, 0, sum(e.count) FROM {} e JOIN (VALUES @kinds@) AS k(event, name, label) ON k.event = e.name
+GROUP BY 1, 2
 
--- macro zeros: counters that are present even if zero
-UNION ALL VALUES ('deliveries', 'stored', 0, 0), ('deliveries', 'quarantined', 0, 0), ('deliveries', 'duplicate', 0, 0),
-('deliveries', 'deferred', 0, 0),
-('deliveries', 'bounced', 0, 0), ('deliveries', 'died', 0, 0), ('deferrals', 'busy', 0, 0),
-('deferrals', 'database', 0, 0), ('deferrals', 'mailbox', 0, 0), ('deferrals', 'overquota', 0, 0),
-('deferrals', 'refused', 0, 0), ('deferrals', 'tempfail', 0, 0), ('searches', '', 0, 0)
-UNION ALL SELECT k.name || s.suffix, k.label, s.le, 0 FROM (VALUES ('phase', 'read'), ('phase', 'lock'),
-('phase', 'database'), ('phase', 'imap'), ('delay', '')) AS k(name, label),
-(SELECT '' AS suffix, unnest(@bounds@ || 0::bigint) AS le UNION ALL SELECT '_ms', 0) AS s
-
--- counters: counters that never decrease
--- columns: name label le value
+-- counters:
 WITH attempts AS (@counted_tries@ WHERE t.started_at >= @counted_until@ AND @is_over@), @groups@
-SELECT name, label, le, sum(value)::bigint AS value FROM (@counts@ @events(@schema@.event)@ @zeros@
+SELECT name, label, le, sum(value)::bigint AS value FROM (@counts@ @events(@schema@.event)@
+UNION ALL SELECT *, 0, 0 FROM (VALUES @zeros@) AS z
+UNION ALL SELECT *, 0 FROM (VALUES @histograms@) AS h, unnest(@bounds@ || 0::bigint)
 UNION ALL SELECT name, label, le, value FROM @schema@.counter_bucket WHERE name <> 'counted_until'
 ) AS counts GROUP BY name, label, le ORDER BY name, label, le = 0, le
 
--- lock_counter_buckets: locks a row, so that only one process at a time adds up
-INSERT INTO @schema@.counter_bucket AS t (name, label, le, value) VALUES ('counted_until', '', 0, 0)
-ON CONFLICT (name, label, le) DO UPDATE SET value = t.value
-
--- lock_counter: keeps counting and deleting from overlapping; its trigger then trusts this transaction to subtract what
--- it deletes
+-- lock_counter: its trigger then trusts this transaction to subtract what it deletes
 SELECT pg_catalog.set_config('oncedrop.subtracts', 'yes', true) FROM @schema@.counter FOR UPDATE
 
--- count_rows: counts messages and copies. No transaction lasts an hour: rows with ids before that of a row an hour old
--- exist by now, or never will
+-- count_rows:
 WITH old AS MATERIALIZED (SELECT t.last_message, t.last_copy, coalesce((SELECT id FROM @schema@.copy
 WHERE id > t.last_copy AND first_at < pg_catalog.clock_timestamp() - interval '1 hour'
 ORDER BY id DESC LIMIT 1), t.last_copy) AS copy FROM @schema@.counter t),
@@ -81,11 +49,7 @@ LATERAL (SELECT count(*) AS messages, coalesce(sum(size), 0) AS bytes FROM @sche
 WHERE id > s.last_message AND id <= s.message) m,
 LATERAL (SELECT count(*) AS copies FROM @schema@.copy WHERE id > s.last_copy AND id <= s.copy) c
 
--- read_tries: no-op: count_tries makes no session wait
-SELECT 0
-
--- count_tries: adds up attempts older than an hour. If they are counted until a moment in the future, since the clock
--- was ahead, counting goes on from now
+-- count_tries:
 WITH span AS MATERIALIZED (SELECT @counted_until@ AS since,
 least(greatest(date_trunc('second', pg_catalog.clock_timestamp() - interval '1 hour'), @counted_until@),
 date_trunc('second', pg_catalog.clock_timestamp())) AS until),
@@ -97,7 +61,3 @@ WHERE name = 'counted_until')
 INSERT INTO @schema@.counter_bucket AS t (name, label, le, value) SELECT name, label, le, sum(value) FROM (
 @counts@ @events(old)@) AS counts GROUP BY name, label, le
 ON CONFLICT (name, label, le) DO UPDATE SET value = t.value + EXCLUDED.value
-
--- counter_is_due: a row if there is much to add up, and that was not done lately
-SELECT 1 FROM @schema@.counter t WHERE (SELECT max(id) FROM @schema@.message) > t.last_message + 20000
-AND @counted_until@ NOT BETWEEN pg_catalog.clock_timestamp() - interval '2 hours' AND pg_catalog.clock_timestamp()

@@ -2,13 +2,7 @@
 -- until now. Includes Postfix's retries before an attempt got the lock and a database
 (CASE WHEN c.state IN ('pending', 'appending') THEN @now@ ELSE coalesce(c.stored_at, c.claimed_at) END - r.at)
 
--- macro seconds_at: a time in the format of struct ledger_filter
-pg_catalog.to_timestamp(pg_catalog.ltrim({}::text, '@')::double precision)
-
--- list: copies, newest first. Each value is a filter, whose condition is present only if it is set, so that an index
--- can be used. Postfix's time has whole seconds
--- params: state unfinished since_ms since until_ms until recipient sender mailbox subject:content message_id queue_id delay_ms limit
--- columns: at state queue_id account delay:number mailbox subject from sender message_id uid role recipients generation error
+-- list:
 SELECT @utc(r.at)@ AS at, c.state, coalesce(t.queue_id, o.queue_id) AS queue_id, c.account,
 round(extract(epoch FROM @delay@)::numeric, 3) AS delay, c.mailbox, m.subject, m."from", m.sender, m.message_id, c.uid,
 c.role, (SELECT string_agg(d.recipient, ', ' ORDER BY d.id) FROM @schema@.delivery d
@@ -36,8 +30,7 @@ WHERE t.queue_id = :queue_id) -- if queue_id
 AND @delay@ >= :delay_ms::bigint * interval '1 millisecond' -- if delay_ms
 ORDER BY c.id DESC LIMIT :limit::bigint
 
--- totals: counts, in one row
--- columns: messages bytes stored pending appending failed expired unfinished oldest_unfinished duplicates
+-- totals:
 WITH c AS (SELECT count(*) FILTER (WHERE state = 'pending') AS pending,
 count(*) FILTER (WHERE state = 'appending') AS appending, count(*) FILTER (WHERE state = 'failed') AS failed,
 count(*) FILTER (WHERE state = 'expired') AS expired, count(*) AS all
@@ -52,9 +45,7 @@ LATERAL (SELECT count(*) AS copies FROM @schema@.copy WHERE id > t.last_copy) n,
 AS oldest_unfinished FROM @schema@.delivery WHERE finished_at IS NULL) d,
 (SELECT count(*) AS duplicates FROM @schema@.delivery WHERE outcome = 'duplicate') r
 
--- hours: a row for each recent hour in which a copy was stored in a recipient's mailbox
--- params: hours
--- columns: hour stored bytes retried p50:number p95:number p99:number
+-- hours:
 SELECT @utc(hour)@ AS hour, stored, bytes, retried, round(p[1]::numeric, 3) AS p50,
 round(p[2]::numeric, 3) AS p95, round(p[3]::numeric, 3) AS p99 FROM (
 SELECT date_trunc('hour', c.stored_at, 'UTC') AS hour, count(*) AS stored, sum(m.size) AS bytes,

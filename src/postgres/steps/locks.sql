@@ -38,11 +38,8 @@ FROM claims c FULL JOIN held h ON h.place = c.place LEFT JOIN waiting w ON w.pla
 -- macro oldest_first: sorts the rows, those with the same key together
 SELECT * FROM all_of_them ORDER BY max(age) OVER (PARTITION BY key) DESC NULLS LAST, key, age DESC
 
--- locks_advisory: claims in progress and locks that are held. pg_locks shows a bigint key as two halves with objsubid
--- 1. Our keys are hashes, practically never as small as the numbers that people and programs choose
--- params: claim_ms
--- columns: key message_id account mailbox state host pid age:number lock session ours:bool backend user client held hidden:bool
--- columns: waiting:json
+-- locks_advisory: pg_locks shows a bigint key as two halves with objsubid 1. Our keys are hashes, practically never as
+-- small as the numbers that people and programs choose
 WITH locks AS (SELECT @key_of(l)@ AS place, @session_columns@
 FROM pg_catalog.pg_locks l LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid
 WHERE l.locktype = 'advisory' AND l.objsubid = 1
@@ -52,11 +49,8 @@ AND l.database = @our_database@),
 OR m.id IS NOT NULL OR h.place NOT BETWEEN -4294967296 AND 4294967296)
 @oldest_first@
 
--- locks_row: claims in progress and rows that are locked. A locked row's xmax is the transaction that locked it, which
--- holds the lock on its id. Others wait for that lock; behind the first of those, they wait for the row itself
--- params: claim_ms
--- columns: key message_id account mailbox state host pid age:number lock session ours:bool backend user client held hidden:bool
--- columns: waiting:json
+-- locks_row: a locked row's xmax is the transaction that locked it, which holds the lock on its id. Others wait for
+-- that lock; behind the first of those, they wait for the row itself
 WITH locks AS (WITH now AS MATERIALIZED (SELECT * FROM pg_catalog.pg_locks)
 SELECT l.place, @session_columns@
 FROM (SELECT s.slot::bigint AS place, n.* FROM now n
@@ -69,10 +63,7 @@ LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid),
 CROSS JOIN (SELECT NULL::text AS message_id) m WHERE c.key IS NOT NULL OR h.ours OR w.ours OR true)
 @oldest_first@
 
--- locks_lease: claims in progress, and leases that have not expired
--- params: claim_ms
--- columns: key message_id account mailbox state host pid age:number lock session ours:bool backend user client held hidden:bool
--- columns: waiting:json
+-- locks_lease:
 WITH locks AS (SELECT key AS place, true AS granted, NULL::integer AS backend, NULL::timestamptz AS waitstart, "user" AS usename,
 session, session LIKE 'oncedrop %' AS ours, taken_at AS since, NULL::text AS client, false AS hidden
 FROM @schema@.lease WHERE expires_at > @now@),

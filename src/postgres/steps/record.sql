@@ -1,26 +1,6 @@
--- record_message: records a message, unless another delivery has
--- params: identity digest lock_key message_id sender from subject:content date size in_reply_to references received_at
-INSERT INTO @schema@.message (identity, digest, lock_key, message_id, sender, "from", subject, date,
-size, in_reply_to, "references", received_at)
-VALUES (:identity, :digest, :lock_key, :message_id, :sender, :from, :subject, pg_catalog.to_timestamp(:date::bigint),
-:size, :in_reply_to, :references, pg_catalog.to_timestamp(:received_at::bigint)) ON CONFLICT DO NOTHING
-
--- record_addresses: records the addresses of its header; the lists are columns of the table
--- params: identity digest roles positions groups:content names:content addresses
+-- record_addresses:
 INSERT INTO @schema@.address (message, role, position, "group", name, address)
 SELECT m.id, a.role, a.position::integer, a."group", a.name, a.address
 FROM @schema@.message m, unnest(:roles::text[], :positions::text[], :groups::text[], :names::text[], :addresses::text[])
 AS a(role, position, "group", name, address) WHERE m.identity = :identity AND m.digest = :digest
 ON CONFLICT DO NOTHING
-
--- record_part: records one of its parts
--- params: identity digest path type charset disposition filename:content size sha256 content:content
-INSERT INTO @schema@.part (message, path, type, charset, disposition, filename, size, sha256, text)
-SELECT id, :path::text, :type::text, :charset::text, :disposition::text, :filename::text, :size::bigint, :sha256::bytea,
-:content::text
-FROM @schema@.message WHERE identity = :identity AND digest = :digest ON CONFLICT DO NOTHING
-
--- record_raw: records a piece of its bytes
--- params: identity digest chunk data
-INSERT INTO @schema@.raw (message, chunk, data) SELECT id, :chunk::integer, :data::bytea
-FROM @schema@.message WHERE identity = :identity AND digest = :digest ON CONFLICT DO NOTHING

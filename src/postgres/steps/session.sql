@@ -1,7 +1,7 @@
--- begin: begins a transaction
+-- begin:
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE
 
--- begin_read: begins a transaction that only tries the lock and reads the state
+-- begin_read:
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE
 
 -- macro settings: all SET LOCAL in one statement, in which every name is qualified. If a site has lowered
@@ -15,36 +15,26 @@ pg_catalog.set_config('idle_in_transaction_session_timeout', :idle_ms, true),
 pg_catalog.set_config('statement_timeout', :statement_ms, true),
 pg_catalog.set_config('lock_timeout', :lock_ms, true), pg_catalog.pg_backend_pid()
 
--- begin_snapshot: begins a transaction that only reads, with one snapshot for all its steps
+-- begin_snapshot:
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY
 
--- settings: of the transaction; the engine reads the last column
--- params: idle_ms statement_ms lock_ms
+-- settings: the engine reads the last column
 SELECT @safe_path@, @settings@
 
--- settings_as_is: of a transaction in which the site's own statement may rely on the search_path of its role
--- params: idle_ms statement_ms lock_ms
+-- settings_as_is:
 SELECT @settings@
 
--- settings_idle: of a transaction that a crash of the database may lose: does not wait for the disk
+-- settings_idle: does not wait for the disk
 SELECT @safe_path@, pg_catalog.set_config('synchronous_commit', 'off', true)
 
--- path: for a batch that only reads, outside of any transaction
+-- path:
 SELECT @safe_path@
 
--- commit: commits
-COMMIT
-
--- rollback: rolls back
-ROLLBACK
-
--- event: counts what only the statistics count: held, search
--- params: name host count
+-- event:
 INSERT INTO @schema@.event (name, host, count) VALUES (:name::text, :host::text, :count::integer)
 
--- for_people: before a query for people: turns off jit, which takes a tenth of a second, longer than the query
+-- for_people: turns off jit, which takes a tenth of a second, longer than the query
 SELECT pg_catalog.set_config('jit', 'off', true)
 
--- server_version: such as PostgreSQL 15.4
--- columns: version
+-- server_version:
 SELECT 'PostgreSQL ' || pg_catalog.current_setting('server_version')

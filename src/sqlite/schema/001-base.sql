@@ -65,11 +65,11 @@ CREATE TABLE @schema@.delivery (
     host               TEXT NOT NULL,
     outcome            TEXT NOT NULL,
     reason             TEXT,
-    attempts              INTEGER NOT NULL DEFAULT 1,
+    attempts           INTEGER NOT NULL DEFAULT 1,
     first_at           INTEGER NOT NULL,
     last_at            INTEGER NOT NULL,
     finished_at        INTEGER,
-    complete              INTEGER NOT NULL DEFAULT 0,
+    complete           INTEGER NOT NULL DEFAULT 0,
     UNIQUE (message, recipient)
 ) STRICT;
 CREATE INDEX @schema@.delivery_unfinished ON delivery (message) WHERE finished_at IS NULL;
@@ -105,7 +105,7 @@ CREATE TABLE @schema@.copy (
     role        TEXT NOT NULL CHECK (role IN ('inbox', 'sent')),
     state       TEXT NOT NULL CHECK (state IN ('pending', 'appending', 'stored', 'failed', 'expired')),
     doubt       INTEGER NOT NULL DEFAULT 0,
-    generation     INTEGER NOT NULL DEFAULT 1,
+    generation  INTEGER NOT NULL DEFAULT 1,
     claimed_at  INTEGER NOT NULL,
     claim       INTEGER NOT NULL,
     claimed_by  INTEGER NOT NULL, -- a delivery of the message, with which both go

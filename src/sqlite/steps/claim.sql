@@ -1,6 +1,4 @@
--- reply: records the recipient's delivery and this attempt
--- params: identity digest recipient original account mailbox queue_id host outcome reason is_finished is_complete claim pid
--- params: queued_at trace known read_ms lock_ms database_ms imap_ms
+-- reply:
 INSERT INTO @schema@.delivery AS d (message, recipient, original_recipient, account, mailbox,
 queue_id, host, outcome, reason, first_at, last_at, finished_at, complete)
 SELECT id, :recipient, :original, :account, :mailbox, :queue_id, :host,
@@ -25,24 +23,7 @@ CASE WHEN :trace THEN substr(oncedrop_sha256(:claim, :recipient), 1, 8) END
 FROM @schema@.message m CROSS JOIN @schema@.delivery d ON d.message = m.id AND d.recipient = :recipient
 WHERE m.identity = :identity AND m.digest = :digest ON CONFLICT DO NOTHING
 
--- claim_copy: claims a copy, unless another delivery has claimed it since its state was read
--- params: identity digest account mailbox role doubt claim host pid recipient attempt_before again boot running_us wall_us
-INSERT INTO @schema@.copy AS c (message, account, mailbox, role, state, doubt, claim, claimed_by, host, pid, first_at,
-claimed_at, boot, boot_us, host_us)
-SELECT m.id, :account, :mailbox, :role, 'appending', :doubt, :claim, d.id, :host, :pid, @now@, @now@,
-:boot, @now@ - :running_us, @now@ - :wall_us
-FROM @schema@.message m CROSS JOIN @schema@.delivery d ON d.message = m.id AND d.recipient = :recipient
-WHERE m.identity = :identity AND m.digest = :digest
-ON CONFLICT (message, account, mailbox) DO UPDATE SET state = 'appending',
-doubt = excluded.doubt, generation = c.generation + 1, claimed_at = excluded.claimed_at,
-boot = excluded.boot, boot_us = excluded.boot_us, host_us = excluded.host_us,
-claim = excluded.claim, claimed_by = excluded.claimed_by, host = excluded.host,
-pid = excluded.pid, error = NULL, repeated = c.repeated + :again
-WHERE c.generation = :attempt_before AND (c.state = 'stored') = :again
-
--- hold_copies: reads the states of the claim's copies in these mailboxes of these accounts
--- params: identity digest accounts mailboxes claim
--- columns: state transaction
+-- hold_copies:
 SELECT c.state, 0 FROM @schema@.message m CROSS JOIN @schema@.copy c ON c.message = m.id
 WHERE m.identity = :identity AND m.digest = :digest AND c.claim = :claim
 AND c.account IN (SELECT value FROM json_each(:accounts)) AND c.mailbox IN (SELECT value FROM json_each(:mailboxes))

@@ -1,5 +1,4 @@
--- file_damage: reports what is wrong with the file, line by line
--- columns: text
+-- file_damage:
 SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'
 UNION ALL SELECT 'a row of table ' || "table" || ' belongs to one of table ' || parent || ' that is missing'
 FROM pragma_foreign_key_check

@@ -7,9 +7,6 @@ WHERE q.delivery = c.claimed_by AND q.queued_at < c.first_at - 1000000), c.first
 -- got the lock and a database
 (CASE WHEN c.state IN ('pending', 'appending') THEN @now@ ELSE coalesce(c.stored_at, c.claimed_at) END - @first_try@)
 
--- macro seconds_at: a time in the format of struct ledger_filter
-(CAST(substr({}, 2) AS REAL) * 1000000)
-
 -- macro before: a copy that began before a moment, as did all earlier copies. No index has these times, but ids are
 -- assigned in their order: a binary search finds it. Allows for a clock that was wrong by up to a day
 (WITH RECURSIVE half(low, high, moment) AS (SELECT 0, (SELECT max(id) FROM @schema@.copy), {} - 86400000000
@@ -23,11 +20,8 @@ WHERE high - low > 1) SELECT max(low) FROM half)
 -- macro has_part: compares with a pattern of ledger_list.c. In GLOB only brackets, * and ? are special
 GLOB ('*' || replace({}, '\^', '^') || '*')
 
--- list: copies, newest first. Each value is a filter, whose condition is present only if it is set. Reads columns only
--- of copies that are shown. Postfix's time has whole seconds. The partial index of copies that are not stored is used
--- only if a condition repeats its words
--- params: state unfinished since_ms since until_ms until recipient sender mailbox subject:content message_id queue_id delay_ms limit
--- columns: at state queue_id account delay:number mailbox subject from sender message_id uid role recipients generation error
+-- list: reads columns only of copies that are shown. The partial index of copies that are not stored is used only if a
+-- condition repeats its words
 SELECT @utc(@first_try@)@ AS at, c.state, coalesce(t.queue_id, o.queue_id) AS queue_id, c.account,
 printf('%.3f', @delay@ / 1000000.0) AS delay, c.mailbox, m.subject, m."from", m.sender, m.message_id, c.uid,
 c.role, (SELECT group_concat(recipient, ', ') FROM (SELECT d.recipient FROM @schema@.delivery d
@@ -60,8 +54,7 @@ CROSS JOIN @schema@.copy c ON c.id = f.id CROSS JOIN @schema@.message m ON m.id 
 CROSS JOIN @schema@.delivery o ON o.id = c.claimed_by
 LEFT JOIN @schema@.attempt t ON t.delivery = c.claimed_by AND t.claim = c.claim ORDER BY c.id DESC
 
--- totals: counts, in one row
--- columns: messages bytes stored pending appending failed expired unfinished oldest_unfinished duplicates
+-- totals:
 WITH c AS (SELECT count(*) FILTER (WHERE state = 'pending') AS pending,
 count(*) FILTER (WHERE state = 'appending') AS appending, count(*) FILTER (WHERE state = 'failed') AS failed,
 count(*) FILTER (WHERE state = 'expired') AS expired, count(*) AS every
@@ -81,9 +74,7 @@ printf('%.3f', max(CASE WHEN place = CAST(1 + {} * (stored - 1) AS INTEGER) THEN
 CAST({} * (stored - 1) AS INTEGER)) * (coalesce(max(CASE WHEN place = CAST(1 + {} * (stored - 1) AS INTEGER) + 1
 THEN seconds END), 0) - max(CASE WHEN place = CAST(1 + {} * (stored - 1) AS INTEGER) THEN seconds END)))
 
--- hours: a row for each recent hour in which a copy was stored in a recipient's mailbox
--- params: hours
--- columns: hour stored bytes retried p50:number p95:number p99:number
+-- hours:
 WITH copies AS (SELECT c.stored_at / 3600000000 AS hour, m.size, c.generation > 1 AS retried,
 (c.stored_at - c.first_at) / 1000000.0 AS seconds
 FROM @schema@.copy c CROSS JOIN @schema@.message m ON m.id = c.message

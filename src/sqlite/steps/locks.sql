@@ -1,8 +1,4 @@
--- locks_session: claims in progress, and the holders of their messages' locks, which a delivery has from before its
--- claim to its end. A lock without a claim is not listed: the kernel does not know its message
--- params: claim_ms
--- columns: key message_id account mailbox state host pid age:number lock session ours:bool backend user client held hidden:bool
--- columns: waiting:json
+-- locks_session: a lock without a claim is not listed: the kernel does not know its message
 WITH claims AS MATERIALIZED (SELECT m.lock_key AS key, m.message_id, c.account, c.mailbox, c.state, c.host, c.pid, c.claimed_at,
 oncedrop_holder(m.lock_key) AS holder
 FROM @schema@.copy c CROSS JOIN @schema@.message m ON m.id = c.message

@@ -1,40 +1,34 @@
 -- macro schema: the file
 main
-
 -- macro now: the moment, in microseconds since 1970; not strftime, which has milliseconds, and one moment for a statement
 oncedrop_now()
-
--- macro utc: a time as text: UTC, ISO 8601
+-- macro utc:
 strftime('%Y-%m-%dT%H:%M:%SZ', ({}) / 1000000, 'unixepoch')
-
--- macro ago: the moment N milliseconds ago
-(@now@ - ({}) * 1000)
-
--- macro age_ms: milliseconds since a moment
+-- macro ms:
+({}) * 1000
+-- macro age_ms:
 ((@now@ - ({})) / 1000)
-
--- macro us: a time as microseconds since 1970
+-- macro us:
 ({})
-
--- macro present: the present in microseconds since 1970, by the clock that moved least since copy c was claimed. Compared are the
--- database's clock; CLOCK_BOOTTIME, if this is the machine that made the claim (time since boot, if it was rebooted); the wall
--- clocks of the hosts. A clock by which the claim is in the future does not count
-min(@us(@now@)@,
-CASE WHEN c.boot = :boot AND c.boot_us + :running_us >= @us(c.claimed_at)@
-THEN c.boot_us + :running_us
-WHEN c.boot <> :boot AND c.host = :host THEN @us(c.claimed_at)@ + :running_us ELSE @us(@now@)@ END,
-CASE WHEN c.host_us + :wall_us >= @us(c.claimed_at)@ THEN c.host_us + :wall_us ELSE @us(@now@)@ END)
-
--- macro claim_age_ms: milliseconds since copy c was claimed, at least
-((@present@ - @us(c.claimed_at)@) / 1000)
-
--- macro first_age_ms: milliseconds since the first claim of copy c. What the clock jumped since the last claim does not count
-((@present@ - @us(c.first_at)@) / 1000)
-
--- macro in_hold_off: whether others leave copy c alone, since the server may still store it: it was claimed less than the hold-off
--- ago, by the clock that moved least. In C the same rule is ledger_in_hold_off
-@claim_age_ms@ < :hold_off_ms
-
--- macro hold_off_ends: when the hold-off of a copy that was claimed then is over by the database's clock. By another clock it may be
--- over later
-({} + :hold_off_ms * 1000)
+-- macro moment:
+{}
+-- macro of_seconds:
+{} * 1000000
+-- macro seconds_at:
+(CAST(substr({}, 2) AS REAL) * 1000000)
+-- macro seconds:
+printf('%.3f', ({}) / 1000.0)
+-- macro round:
+CAST(round({}) AS INTEGER)
+-- macro least:
+min
+-- macro greatest:
+max
+-- macro in:
+IN (SELECT value FROM json_each({}))
+-- macro join: joins the tables in this order
+CROSS JOIN
+-- macro not_stored: a partial index is used only if its condition is repeated
+state <> 'stored' AND
+-- macro dumped_list:
+(SELECT json_group_array(value) FROM json_each({}))

@@ -12,6 +12,5 @@ UPDATE @schema@.server SET tried_at = @now@ WHERE server = :server AND tried_at 
 
 -- server_record: records the result
 -- params: server verified
-INSERT INTO @schema@.server AS s (server, verified, checked_at, tried_at) VALUES (:server, :verified, @now@, @now@)
-ON CONFLICT (server) DO UPDATE SET verified = EXCLUDED.verified, checked_at = EXCLUDED.checked_at,
-tried_at = EXCLUDED.tried_at
+INSERT INTO @schema@.server (server, verified, checked_at, tried_at) VALUES (:server, :verified, @now@, @now@)
+@or_update(server)@ verified = @new(verified)@, checked_at = @new(checked_at)@, tried_at = @new(tried_at)@

@@ -2,14 +2,13 @@
 -- (delivery/login_backoff.h)
 -- params: ids
 -- columns: id refusals age_ms wait_ms reason
-SELECT id, refusals, @age_ms(refused_at)@, wait_ms, reason FROM @schema@.refusal WHERE id = ANY (:ids::text[]) AND refusals > 0
+SELECT id, refusals, @age_ms(refused_at)@, wait_ms, reason FROM @schema@.refusal WHERE id @in(:ids::text)@ AND refusals > 0
 
 -- refusal_record: records another refusal
 -- params: id server account refusals wait_ms reason
-INSERT INTO @schema@.refusal AS r (id, server, account, refusals, refused_at, wait_ms, reason)
+INSERT INTO @schema@.refusal (id, server, account, refusals, refused_at, wait_ms, reason)
 VALUES (:id, :server, :account, :refusals, @now@, :wait_ms, :reason)
-ON CONFLICT (id) DO UPDATE SET refusals = excluded.refusals, refused_at = excluded.refused_at, wait_ms = excluded.wait_ms,
-reason = excluded.reason
+@or_update(id)@ refusals = @new(refusals)@, refused_at = @new(refused_at)@, wait_ms = @new(wait_ms)@, reason = @new(reason)@
 
 -- refusal_forget: records that the login succeeded. Deliveries may not delete rows; purge does
 -- params: id

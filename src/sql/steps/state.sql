@@ -1,7 +1,7 @@
 -- state_message: the hosts' lock method, and since when the message is known
 -- params: identity digest
 -- columns: method received_at
-SELECT a.lock_method, extract(epoch FROM m.received_at)::bigint FROM @schema@.setting a
+SELECT a.lock_method, @us(m.received_at)@ @div@ 1000000 FROM @schema@.setting a
 LEFT JOIN @schema@.message m ON m.identity = :identity AND m.digest = :digest
 
 -- state_variants: a row of each kind if a variant (other content with this identity) has a Sent copy in this mailbox, or
@@ -12,7 +12,7 @@ LEFT JOIN @schema@.message m ON m.identity = :identity AND m.digest = :digest
 -- columns: under_way:bool ahead:bool waits:bool
 SELECT DISTINCT c.state <> 'stored', c.state <> 'stored' AND c.claimed_at > @now@,
 c.state <> 'stored' AND @hold_off_ends(c.claimed_at)@ <= @now@
-FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id
+FROM @schema@.message m @join@ @schema@.copy c ON c.message = m.id
 WHERE m.identity = :identity AND m.digest <> :digest AND c.account = :account AND c.mailbox = :mailbox AND c.role = 'sent'
 AND (c.state = 'stored' OR (c.state = 'appending' OR c.state = 'failed' AND c.doubt)
 AND @in_hold_off@)
@@ -27,17 +27,17 @@ SELECT c.account, c.mailbox, c.state, c.doubt, c.generation, @claim_age_ms@, @fi
 d.recipient, d.finished_at IS NOT NULL, c.uidvalidity, c.uid, c.role,
 d.complete AND d.finished_at > @ago(86400000)@ AND d.outcome IN ('stored', 'duplicate')
 AND d.account = c.account AND d.mailbox = c.mailbox
-FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id
-JOIN @schema@.delivery d ON d.id = c.claimed_by
-WHERE m.identity = :identity AND m.digest = :digest AND c.account = ANY (:accounts::text[])
+FROM @schema@.message m @join@ @schema@.copy c ON c.message = m.id @join@ @schema@.delivery d ON d.id = c.claimed_by
+WHERE m.identity = :identity AND m.digest = :digest AND c.account @in(:accounts::text)@
 
 -- macro ahead_us: microseconds by which a moment is in the future
-greatest(@us({})@ - @us(@now@)@, 0)
+@greatest@(@us({})@ - @us(@now@)@, 0)
 
 -- end_ahead: sets claims whose time is in the future to the present, so that their hold-off ends one hold-off from now.
--- With identity: those of a message and its variants; without: all. By the other clocks their age does not change
+-- With identity: those of a message and its variants; without: all. By the other clocks their age does not change. MariaDB assigns
+-- from left to right
 -- params: identity
-UPDATE @schema@.copy c SET claimed_at = least(c.claimed_at, @now@), first_at = least(c.first_at, @now@),
-boot_us = c.boot_us - @ahead_us(c.claimed_at)@, host_us = c.host_us - @ahead_us(c.claimed_at)@
-WHERE c.state <> 'stored' AND (c.claimed_at > @now@ OR c.first_at > @now@)
-AND c.message IN (SELECT m.id FROM @schema@.message m WHERE m.identity = :identity) -- if identity
+UPDATE @schema@.copy SET boot_us = boot_us - @ahead_us(claimed_at)@, host_us = host_us - @ahead_us(claimed_at)@,
+claimed_at = @least@(claimed_at, @now@), first_at = @least@(first_at, @now@)
+WHERE state <> 'stored' AND (claimed_at > @now@ OR first_at > @now@)
+AND message IN (SELECT m.id FROM @schema@.message m WHERE m.identity = :identity) -- if identity

@@ -1,0 +1,4 @@
+-- Of a ledger that is a file.
+
+-- file_damage: reports what is wrong with the file, line by line
+-- columns: text

@@ -1,0 +1,49 @@
+-- An engine has the steps of its lock methods: session, advisory, row or lease. A statement that acquires a lock does nothing else:
+-- what follows it reads the state under the lock, and other parts of a larger one could read what was before it. A row is locked
+-- whose number is the key.
+
+-- macro expiry: when a lease expires
+(@now@ + @ms(:lasts_ms)@)
+
+-- lock_session, lock_advisory, lock_lease: tries to acquire the lock, or waits for it. A lease is free if it does not exist, has
+-- expired, is this owner's, or was acquired in the future, while the clock was ahead
+-- params: key owner lasts_ms host pid session wait_ms
+-- columns: granted:bool
+
+-- lock_row: tries to acquire the lock; SKIP LOCKED returns no row instead of waiting
+-- params: key owner lasts_ms host pid session wait_ms
+-- columns: granted:bool
+SELECT TRUE FROM @schema@.slot WHERE slot = :key FOR UPDATE SKIP LOCKED
+
+-- relock_session, relock_advisory, relock_row, relock_lease: waits for the lock; of a session: a row, if it still has the lock; renews
+-- a lease, unless another owner has had it since
+-- params: key owner lasts_ms host pid session wait_ms
+-- columns: granted:bool
+
+-- holder_session, holder_advisory, holder_row: the lock holder
+-- params: key owner lasts_ms host pid session wait_ms
+-- columns: session user process ours:bool
+
+-- holder_lease: the lease's owner
+-- params: key owner lasts_ms host pid session wait_ms
+-- columns: session user process ours:bool
+SELECT session, "user", pid || ' on ' || host, session LIKE 'oncedrop %' FROM @schema@.lease
+WHERE "key" = :key::bigint AND expires_at > @now@
+
+-- release_session: releases the lock
+-- params: key owner lasts_ms host pid session wait_ms
+
+-- release_sessions: releases all locks of this session
+-- params: owner
+
+-- release_lease: releases the lease, unless another owner has it
+-- params: key owner lasts_ms host pid session wait_ms
+DELETE FROM @schema@.lease WHERE "key" = :key::bigint AND owner = :owner::bigint
+
+-- release_leases: releases all leases of this owner
+-- params: owner
+DELETE FROM @schema@.lease WHERE owner = :owner::bigint
+
+-- slots_missing: reports that there are too few rows to lock, and what to do; no row: there are enough
+-- params: count
+-- columns: reason

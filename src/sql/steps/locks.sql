@@ -1,0 +1,6 @@
+-- locks_session, locks_advisory, locks_row, locks_lease: claims in progress, and the holders of their messages' locks, which a delivery
+-- has from before its claim to its end; other locks and leases, if the database knows of them. claim_ms: how long a delivery may
+-- take from its claim to its lock
+-- params: claim_ms
+-- columns: key message_id account mailbox state host pid age:number lock session ours:bool backend user client held hidden:bool
+-- columns: waiting:json
