@@ -2,7 +2,9 @@
 #ifndef ONCEDROP_DELIVERY_BACKOFF_H
 #define ONCEDROP_DELIVERY_BACKOFF_H
 
-#include "delivery/work.h"
+#include "delivery/delivery.h"
+
+struct delivery_work;
 
 /* Before ledger_read_state(): adds the records of accounts that need a login to its batch. */
 void delivery_backoff_ask(struct delivery_work *work);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "delivery/work.h"
 #include "delivery/fallback.h"
 #include "delivery/reply.h"
 #include "delivery/search.h"

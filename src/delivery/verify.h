@@ -5,7 +5,9 @@
 #ifndef ONCEDROP_VERIFY_H
 #define ONCEDROP_VERIFY_H
 
-#include "delivery/work.h"
+#include "delivery/delivery.h"
+
+struct delivery_work;
 
 static inline bool verify_is_wanted(const struct delivery_request *request)
 {
