@@ -16,7 +16,7 @@
 
 #include "base/deadline.h"
 #include "base/output.h"
-#include "cmd/command.h"
+#include "cmd/cmd.h"
 #include "delivery/outcome.h"
 #include "delivery/sessions.h"
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-#include "base/config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/config_table.h"
+#include "base/config_internal.h"
 
 size_t config_server_count(const struct config *config)
 {

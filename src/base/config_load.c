@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-#include "base/config_table.h"
+#include "base/config_internal.h"
 
 #include <glib.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/config_secret.h"
 #include "base/secret_file.h"
 
 enum { FILE_LIMIT = 1048576 };

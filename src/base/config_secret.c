@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "base/config_secret.h"
+#include "base/config_internal.h"
 
 #include <glib.h>
 #include <stdlib.h>

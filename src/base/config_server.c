@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: ISC
  *
  * Servers [imap NAME]. Each has a configuration, in which [imap] is that server: other code sees one server only. */
-#include "base/config_table.h"
+#include "base/config_internal.h"
 
 #include <glib.h>
 #include <string.h>
-
-#include "base/config_secret.h"
 
 struct config_named {
     struct config_named *next;

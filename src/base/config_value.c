@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "base/config_table.h"
+#include "base/config_internal.h"
 
 #include <errno.h>
 #include <glib.h>

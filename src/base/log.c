@@ -14,8 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/log_time.h"
-
 enum { LINE_LIMIT = 2000 };
 
 static const struct {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/log_field.h"
+#include "base/log_internal.h"
 
 #define REPLACEMENT 0xfffd
 

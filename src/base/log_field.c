@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "base/log_field.h"
+#include "base/log_internal.h"
 
 static const struct log_field_row rows[LOG_FIELD_NAMES] = {
     [LOG_FIELD_MESSAGE_ID] = {"message-id", LOG_ENCLOSED, false},

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-#include "base/log_line.h"
+#include "base/log.h"
 
 #include <glib.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "base/log_escape.h"
-#include "base/log_time.h"
 
 #define QUEUE_ID_MAX 128 /* of a value in the text, with NUL */
 #define VALUE_MAX 384

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * Years begin in March: the leap day is last, earlier months have fixed lengths. */
-#include "base/log_time.h"
+#include "base/log_internal.h"
 
 #include <stdint.h>
 

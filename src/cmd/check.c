@@ -11,12 +11,10 @@
 
 #include "base/process.h"
 #include "base/terminal.h"
-#include "cmd/check_report.h"
-#include "cmd/cmd.h"
+#include "cmd/check.h"
 #include "decode/decode_module.h"
 #include "delivery/sessions_limit.h"
 #include "ledger/ledger_check.h"
-#include "route/route.h"
 
 /* A delivery must be able to read the file, too. */
 static void check_configuration(const struct cmd *cmd)

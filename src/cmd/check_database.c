@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-#include "cmd/check_report.h"
+#include "cmd/check.h"
 #include "ledger/ledger_check.h"
-#include "ledger/ledger_query.h"
-#include "ledger/ledger_schema.h"
 
 static bool check_version(struct ledger *ledger)
 {

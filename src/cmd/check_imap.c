@@ -4,7 +4,7 @@
 #include <strings.h>
 #include <time.h>
 
-#include "cmd/check_report.h"
+#include "cmd/check.h"
 #include "delivery/login_backoff.h"
 #include "ledger/ledger_refusal.h"
 #include "ledger/ledger_server.h"
@@ -196,7 +196,7 @@ static void check_details(const struct config *config, struct mailbox *mailbox)
         check_warning("detail", "no folder can be created, so mail for it goes to the inbox: %s", error.text);
 }
 
-/* Tests, and records, if the server opens the account that a login names (delivery/server.h). */
+/* Tests, and records, if the server opens the account that a login names (delivery/server.c). */
 static void check_identity(const struct config *config, const char *account, bool fits)
 {
     struct error error, minor;

@@ -5,8 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cmd/check_report.h"
-#include "cmd/postconf.h"
+#include "cmd/check.h"
 
 #define PRIVATE ":unix:private/"
 

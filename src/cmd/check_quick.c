@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
-#include "cmd/check_report.h"
+#include "cmd/check.h"
 
 #define ALL_MS 960      /* in all */
 #define DATABASE_MS 400 /* the rest is for IMAP, ... */

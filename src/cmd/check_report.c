@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * Steps share items with the parent, which prints them. */
-#include "cmd/check_report.h"
+#include "cmd/check.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -19,8 +19,7 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "base/terminal.h"
-#include "cmd/table.h"
-#include "replay/replay_result.h"
+#include "replay/replay.h"
 
 #define ITEMS_MAX 256
 #define TIME_OVER 100 /* exit status after a timeout */

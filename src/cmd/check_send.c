@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/process.h"
-#include "cmd/check_report.h"
+#include "cmd/check.h"
 #include "delivery/presence.h"
 
 #define MAIL_LOG "/var/log/mail.log"

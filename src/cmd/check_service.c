@@ -6,7 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "cmd/check_report.h"
+#include "cmd/check.h"
 #include "lmtp/lmtp.h"
 #include "lmtp/lmtp_service_socket.h"
 

@@ -1,15 +1,72 @@
 /* SPDX-License-Identifier: ISC
  *
- * The commands: arguments in, exit status out. */
+ * What commands share. */
 #ifndef ONCEDROP_CMD_H
 #define ONCEDROP_CMD_H
 
 #include <glib.h>
+#include <jansson.h>
+#include <stdio.h>
 
+#include "base/base.h"
 #include "base/config.h"
-#include "cmd/options.h"
 #include "ledger/ledger.h"
+#include "ledger/ledger_query.h"
 #include "route/route.h"
+
+/* format_time.c
+ * Times for people. */
+
+#define FORMAT_TIME_SIZE 32
+
+/* Writes a duration: "5 ms", "2.5 s", "12 min", "2 h 5 min", "11 d 3 h". */
+const char *format_duration(double ms, char text[FORMAT_TIME_SIZE]);
+
+#define PARSE_SINCE_ALLOWED \
+    "an age (30m, 2h, 7d), today, yesterday, or a date (2025-08-01, 2025-08-01T10:00, 2025-08-01T10:00Z)"
+
+/* Parses an age ("2h"), today, yesterday, or a date with optional time and zone (default: local). Sets *ret as in
+ * struct ledger_filter: milliseconds before now, or @ and seconds since 1970. Returns false, *ret unchanged, for other
+ * text. */
+bool parse_since(const char *text, char ret[FORMAT_TIME_SIZE]) OD_MUST;
+
+/* Returns a new string, with local times for the ledger's: "2026-11-26 14:03:07+01:00". Programs get UTC. */
+char *format_time_local(const char *text) OD_MUST;
+
+/* Makes UTC the local time. */
+void format_time_use_utc(void);
+
+/* The options of all commands. Each command takes those in the SYNOPSIS of its manual page (parse.c). */
+
+/* Without the option: false, NULL, "" or the default. */
+struct options {
+    bool json, utc, dry_run;
+    bool running;                     /* ledger copy */
+    bool send, quick;                 /* check */
+    bool non_default, defaults, test; /* config */
+    bool digest, verify;              /* show; verify also: replay */
+    bool missing;                     /* list */
+    bool prometheus;                  /* stats */
+    bool force;                       /* replay */
+    bool include_deleted;             /* restore */
+    bool yes;                         /* forget */
+    bool undo, sent_copies;           /* setup */
+    const char *state, *recipient, *sender, *mailbox, *subject, *message_id,
+        *queue_id;                                         /* list; sender also: replay -f */
+    const char *account;                                   /* restore */
+    const char *raw;                                       /* export */
+    const char *domain, *passed_on;                        /* setup; its script reads `given` */
+    GPtrArray *recipients;                                 /* replay */
+    const char *mbox;                                      /* replay: the dialect */
+    char since[FORMAT_TIME_SIZE], until[FORMAT_TIME_SIZE]; /* as in struct ledger_filter */
+    int64_t min_delay_ms;                                  /* list; -1 */
+    int64_t older_than_ms;                                 /* purge; 0 */
+    int64_t jobs, limit;
+    GPtrArray *given; /* all: "--name" or "--name=value" */
+};
+
+/* cmd.c
+ * The commands: arguments in, exit status out. */
 
 struct cmd {
     const char *config_file;      /* options before the command's name */
@@ -97,5 +154,137 @@ int cmd_open_ledger(struct cmd *cmd) OD_MUST;
 
 /* Routes an address as a delivery does. Precondition: cmd->ledger is open if route.account_query is set. */
 enum route_result cmd_find_route(struct cmd *cmd, const char *text, struct route *ret) OD_MUST;
+
+/* command.c
+ * The table of commands. */
+
+struct command {
+    const char *name;
+    int (*run)(struct cmd *cmd);
+    bool delivers;     /* run by Postfix: every failure defers the mail, even a usage error; parses its own arguments */
+    bool opens_ledger; /* for run() */
+    int min, max;      /* operands */
+    const char *what;  /* they are, if min > 0 */
+    /* From its manual page, by pages.awk: */
+    const char *arguments; /* a line for each form of the command line */
+    const char *summary;   /* one line */
+    const char *help;      /* the rest of `help COMMAND` */
+};
+
+/* Returns NULL for an unknown name. */
+const struct command *command_find(const char *name) OD_MUST;
+
+/* Returns the name most similar to a mistyped one, or NULL. */
+const char *command_suggest(const char *name) OD_MUST;
+
+void command_print_help(const struct command *command);
+
+/* Parses the arguments unless the command delivers, and runs it. Returns the exit status. After a wrong command line,
+ * prints the usage. */
+int command_run(const struct command *command, struct cmd *cmd) OD_MUST;
+
+/* table.c
+ * Tables as text, with local times, and JSON. On a terminal, delays are in words, states are coloured unless NO_COLOR
+ * is set, and lists are truncated. */
+
+/* Prints a table with headings, without empty columns and `without` (or NULL); nothing without rows. Escapes control
+ * characters. If the table does not fit the terminal, prints rows as "name: value" pairs. */
+void table_print(const struct sql_rows *table, const char *without);
+
+/* Like table_print(), but omits columns that do not fit, except queue_id, and names them at the end. On a terminal,
+ * prints errors and reasons below their rows. */
+void table_print_list(const struct sql_rows *table);
+
+/* Prints a row as "name: value" lines, without NULL values. Wraps long lines. */
+void table_print_row(const struct sql_rows *table, size_t row);
+
+/* Prints one such line. */
+void table_print_line(const char *name, const char *value);
+
+/* Prints a heading after an empty line. */
+void table_heading(const char *text);
+
+/* Return rows as objects; a cell without a value is null. */
+json_t *table_json(const struct sql_rows *table) OD_MUST;
+json_t *table_row_json(const struct sql_rows *table, size_t row) OD_MUST;
+
+/* Prints a line, and frees json. */
+void table_print_json(json_t *json);
+
+/* parse.c
+ * Parses a command's arguments. */
+
+/* Parses the arguments, with `min` to `max` operands, into cmd->options and cmd->operands.
+ *
+ * synopsis  of the manual page: "[--state STATE] [--verify | --force] PATH..."
+ * what      the operands, as in "the id of a message"
+ *
+ * Returns false, with a report, if an argument is wrong. */
+bool options_parse(struct cmd *cmd, const char *synopsis, int min, int max, const char *what) OD_MUST;
+
+void options_clear(struct options *options);
+
+/* show_differences.c
+ * Differences between messages with the same Message-ID. */
+
+/* Compares recorded header fields and parts of a message, a row of ledger_find_messages's result, with the oldest one
+ * of its Message-ID. Returns rows of what (a field, or "part 1.2"), first and this; none for the oldest itself. Returns
+ * NULL with the command's error set if the ledger does not reply. */
+struct sql_rows *show_differences(struct cmd *cmd, const struct sql_rows *messages, size_t row) OD_MUST;
+
+/* stats_figures.c
+ * Figures from the ledger: a page for people, and for Prometheus. */
+
+struct stats {
+    const char *engine;
+    bool up;                         /* the ledger replied; else no tables */
+    struct sql_rows *totals, *hours; /* ledger_query.h */
+    struct sql_rows *ever;           /* ledger_counter.c */
+    int64_t unrecorded;              /* deferrals outside the ledger (log.unrecorded_file); -1: unknown */
+};
+
+/* Postfix reports arrivals in whole seconds, so buckets of delays begin here. */
+#define STATS_DELAY_LEAST_MS 1000
+
+/* Returns 0 if there is no such column. */
+double stats_number(const struct sql_rows *table, size_t row, const char *column) OD_MUST;
+
+/* Moves *row to the first all-time count from there on with this name and label (NULL: any). Returns false at the
+ * end. */
+bool stats_next(const struct stats *stats, const char *name, const char *label, size_t *row);
+
+const char *stats_cell(const struct stats *stats, size_t row, size_t column) OD_MUST;
+
+/* Returns the sum of the rows with this name and label. */
+double stats_count(const struct stats *stats, const char *name, const char *label) OD_MUST;
+
+void stats_page(const struct stats *stats);
+void stats_prometheus(const struct stats *stats);
+
+/* suggest.c
+ * Suggestions for a mistyped text. */
+
+#define SUGGEST_MAX 3
+
+/* Finds the candidates that contain the text or differ by few changes: one per four characters, from one to three. A
+ * change inserts, deletes or replaces a character, or swaps two. Returns the number in ret, most similar first. */
+size_t suggest_find(const char *const *candidates, size_t count, const char *text,
+                    const char *ret[SUGGEST_MAX]) OD_MUST;
+
+/* verify_copy.c
+ * Are stored copies still in their mailboxes? For show --verify and list --missing, by delivery/presence.h: reports only what
+ * is certain. Root becomes service.user for good. One login for each account, even if it fails. Precondition: the
+ * ledger is connected. */
+
+/* Verifies the copies of a message, a row of ledger_find_messages's result.
+ *
+ * Returns rows of account, mailbox, copy, uid, and reason (of the failure, or how the copy differs). Returns NULL with
+ * the command's error set if the ledger does not reply, or root cannot become that user. */
+struct sql_rows *verify_message(struct cmd *cmd, const struct sql_rows *messages, size_t row) OD_MUST;
+
+/* Verifies each row of ledger_list's table, and removes all that are not certainly missing. If one message is missing, so
+ * are all with its Message-ID in that mailbox. *ret_unknown: number of unknown copies. Returns false, and the table is
+ * useless, where verify_message() returns NULL. */
+bool verify_list(struct cmd *cmd, struct sql_rows *table, size_t *ret_unknown) OD_MUST;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * The table of commands, and those that need no configuration: version, help. */
-#include "cmd/command.h"
+#include "cmd/cmd.h"
 
 #include <glib.h>
 #include <limits.h>
@@ -10,9 +10,6 @@
 #include <sysexits.h>
 
 #include "base/terminal.h"
-#include "cmd/parse.h"
-#include "cmd/suggest.h"
-#include "cmd/table.h"
 #include "command_pages.h" /* PAGE_DELIVER ... */
 
 static int run_version(struct cmd *cmd)

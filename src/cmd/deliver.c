@@ -14,7 +14,6 @@
 #include "base/output.h"
 #include "cmd/cmd.h"
 #include "delivery/envelope.h"
-#include "ledger/ledger_schema.h"
 
 /* The ledger has what was begun: a claim ends with its hold-off. */
 static void end_delivery(int signal)

@@ -11,11 +11,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "cmd/table.h"
-#include "ledger/ledger_address.h"
-#include "ledger/ledger_report.h"
-#include "ledger/ledger_resume.h"
-#include "replay/replay_result.h"
+#include "replay/replay.h"
 
 struct export
 {

@@ -7,8 +7,6 @@
 
 #include "base/log.h"
 #include "cmd/cmd.h"
-#include "ledger/ledger_address.h"
-#include "ledger/ledger_counter.h"
 
 /* rest: why they stay, and what to do. */
 static void print_left(int64_t count, const char *rest, const char *when)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "cmd/format_time.h"
+#include "cmd/cmd.h"
 
 #include <glib.h>
 #include <inttypes.h>
@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include "base/config.h"
 
 const char *format_duration(double ms, char text[FORMAT_TIME_SIZE])
 {

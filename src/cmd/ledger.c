@@ -8,9 +8,6 @@
 
 #include "base/privilege.h"
 #include "cmd/cmd.h"
-#include "ledger/ledger_file.h"
-#include "ledger/ledger_schema.h"
-#include "ledger/ledger_transfer.h"
 
 #define DAMAGE "what to do: DAMAGE in oncedrop-ledger(7)"
 

@@ -8,9 +8,6 @@
 #include <sysexits.h>
 
 #include "cmd/cmd.h"
-#include "cmd/table.h"
-#include "cmd/verify_copy.h"
-#include "ledger/ledger_report.h"
 
 static void print_remarks(const struct options *options, size_t rows, size_t unknown)
 {

@@ -9,9 +9,6 @@
 #include "base/log.h"
 #include "base/terminal.h"
 #include "cmd/cmd.h"
-#include "cmd/format_time.h"
-#include "cmd/table.h"
-#include "ledger/ledger_report.h"
 
 #define CELL 1024
 #define INDENT 13 /* of continuation lines */

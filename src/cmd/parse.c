@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-#include "cmd/parse.h"
+#include "cmd/cmd.h"
 
 #include <getopt.h>
 #include <limits.h>
 #include <stddef.h>
 #include <string.h>
-
-#include "ledger/ledger_purge.h"
 
 #define WORDS_MAX 16 /* --name of a command; fewer than any letter */
 

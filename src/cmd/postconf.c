@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * Asks Postfix's programs, which know its defaults and tables. Each run is slow. */
-#include "cmd/postconf.h"
+#include "cmd/check.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -10,10 +10,6 @@
 
 #include "base/log.h"
 #include "cmd/cmd.h"
-#include "cmd/table.h"
-#include "ledger/ledger_counter.h"
-#include "ledger/ledger_purge.h"
-#include "ledger/ledger_report.h"
 #include "message/message.h"
 
 #define DAY_MS INT64_C(86400000)
@@ -40,7 +36,7 @@ static void log_expired(const struct sql_rows *table)
     }
 }
 
-/* Expires what `expire` selects; a dry run only finds it. Returns a new table (ledger_purge.h), or NULL with the error
+/* Expires what `expire` selects; a dry run only finds it. Returns a new table (ledger_purge.c), or NULL with the error
  * set: earlier batches stay expired. */
 static struct sql_rows *expire_selected(struct cmd *cmd, const struct options *options, struct ledger_expire expire)
 {

@@ -11,11 +11,7 @@
 
 #include "base/terminal.h"
 #include "cmd/cmd.h"
-#include "cmd/format_time.h"
-#include "ledger/ledger_resume.h"
-#include "replay/replay_files.h"
-#include "replay/replay_ledger.h"
-#include "replay/replay_run.h"
+#include "replay/replay.h"
 
 static enum mbox_dialect dialect_of(const struct options *options)
 {

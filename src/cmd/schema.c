@@ -7,7 +7,6 @@
 
 #include "cmd/cmd.h"
 #include "ledger/ledger_check.h"
-#include "ledger/ledger_schema.h"
 
 static int print_sql(struct cmd *cmd)
 {

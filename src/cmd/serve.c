@@ -13,7 +13,6 @@
 #include "cmd/cmd.h"
 #include "decode/decode_module.h"
 #include "delivery/delivery.h"
-#include "ledger/ledger.h"
 #include "lmtp/lmtp.h"
 #include "lmtp/lmtp_service.h"
 

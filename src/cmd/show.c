@@ -10,14 +10,7 @@
 #include "base/log.h"
 #include "base/terminal.h"
 #include "cmd/cmd.h"
-#include "cmd/format_time.h"
-#include "cmd/show_differences.h"
-#include "cmd/suggest.h"
-#include "cmd/table.h"
-#include "cmd/verify_copy.h"
-#include "ledger/ledger_report.h"
-#include "message/message.h"
-#include "replay/replay_result.h"
+#include "replay/replay.h"
 
 struct question {
     char *id; /* without <> */

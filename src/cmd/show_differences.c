@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-#include "cmd/show_differences.h"
+#include "cmd/cmd.h"
 
 #include <glib.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "ledger/ledger_report.h"
 
 /* Texts by name, and the names' order. */
 struct side {

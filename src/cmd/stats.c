@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: ISC
  *
  * stats: as text, JSON, or for Prometheus. */
-#include "cmd/stats_figures.h"
+#include "cmd/cmd.h"
 
 #include <glib.h>
 #include <stdio.h>
 #include <sysexits.h>
 
 #include "base/counter.h"
-#include "cmd/cmd.h"
-#include "cmd/table.h"
-#include "ledger/ledger_report.h"
 
 #define HOURS 24
 

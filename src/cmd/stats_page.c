@@ -7,9 +7,7 @@
 #include <string.h>
 
 #include "base/terminal.h"
-#include "cmd/format_time.h"
-#include "cmd/stats_figures.h"
-#include "cmd/table.h"
+#include "cmd/cmd.h"
 
 #define SHARE_BAR 40
 #define HOUR_BAR 8

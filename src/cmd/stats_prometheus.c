@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "cmd/stats_figures.h"
+#include "cmd/cmd.h"
 
 static void print_head(const char *name, const char *type, const char *help)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "cmd/suggest.h"
+#include "cmd/cmd.h"
 
 #include <glib.h>
 #include <string.h>

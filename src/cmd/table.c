@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "cmd/table.h"
-#include "cmd/format_time.h"
+#include "cmd/cmd.h"
 
 #include <glib.h>
 #include <string.h>
@@ -8,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/terminal.h"
-#include "replay/replay_result.h"
+#include "replay/replay.h"
 
 #define CELL_BYTES 4096
 #define GAP 2

@@ -2,13 +2,12 @@
  *
  * Without a message's bytes, a copy that the server changed cannot be recognised. If a message of the same id has other
  * content, the result is unknown. */
-#include "cmd/verify_copy.h"
+#include "cmd/cmd.h"
 
 #include <string.h>
 
 #include "base/privilege.h"
 #include "delivery/presence.h"
-#include "ledger/ledger_report.h"
 
 enum { RESULTS = SEARCH_PRESENT + 1 };
 

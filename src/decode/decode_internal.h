@@ -71,7 +71,7 @@ char *decode_repair(const char *value, bool media_type) OD_MUST;
 /* Returns the first word, without comments and quotes. */
 char *decode_first_word(const char *value) OD_MUST;
 
-/* decode_plain_mailbox.c: adds a field's mailboxes. Returns false at the first that is not simple (decode_plain.h). */
+/* decode_plain_mailbox.c: adds a field's mailboxes. Returns false at the first that is not simple (decode_plain.c). */
 bool decode_plain_mailboxes(struct decoded *decoded, const char *role, const char *value) OD_MUST;
 
 struct decode_fields {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-#include "decode/decode_plain.h"
+#include "decode/decoder.h"
 
 #include <string.h>
 
 #include "base/sha256.h"
-#include "decode/decode_internal.h"
 
 #define BYTES_MAX ((size_t)1 << 16)
 #define HEADER_MAX ((size_t)1 << 14) /* no longer than gmime's longest piece */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "decode/decode_wire.h"
+#include "decode/decoder.h"
 
 #include <string.h>
 

@@ -1,12 +1,54 @@
 /* SPDX-License-Identifier: ISC
  *
- * Runs a child that decodes. decoding.h decides when, and what a failure means. */
+ * The decoders, and what they pass on. Without gmime. */
 #ifndef ONCEDROP_DECODER_H
 #define ONCEDROP_DECODER_H
 
+#include <stdatomic.h>
 #include <sys/types.h>
 
-#include "decode/decode_wire.h"
+#include "decode/decode_internal.h"
+#include "decode/decoded.h"
+
+/* decode_plain.c
+ * Decodes plain messages, such as most programs send, without a child, which takes as long as the rest of a delivery.
+ * Must agree with decode_message (tests/fuzz/fuzz_plain.c). */
+
+/* Returns a new result, in linear time; NULL: not plain. Checks only what the level needs.
+ *
+ * Plain is at most 64 KiB of printable ASCII, tabs and CRLF, with only fields in the header. The subject has no encoded
+ * words (RFC 2047). Addresses are local@domain, <...>, Words <...> or "Text" <...>, separated by commas (RFC 5322,
+ * 3.4). The body is unencoded text/plain. */
+struct decoded *decode_plain(const struct message *message, enum record_level level) OD_MUST;
+
+/* decode_wire.c
+ * Passes the decoded message from a child to its parent, in a frame per stage. The reader accepts only what decode.h
+ * allows and the database accepts. */
+
+/* more than any message needs */
+#define DECODE_WIRE_MAX ((size_t)64 << 20)
+
+struct decode_wire {
+    _Atomic size_t complete;    /* bytes of complete frames */
+    atomic_int without_sandbox; /* errno why there is no sandbox, or 0 */
+    unsigned char bytes[DECODE_WIRE_MAX];
+};
+
+struct decode_writer {
+    struct decode_wire *wire;
+    size_t used;
+    size_t addresses; /* so far */
+    bool full;
+};
+
+/* Writes a stage's frame, unless this or an earlier one does not fit. A decode_step; context: struct decode_writer. */
+void decode_wire_write(void *context, const struct decoded *decoded, enum decode_stage stage);
+
+/* Adds the frames' contents to *decoded, which is new, up to the first error. Returns true if they are complete. */
+bool decode_wire_read(const struct decode_wire *wire, struct decoded *decoded) OD_MUST;
+
+/* decoder.c
+ * Runs a child that decodes. decoding.h decides when, and what a failure means. */
 
 #define DECODER_KEPT_SIZE ((size_t)1 << 20) /* largest message for a running child */
 

@@ -9,7 +9,6 @@
 
 #include "base/deadline.h"
 #include "decode/decode_module.h"
-#include "decode/decode_plain.h"
 #include "decode/decoder.h"
 
 #define PROCESSOR_S 10

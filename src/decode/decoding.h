@@ -2,7 +2,7 @@
  *
  * Decodes in a child, so that the message is delivered even if decoding aborts, crashes, hangs or takes too much
  * memory. What was decoded before is recorded. The child has limits (decoder.c) and a sandbox (decode_sandbox.c), and
- * dies with its parent. Its output is not trusted (decode_wire.h). Plain messages need no child (decode_plain.h).
+ * dies with its parent. Its output is not trusted (decode_wire.c). Plain messages need no child (decode_plain.c).
  *
  * LMTP and replay reuse a child while it works well and messages are small: a fork takes half of a delivery's time. If
  * no child can be started, mail is deferred: the failure is temporary. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "delivery/append.h"
+#include "delivery/delivery_internal.h"
 
 #include <string.h>
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "delivery/claim.h"
-
-#include "delivery/reply.h"
+#include "delivery/delivery_internal.h"
 
 #define TAKEN_OVER \
     "its claim is not in the ledger any more: another delivery has taken over, or the ledger was replaced"

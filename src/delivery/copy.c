@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "delivery/copy.h"
-
-#include "delivery/append.h"
-#include "delivery/fallback.h"
-#include "delivery/search.h"
+#include "delivery/delivery_internal.h"
 
 void copy_make(struct delivery_work *work, size_t target)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "delivery/copy_result.h"
+#include "delivery/delivery_internal.h"
 
 #include "base/deadline.h"
 

@@ -12,7 +12,6 @@
  * A delivery that dies leaves `appending`. Others skip that copy until the hold-off is over, since the server may still
  * store it. The next one claims it in doubt. The Sent copy is appended and settled after the recipients' copies. Each
  * step reports its failures. */
-#include "delivery/delivery.h"
 
 #include <string.h>
 
@@ -20,14 +19,8 @@
 #include "base/debug.h"
 #include "base/log.h"
 #include "base/output.h"
-#include "delivery/append.h"
-#include "delivery/claim.h"
 #include "delivery/delivery_backoff.h"
-#include "delivery/inboxes.h"
-#include "delivery/recorded.h"
-#include "delivery/reply.h"
-#include "delivery/sent.h"
-#include "delivery/server.h"
+#include "delivery/delivery_internal.h"
 #include "delivery/verify.h"
 
 static void report_without_sandbox(int errnum)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-#include "delivery/fallback.h"
+#include "delivery/delivery_internal.h"
 
 #include <string.h>
 
 #include "base/same_mailbox.h"
-#include "delivery/append.h"
-#include "delivery/search.h"
 
 bool fallback_search(struct delivery_work *work, struct append_item *item, struct copy_result *result)
 {

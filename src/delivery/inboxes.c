@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * Rounds: open sessions and begin APPENDs, send the message on all, collect all results. */
-#include "delivery/inboxes.h"
-
-#include "delivery/append.h"
-#include "delivery/claim.h"
-#include "delivery/copy.h"
-#include "delivery/fallback.h"
-#include "delivery/quarantine.h"
-#include "delivery/search.h"
+#include "delivery/delivery_internal.h"
 
 #define OPENING_MS 2000 /* then a round uses what is open */
 

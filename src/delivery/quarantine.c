@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-#include "delivery/quarantine.h"
+#include "delivery/delivery_internal.h"
 
 #include "decode/notice.h"
-#include "delivery/append.h"
-#include "delivery/search.h"
 
 static void address_to(const struct delivery_work *work, size_t target, struct notice *notice)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "delivery/recorded.h"
+#include "delivery/delivery_internal.h"
 
 static bool recipient_is_recorded(const struct delivery_work *work, size_t recipient)
 {

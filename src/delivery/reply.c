@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "delivery/reply.h"
-
-#include "delivery/copy_result.h"
+#include "delivery/delivery_internal.h"
 
 static const char *message_id(const struct delivery_work *work)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-#include "delivery/search.h"
+#include "delivery/delivery_internal.h"
 
-#include "delivery/append.h"
 #include "delivery/presence.h"
 
 /* An earlier attempt, or a sibling copy, may have left a notice. */

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "delivery/sent.h"
-
-#include "delivery/claim.h"
-#include "delivery/copy.h"
-#include "delivery/fallback.h"
-#include "delivery/quarantine.h"
-#include "delivery/reply.h"
+#include "delivery/delivery_internal.h"
 
 /* Returns true if the copy is not retried; that never bounces the message. */
 static bool is_expired(const struct delivery_work *work, const struct copy_result *result)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-#include "delivery/server.h"
+#include "delivery/delivery_internal.h"
 
 #include "base/log.h"
-#include "delivery/reply.h"
 #include "ledger/ledger_server.h"
-#include "mailbox/mailbox.h"
 
 #define PROBES_MAX 3 /* accounts to try: any may be missing on the server */
 

@@ -68,7 +68,7 @@ int64_t sessions_expire(struct sessions *sessions) OD_MUST;
 
 struct refusals *sessions_login_backoff(struct sessions *sessions) OD_MUST;
 
-/* Returns true if the server's identity was verified (server.h) within the last hour. */
+/* Returns true if the server's identity was verified (server.c) within the last hour. */
 bool sessions_identity_verified(const struct sessions *sessions, const struct config *config) OD_MUST;
 void sessions_set_identity_verified(struct sessions *sessions, const struct config *config);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "delivery/targets.h"
+#include "delivery/delivery_internal.h"
 
 #include <glib.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 
 #include "base/debug.h"
 #include "base/log.h"
-#include "decode/decode.h"
 #include "delivery/received.h"
 
 /* A mailbox of two addresses has a fallback only if both have it. */

@@ -3,10 +3,7 @@
 
 #include <string.h>
 
-#include "delivery/work.h"
-#include "delivery/fallback.h"
-#include "delivery/reply.h"
-#include "delivery/search.h"
+#include "delivery/delivery_internal.h"
 
 static bool is_concerned(const struct delivery_request *request, const struct ledger_target *target)
 {

@@ -15,10 +15,7 @@
 #include "base/deadline.h"
 #include "base/elf_file.h"
 #include "base/output.h"
-#include "front/front_libraries.h"
-#include "front/front_message.h"
-#include "front/front_request.h"
-#include "front/front_service.h"
+#include "front/front_internal.h"
 
 #define NAME "oncedrop-main"
 #define INSTALLED LIBEXECDIR "/oncedrop/" NAME

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "front/front_libraries.h"
+#include "front/front_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * Small messages need no file, which saves a third of the system calls. */
-#include "front/front_message.h"
+#include "front/front_internal.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "front/front_reply.h"
+#include "front/front_internal.h"
 
 #include <ctype.h>
 #include <errno.h>

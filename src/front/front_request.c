@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * cmd/deliver.c says what options and variables mean. */
-#include "front/front_request.h"
+#include "front/front_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

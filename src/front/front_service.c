@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "front/front_service.h"
+#include "front/front_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

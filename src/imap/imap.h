@@ -1,11 +1,96 @@
 /* SPDX-License-Identifier: ISC
  *
- * A connection to an IMAP server (RFC 3501). A function that fails sets *error, and closes an unusable connection. */
+ * IMAP (RFC 3501): a connection, commands and responses. */
 #ifndef ONCEDROP_IMAP_H
 #define ONCEDROP_IMAP_H
 
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "base/base.h"
 #include "base/config.h"
-#include "imap/imap_stream.h"
+#include "imap/imap_internal.h"
+#include "imap/imap_reply.h"
+#include "imap/imap_tls.h"
+
+/* imap_stream.c
+ * A connection to an IMAP server: socket, buffers, and TLS (imap_tls.h). */
+
+/* Receives a literal BODY[...] in pieces, first with size 0. In the response "" replaces it. */
+typedef void imap_body(void *context, const void *bytes, size_t size);
+
+struct imap {
+    struct imap_stream *stream; /* NULL: unconnected, lost or closed */
+    char *peer_name;            /* "IMAP server mail.example.org:993": begins every error */
+    int64_t timeout;            /* per read and write, ms */
+    int64_t until_ms;           /* when the next response must begin (base_now_ms); 0: `timeout` */
+    pid_t child;                /* imap.command; 0: none */
+    unsigned tag_number;        /* of the current command */
+    char tag[16];
+    char command[16];        /* its name */
+    const char *step;        /* the command or another step, for errors */
+    struct imap_reply reply; /* the last, valid until the next read */
+    char *capabilities;      /* NULL: unknown, as after TLS or login */
+    char *bye_text;          /* text of the server's BYE */
+    struct imap_certificate certificate;
+    bool logged_in;         /* by PREAUTH of imap.command */
+    bool refused;           /* the login, by a response or by closing */
+    bool too_many_sessions; /* login refused, as with too many sessions */
+    bool ended;             /* the server closed */
+    char *bytes;            /* of the last response, NUL-terminated */
+    size_t size;
+    size_t capacity;
+    size_t response_max; /* of one response, with literals */
+    imap_body *body;     /* may be NULL */
+    void *body_context;
+    size_t responses; /* to the current command */
+    struct imap_debug debug;
+    size_t budget;      /* bytes that it may still receive, */
+    size_t body_budget; /* and that `body` may */
+};
+
+#define IMAP_RESPONSE_MAX ((size_t)128 * 1024)
+
+/* Takes ownership of a connected, non-blocking socket. */
+void imap_stream_open(struct imap *imap, int fd);
+
+/* Starts TLS and verifies the certificate: imap->certificate. After a failure the stream may only be closed. */
+bool imap_stream_secure(struct imap *imap, const struct config *config, struct error *error) OD_MUST;
+
+/* Returns whether received bytes are buffered. */
+bool imap_stream_unread(const struct imap *imap) OD_MUST;
+
+/* Returns false once the peer has closed, as far as the kernel knows. */
+bool imap_stream_connected(const struct imap *imap) OD_MUST;
+
+/* Sets whether unsent bytes are discarded on close or death (SO_LINGER of 0). */
+void imap_stream_discard_unsent(struct imap *imap, bool on);
+
+/* Sends the pieces and CRLF. False: incomplete; the connection stays open, since the server may have sent the
+ * reason. */
+bool imap_stream_write(struct imap *imap, const struct iovec *pieces, size_t count) OD_MUST;
+
+/* Like imap_stream_write(), but a failure closes the connection. */
+bool imap_stream_line(struct imap *imap, const char *text, struct error *error) OD_MUST;
+
+/* Waits for bytes, until imap->until_ms or the timeout. Returns their number, and *ret points to them. 0: connection
+ * lost, and closed. */
+size_t imap_stream_wait(struct imap *imap, const char **ret, struct error *error) OD_MUST;
+
+/* Consumes n of these. */
+void imap_stream_take(struct imap *imap, void *to, size_t n);
+
+/* Closes without sending anything. */
+void imap_stream_drop(struct imap *imap);
+
+/* Closes, and sets the error. Always false. */
+bool imap_stream_fail(struct imap *imap, struct error *error, const char *why);
+
+/* imap_response.c: reads one response: imap->reply. */
+bool imap_response_read(struct imap *imap, struct error *error) OD_MUST;
+
+/* imap.c
+ * A connection to an IMAP server (RFC 3501). A function that fails sets *error, and closes an unusable connection. */
 
 /* imap_setup.c: returns an unconnected one; never NULL. */
 struct imap *imap_setup_new(const struct config *config) OD_MUST;

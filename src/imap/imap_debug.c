@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "imap/imap_debug.h"
+#include "imap/imap_internal.h"
 
 #include <glib.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "imap/imap_token.h"
+#include "imap/imap_internal.h"
 
 static bool starts_with(const char *text, const char *word)
 {

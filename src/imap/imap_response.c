@@ -2,8 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "imap/imap_stream.h"
-#include "imap/imap_token.h"
+#include "imap/imap.h"
 
 #define BUDGET_PER_LINE 64 /* charged even for empty lines */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "imap/imap_socket.h"
+#include "imap/imap_internal.h"
 
 #include <errno.h>
 #include <poll.h>

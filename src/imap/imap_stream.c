@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "imap/imap_stream.h"
+#include "imap/imap.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -7,9 +7,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include "imap/imap_socket.h"
-#include "imap/imap_tls.h"
 
 struct imap_stream {
     int fd;

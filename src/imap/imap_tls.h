@@ -33,7 +33,7 @@ struct imap_tls_module {
     bool (*verify)(void *session, const struct config *config, const char *peer_name, struct imap_certificate *ret,
                    struct error *error);
 
-    /* See imap_socket.h; errno may be unset. */
+    /* See imap_socket.c; errno may be unset. */
     ssize_t (*read)(void *session, void *to, size_t size, int64_t ms);
     ssize_t (*write)(void *session, const void *bytes, size_t size, int64_t ms);
 

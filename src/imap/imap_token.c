@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "imap/imap_token.h"
+#include "imap/imap_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

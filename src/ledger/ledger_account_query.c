@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "ledger/ledger_lock.h"
+#include "ledger/ledger_internal.h"
 
 /* The query may rely on the search_path of its role. */
 static bool account_query_once(struct ledger *ledger, const char *query, const char *address, bool *ret_found,

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-#include "ledger/ledger_address.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "ledger/ledger_batch.h"
-#include "ledger/ledger_purge.h"
-#include "ledger/ledger_report.h"
+#include "ledger/ledger_internal.h"
 
 #define ADDRESS(address_, after_) \
     SQL_STEP(find_address_messages, .address = SQL_TEXT(address_), .older_ms = SQL_NUMBER(LEDGER_PURGE_MIN_AGE_MS), \

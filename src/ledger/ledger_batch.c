@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "ledger/ledger_batch.h"
-
-#include "ledger/ledger_lock.h"
+#include "ledger/ledger_internal.h"
 
 static void roll_back(struct ledger *ledger)
 {

@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "decode/decode.h"
-#include "ledger/ledger_claim.h"
-#include "ledger/ledger_lock.h"
+#include "ledger/ledger_internal.h"
 #include "ledger/ledger_server.h"
 
 const char *ledger_check_tls(const struct ledger *ledger, bool *ret_ok)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ledger/ledger_check.h"
-#include "ledger/ledger_lock.h"
+#include "ledger/ledger_internal.h"
 
 #define CHECK_MS 4000 /* for a result that takes milliseconds */
 #define HOSTS_MAX 8

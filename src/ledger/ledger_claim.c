@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include <unistd.h>
 
-#include "ledger/ledger_claim.h"
-#include "ledger/ledger_lock.h"
-#include "ledger/ledger_record.h"
+#include "ledger/ledger_internal.h"
 
 bool ledger_in_process(const struct ledger *ledger)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-#include "ledger/ledger_counter.h"
 
-#include "ledger/ledger_lock.h"
+#include "ledger/ledger_internal.h"
 
 #define LONGEST_MS (60 * 60 * INT64_C(1000)) /* years of attempts may take this long */
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-#include "ledger/ledger_explain.h"
+#include "ledger/ledger_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "ledger/ledger_explain_group.h"
 
 #define SLOW_MS 5000         /* longest attempt that needs no explanation */
 #define PHASE_MS 1000        /* shortest phase that is named */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "ledger/ledger_explain_group.h"
+#include "ledger/ledger_internal.h"
 
 #include <glib.h>
 #include <string.h>

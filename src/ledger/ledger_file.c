@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-#include "ledger/ledger_file.h"
 
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_internal.h"
 
 bool ledger_backup(const struct config *config, const char *file, struct error *error)
 {

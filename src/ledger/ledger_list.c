@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-#include "ledger/ledger_report.h"
 
 #include <glib.h>
 #include <string.h>
 
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_internal.h"
 
 /* Appends a literal character: in brackets only ^ and the backslash are special. */
 static void add_character(GString *pattern, gunichar c)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "ledger/ledger_lock.h"
+#include "ledger/ledger_internal.h"
 
 #include <string.h>
 #include <unistd.h>

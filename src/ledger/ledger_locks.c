@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-#include "ledger/ledger_report.h"
 
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_internal.h"
 
 _Static_assert((int)LOCKS_ADVISORY_WAITING == (int)LOCKS_WAITING, "columns");
 _Static_assert((int)LOCKS_ROW_WAITING == (int)LOCKS_WAITING, "columns");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-#include "ledger/ledger_purge.h"
 
-#include "ledger/ledger_batch.h"
+#include "ledger/ledger_internal.h"
 
 /* Locks the next messages of the step find_expired or find_old. */
 static bool lock_next(struct ledger *ledger, enum sql_step find, const struct sql_value *values, int64_t *after,

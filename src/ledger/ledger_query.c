@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-#include "ledger/ledger_query.h"
 
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_internal.h"
 
 struct sql_rows *ledger_table_new(const char *const *names, size_t columns)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "decode/decode.h"
-#include "ledger/ledger_record.h"
+#include "ledger/ledger_internal.h"
 #include "message/message.h"
 
 #define RAW_CHUNK (1024 * 1024)

@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "ledger/ledger_lock.h"
+#include "ledger/ledger_internal.h"
 
 #define NAME_SIZE 500 /* of names only displayed */
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-#include "ledger/ledger_resume.h"
 
 #include <glib.h>
 
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_internal.h"
 
 static bool take_ids(const struct sql_rows *rows, size_t limit, int64_t *ret_ids, size_t *ret_count)
 {

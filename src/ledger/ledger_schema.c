@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-#include "ledger/ledger_schema.h"
 
 #include <string.h>
 
-#include "ledger/ledger_lock.h"
+#include "ledger/ledger_internal.h"
 
 int ledger_schema_needed(const struct ledger *ledger)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "ledger/ledger_server.h"
 
-#include "ledger/ledger_lock.h"
+#include "ledger/ledger_internal.h"
 
 bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_server *ret, bool *ret_due,
                         struct error *error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_internal.h"
 
 #include <stdio.h>
 #include <string.h>

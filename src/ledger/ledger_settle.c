@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "ledger/ledger_claim.h"
-#include "ledger/ledger_lock.h"
+#include "ledger/ledger_internal.h"
 
 struct marks {
     size_t copies, commit, hold;

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-#include "ledger/ledger_report.h"
 
 #include <glib.h>
 #include <string.h>
 
-#include "ledger/ledger_explain.h"
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_internal.h"
 
 struct sql_rows *ledger_find_messages(struct ledger *ledger, const unsigned char *identity, const unsigned char *digest,
                                       const char *queue_id, struct error *error)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/same_mailbox.h"
-#include "ledger/ledger_lock.h"
+#include "ledger/ledger_internal.h"
 #include "ledger/ledger_refusal.h"
 #include "message/message.h"
 
@@ -278,7 +278,7 @@ static void pause_ms(int64_t ms)
     g_usleep((gulong)ms * 1000);
 }
 
-/* Returns true if another delivery just claimed one of our copies, or one that may end in the same mailbox (fallback.h,
+/* Returns true if another delivery just claimed one of our copies, or one that may end in the same mailbox (fallback.c,
  * same_mailbox.h): before its hold it does not have the lock. Ignores copies to skip. */
 static bool just_claimed(const struct ledger *ledger, const struct ledger_message *message,
                          const struct ledger_state *found, int64_t within_ms)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: ISC
  *
  * Reads both ledgers by the same keys, batch by batch, so that missing rows show. */
-#include "ledger/ledger_transfer.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_internal.h"
 #include "sql/sql_text.h"
 
 #define IDLE_MS 3600000 /* timeout of the source while writing */

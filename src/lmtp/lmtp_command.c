@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "lmtp/lmtp_command.h"
+#include "lmtp/lmtp_internal.h"
 
 #include <glib.h>
 #include <string.h>

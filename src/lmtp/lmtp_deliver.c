@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "lmtp/lmtp_deliver.h"
+#include "lmtp/lmtp_internal.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -9,7 +9,6 @@
 #include "base/deadline.h"
 #include "base/output.h"
 #include "delivery/envelope.h"
-#include "lmtp/lmtp_command.h"
 
 #define RECEIVE_MS 60000 /* the front's timeout is shorter */
 #define OLDEST_MS 3600000

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-#include "lmtp/lmtp_message.h"
 #include "base/deadline.h"
 #include "delivery/received.h"
+#include "lmtp/lmtp_internal.h"
 
 struct message_builder *lmtp_message_new(const struct config *config)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-#include "lmtp/lmtp_recipient.h"
+#include "lmtp/lmtp_internal.h"
 
 #include "base/deadline.h"
 #include "delivery/delivery_backoff.h"
-#include "lmtp/lmtp_message.h"
 
 static void examine(struct lmtp *lmtp, const struct address *address, struct report *report)
 {

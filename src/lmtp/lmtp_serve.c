@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-#include "lmtp/lmtp.h"
 
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "lmtp/lmtp_command.h"
-#include "lmtp/lmtp_deliver.h"
-#include "lmtp/lmtp_message.h"
-#include "lmtp/lmtp_recipient.h"
+#include "lmtp/lmtp_internal.h"
 
 /* Grace time of a client when the service stops or others wait. */
 #define MOMENT_MS 100

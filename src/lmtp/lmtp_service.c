@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "lmtp/lmtp_service_worker.h"
+#include "lmtp/lmtp_internal.h"
 
 #define AT_ONCE_MS 1000 /* a shorter life gets backoff */
 #define FIRST_DELAY_MS 100

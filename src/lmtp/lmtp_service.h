@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The resident service: a parent that only supervises workers, which are processes (see replay/replay_workers.h) with
+ * The resident service: a parent that only supervises workers, which are processes (see replay/replay_workers.c) with
  * one connection at a time. */
 #ifndef ONCEDROP_LMTP_SERVICE_H
 #define ONCEDROP_LMTP_SERVICE_H

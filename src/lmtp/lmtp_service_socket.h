@@ -19,7 +19,7 @@ struct lmtp_service_socket {
  * name      path of a unix socket, or HOST:PORT; HOST: localhost or numeric ([::1]:PORT)
  * networks  service.allowed_networks; "": HOST must be loopback
  *
- * A unix socket has mode 0666: lmtp_service_worker.h says who may do what. Replaces a dead service's socket, but no
+ * A unix socket has mode 0666: lmtp_service_worker.c says who may do what. Replaces a dead service's socket, but no
  * other file. Creates PATH.lock. */
 bool lmtp_service_socket_open(const char *name, const char *networks, struct lmtp_service_socket *ret,
                               struct error *error) OD_MUST;

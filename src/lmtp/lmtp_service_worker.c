@@ -2,7 +2,7 @@
  *
  * EPOLLEXCLUSIVE wakes the first free worker in the kernel's list: at a low rate always the same, whose sessions are
  * open. */
-#include "lmtp/lmtp_service_worker.h"
+#include "lmtp/lmtp_internal.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -20,7 +20,6 @@
 #include "base/deadline.h"
 #include "base/log.h"
 #include "base/network.h"
-#include "lmtp/lmtp.h"
 
 #define ERROR_MS 100 /* retry delay without a free descriptor */
 

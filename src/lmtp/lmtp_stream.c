@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "lmtp/lmtp_stream.h"
+#include "lmtp/lmtp_internal.h"
 
 #include <errno.h>
 #include <glib.h>

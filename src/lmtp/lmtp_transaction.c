@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-#include "lmtp/lmtp_transaction.h"
+#include "lmtp/lmtp_internal.h"
 
 #include <string.h>
 
 #include "base/log.h"
-#include "lmtp/lmtp_command.h"
 
 static void recipient_clear(void *item)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include <string.h>
 
-#include "mailbox/mailbox_folder.h"
-#include "mailbox/mailbox_refusal.h"
+#include "mailbox/mailbox_internal.h"
 
 /* Functions that end an APPEND return false. */
 static bool end(struct mailbox *mailbox, enum append_result result)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "mailbox/mailbox_candidates.h"
+#include "mailbox/mailbox_internal.h"
 
 #include <glib.h>
 #include <stdlib.h>

@@ -2,8 +2,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "mailbox/mailbox_folder.h"
-#include "mailbox/mailbox_refusal.h"
+#include "mailbox/mailbox_internal.h"
 
 /* Dovecot's ACL plugin checks the rights of the master user, who has none: INBOX is listed, but does not open. */
 static bool explain_no_inbox(struct imap *imap, struct error *error)

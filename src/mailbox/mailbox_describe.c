@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "mailbox/mailbox_folder.h"
-#include "mailbox/mailbox_refusal.h"
+#include "mailbox/mailbox_internal.h"
 
 #define MATTERS "^(UIDPLUS|LITERAL[+-]|SPECIAL-USE|SASL-IR|STARTTLS|LOGINDISABLED|APPENDLIMIT(=.*)?|AUTH=.*)$"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "mailbox/mailbox_examine.h"
-
-#include "mailbox/mailbox_folder.h"
-#include "mailbox/mailbox_refusal.h"
+#include "mailbox/mailbox_internal.h"
 
 static void record_examined(void *context, struct imap_reply *reply)
 {

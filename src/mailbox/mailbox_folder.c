@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "mailbox/mailbox_folder.h"
+#include "mailbox/mailbox_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

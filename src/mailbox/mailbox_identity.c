@@ -7,7 +7,7 @@
 
 #include "imap/imap_connect.h"
 #include "imap/imap_password.h"
-#include "mailbox/mailbox_session.h"
+#include "mailbox/mailbox_internal.h"
 
 /* Fixed names: a server that creates an account for any name creates only these. Skips one that the login contains. */
 static const char *const unknown_users[] = {"oncedrop-probe", "oncedrop-other", "oncedrop-nobody"};

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-#include "mailbox/mailbox_namespace.h"
+#include "mailbox/mailbox_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "imap/imap.h"
 
 /* INBOX ignores case (RFC 3501, 5.1), also in a prefix. */
 static bool begins_with(const char *name, const char *prefix)

@@ -6,7 +6,7 @@
 
 #include "imap/imap_connect.h"
 #include "imap/imap_password.h"
-#include "mailbox/mailbox_session.h"
+#include "mailbox/mailbox_internal.h"
 
 /* more, while opening: resolver, password, command, certificates */
 #define OPENING_DESCRIPTORS 5

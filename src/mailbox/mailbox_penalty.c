@@ -2,7 +2,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "mailbox/mailbox_session.h"
+#include "mailbox/mailbox_internal.h"
 
 /* Nonexistent accounts. If Dovecot looks up accounts after the login, it may open the first, or not count the refusal.
  * auth_username_chars forbids the second. */

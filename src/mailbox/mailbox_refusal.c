@@ -2,7 +2,7 @@
  *
  * Lists refusals that certainly concern this message or mailbox. Others are temporary failures (full disk, upgrade,
  * lock), and no reason to bounce. */
-#include "mailbox/mailbox_refusal.h"
+#include "mailbox/mailbox_internal.h"
 
 #include <glib.h>
 #include <string.h>

@@ -3,9 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mailbox/mailbox_candidates.h"
-#include "mailbox/mailbox_examine.h"
-#include "mailbox/mailbox_folder.h"
+#include "mailbox/mailbox_internal.h"
 
 #define DAY 86400
 #define HITS_MAX 100000 /* no deadline allows comparing more */

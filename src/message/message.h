@@ -17,7 +17,7 @@ struct message {
     const unsigned char *data; /* in memory, or a mapped temp file */
     size_t size;
     size_t header_size;                        /* with the empty line; size if there is none */
-    unsigned char digest[MESSAGE_DIGEST_SIZE]; /* of the content (message_digest.h) */
+    unsigned char digest[MESSAGE_DIGEST_SIZE]; /* of the content (message_digest.c) */
     size_t content_size;                       /* bytes digested; copies may have more, added in transport */
     const char *id_bytes;                      /* Message-ID in data, from '<' to the last '>', folded;
                                                   NULL: missing, empty or damaged */

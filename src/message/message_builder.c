@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "message/message_builder.h"
 
-#include "message/message_digest.h"
-#include "message/message_eol.h"
 #include "message/message_field.h"
-#include "message/message_store.h"
-#include "message/msgid.h"
+#include "message/message_internal.h"
 
 #define CHUNK_SIZE ((size_t)1 << 16)
 

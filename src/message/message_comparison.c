@@ -3,9 +3,8 @@
 
 #include <string.h>
 
-#include "message/message_digest.h"
+#include "message/message_internal.h"
 #include "message/message_notice.h"
-#include "message/msgid.h"
 
 #define HEADER_MAX ((size_t)64 * 1024) /* largest Message-ID field compared */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "message/message_digest.h"
+#include "message/message_internal.h"
 
 #include <string.h>
 

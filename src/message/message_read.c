@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: ISC */
-#include "message/message.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -9,8 +8,8 @@
 
 #include "message/message_builder.h"
 #include "message/message_field.h"
+#include "message/message_internal.h"
 #include "message/message_scan.h"
-#include "message/message_store.h"
 
 #define READ_SIZE ((size_t)1 << 16)
 #define VALUE_MAX ((size_t)1 << 20)  /* longest copy of a field value */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "message/message_store.h"
+#include "message/message_internal.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * Reads the Message-ID in a single pass. A mail library's decoder maps distinct ids to one. */
-#include "message/msgid.h"
+#include "message/message_internal.h"
 
 #include <string.h>
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-#include "replay/replay_envelope.h"
+#include "replay/replay.h"
 
 #include <string.h>
 
-#include "decode/decoding.h"
 #include "delivery/received.h"
-#include "route/route.h"
 
 /* Removes one pair of <> and surrounding blanks. */
 static char *plain_address(const char *text)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: ISC */
-#include "replay/replay_files.h"
 
 #include <fts.h>
 #include <stdlib.h>
@@ -7,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "replay/replay_open.h"
+#include "replay/replay_internal.h"
 
 static void file_free(gpointer pointer)
 {

@@ -4,10 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ledger/ledger_report.h"
+#include "ledger/ledger_query.h"
 #include "message/message_builder.h"
-#include "replay/replay_files.h"
-#include "replay/replay_open.h"
+#include "replay/replay_internal.h"
 
 /* *ret_met: some lines look quoted. */
 static bool feed_item(struct message_builder *builder, int fd, const struct replay_item *item,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-#include "replay/replay_ledger.h"
+#include "replay/replay.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "ledger/ledger_resume.h"
+#include "ledger/ledger_query.h"
 #include "message/message_builder.h"
 
 static bool next_ids(struct replay_ledger *source, int64_t last, struct error *error)

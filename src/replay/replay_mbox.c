@@ -2,13 +2,12 @@
  *
  * Writers of mboxrd and mboxo quote each line of text that begins with "From ", so that a line without '>' begins a
  * message, or the file is of another kind. */
-#include "replay/replay_mbox.h"
 
 #include <string.h>
 #include <unistd.h>
 
 #include "message/message_field.h"
-#include "replay/replay_mbox_from.h"
+#include "replay/replay_internal.h"
 
 #define LINE_START 512 /* bytes of a line to examine */
 #define BOM "\xef\xbb\xbf"

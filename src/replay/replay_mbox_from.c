@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-#include "replay/replay_mbox_from.h"
+#include "replay/replay_internal.h"
 
 #include <glib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "decode/decode.h"
 
 #define NEXT_LINE 512 /* bytes to examine after a body */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "replay/replay_mbox.h"
+#include "replay/replay.h"
 
 #include <string.h>
 

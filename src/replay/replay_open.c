@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "replay/replay_open.h"
+#include "replay/replay_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "replay/replay_output.h"
+#include "replay/replay_internal.h"
 
 #include <glib.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "replay/replay_result.h"
+#include "replay/replay.h"
 
 #include <glib.h>
 

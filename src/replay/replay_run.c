@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: ISC */
-#include "replay/replay_run.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -8,8 +7,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "replay/replay_output.h"
-#include "replay/replay_workers.h"
+#include "replay/replay_internal.h"
 
 #define RETRY_FIRST_MS 250
 #define RETRY_LONGEST_MS 10000

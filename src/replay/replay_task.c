@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "replay/replay_task.h"
+#include "replay/replay.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * Socket pairs carry a length and that much JSON. */
-#include "replay/replay_workers.h"
+#include "replay/replay_internal.h"
 
 #include <poll.h>
 #include <string.h>

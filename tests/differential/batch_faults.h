@@ -4,7 +4,7 @@
 #ifndef ONCEDROP_DIFFERENTIAL_BATCH_FAULTS_H
 #define ONCEDROP_DIFFERENTIAL_BATCH_FAULTS_H
 
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_internal.h"
 
 /* Once the engine is loaded, and before any ledger has a session. The engine for sessions without fates. */
 const struct sql_engine *batch_faults_open(const struct config *config, struct error *error) OD_MUST;

@@ -5,7 +5,7 @@
 
 #include "differential/engine.h"
 #include "differential/fixture.h"
-#include "ledger/ledger_session.h"
+#include "ledger/ledger_internal.h"
 
 void fixture_pass(int hours)
 {

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/config_table.h"
+#include "base/config_internal.h"
 
 #define PASSWORD_FD 100 /* the seeds name /proc/self/fd/100 */
 

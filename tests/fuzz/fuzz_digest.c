@@ -8,7 +8,7 @@
 
 #include "message/message_builder.h"
 #include "message/message_comparison.h"
-#include "message/message_digest.h"
+#include "message/message_internal.h"
 
 static const char *const ignored[] = {"X-Scanned-By", "X-Filter-*", NULL};
 

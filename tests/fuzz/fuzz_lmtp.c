@@ -9,8 +9,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "lmtp/lmtp_command.h"
-#include "lmtp/lmtp_stream.h"
+#include "lmtp/lmtp_internal.h"
 
 #define PEER 1000000 /* the descriptor that stands for the peer */
 #define LINE_SIZE 256

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "replay/replay_mbox.h"
+#include "replay/replay.h"
 
 static const char *skip_line_end(const char *at, const char *end)
 {

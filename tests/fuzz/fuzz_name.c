@@ -7,7 +7,7 @@
 #include <glib.h>
 #include <iconv.h>
 
-#include "mailbox/mailbox_session.h"
+#include "mailbox/mailbox_internal.h"
 
 /* Control characters, and what is no UTF-8, no mailbox can be called. */
 static bool is_name(const char *text)

@@ -5,7 +5,7 @@
 
 #include "../decoded_same.h"
 #include "../message_bytes.h"
-#include "decode/decode_plain.h"
+#include "decode/decoder.h"
 
 /* Of what headers are made, plain ones and others: random bytes would hardly ever be plain. */
 static const char *const pieces[] = {

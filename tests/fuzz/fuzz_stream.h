@@ -8,7 +8,7 @@
 #include <fcntl.h>
 
 #include "fuzz.h"
-#include "mailbox/mailbox_session.h"
+#include "mailbox/mailbox_internal.h"
 
 static ssize_t low_write(const void *bytes, size_t size);
 static ssize_t low_read(void *buffer, size_t size);

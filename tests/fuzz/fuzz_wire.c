@@ -6,7 +6,7 @@
 
 #include <glib.h>
 
-#include "decode/decode_wire.h"
+#include "decode/decoder.h"
 
 static struct decode_wire wire;
 

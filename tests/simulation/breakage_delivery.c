@@ -4,12 +4,7 @@
 #include <string.h>
 
 #include "breakage.h"
-#include "delivery/append.h"
-#include "delivery/copy.h"
-#include "delivery/fallback.h"
-#include "delivery/quarantine.h"
-#include "delivery/reply.h"
-#include "delivery/search.h"
+#include "delivery/delivery_internal.h"
 #include "world.h"
 
 struct plan *__real_plan_make(const struct ledger_state *found, const struct plan_request *request);

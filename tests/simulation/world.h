@@ -124,7 +124,7 @@ struct world {
     int64_t late_max; /* how long after its client's end a server may still store what it received */
     int folders;      /* the last addresses name a folder, which cannot be made so often (percent); 0: they do not */
     bool lookups;     /* routes are looked up in the database */
-    bool delegates;   /* one credential opens every account (delivery/server.h) */
+    bool delegates;   /* one credential opens every account (delivery/server.c) */
     struct content contents[MESSAGES], explanations[MESSAGES];
     size_t content_count;
     struct job jobs[JOBS];

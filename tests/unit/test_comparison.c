@@ -3,7 +3,7 @@
  * A message in doubt may have been changed by its server in known ways, and in no other. */
 #include "message_fixture.h"
 
-#include "message/message_digest.h"
+#include "message/message_internal.h"
 
 enum { MUNGE = 1, DROP_BARE_CR = 2, ADD_LINE_END = 4, DROP_CR = 8, CHANGES = 16 };
 

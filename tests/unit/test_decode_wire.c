@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  *
- * decode_wire.h: its contents may be anything, but the result can be recorded. Without any one of the checks in
+ * decode_wire.c: its contents may be anything, but the result can be recorded. Without any one of the checks in
  * decode_wire.c a test here fails. */
 #include "message_fixture.h"
 
 #include <sys/mman.h>
 
-#include "decode/decode_wire.h"
+#include "decode/decoder.h"
 
 static const char letter[] =
     "From: =?utf-8?q?J=C3=BCrgen?= <juergen@EXAMPLE.net>\n"

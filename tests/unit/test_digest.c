@@ -6,8 +6,8 @@
 
 #include <glib.h>
 
-#include "message/message_digest.h"
 #include "message/message_field.h"
+#include "message/message_internal.h"
 
 static const char *const ignore[] = {"X-Mine", "X-Any-*", NULL};
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  *
- * message_eol.h: every case in chunks of every size. */
+ * message_eol.c: every case in chunks of every size. */
 #include "message_fixture.h"
 
-#include "message/message_eol.h"
+#include "message/message_internal.h"
 
 static const struct {
     const char *label;

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "ledger/ledger_explain.h"
+#include "ledger/ledger_internal.h"
 
 #define COPY_COLUMNS (EXPLAIN_COPIES_REPEATED + 1)
 #define TRY_COLUMNS (EXPLAIN_ATTEMPTS_IMAP_MS + 1)

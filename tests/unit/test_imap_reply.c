@@ -4,8 +4,8 @@
 
 #include "message_fixture.h"
 
+#include "imap/imap_internal.h"
 #include "imap/imap_reply.h"
-#include "imap/imap_token.h"
 
 /* The response in memory of exactly its size, so that checkers detect every read beyond it. */
 struct line {

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "imap/imap_stream.h"
+#include "imap/imap.h"
 
 #define MUCH ((size_t)4 << 20) /* more than an unread socket takes */
 

@@ -12,8 +12,7 @@
 #include <cmocka.h>
 
 #include "lmtp/lmtp.h"
-#include "lmtp/lmtp_command.h"
-#include "lmtp/lmtp_stream.h"
+#include "lmtp/lmtp_internal.h"
 
 static void test_verbs(void **state)
 {

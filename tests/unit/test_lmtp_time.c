@@ -20,7 +20,7 @@
 #include <cmocka.h>
 
 #include "lmtp/lmtp.h"
-#include "lmtp/lmtp_stream.h"
+#include "lmtp/lmtp_internal.h"
 
 /* What the client sends, and when. */
 struct piece {

@@ -20,7 +20,7 @@
 #include <glib.h>
 
 #include "base/log.h"
-#include "base/log_time.h"
+#include "base/log_internal.h"
 
 static int log_fd;
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "imap/imap_reply.h"
-#include "mailbox/mailbox_folder.h"
+#include "mailbox/mailbox_internal.h"
 
 static void names_are_mapped(void **state)
 {

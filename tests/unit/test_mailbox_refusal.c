@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "mailbox/mailbox_refusal.h"
+#include "mailbox/mailbox_internal.h"
 
 static enum append_result refusal(const char *reply, bool literal_sent)
 {

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "replay/replay_mbox.h"
+#include "replay/replay.h"
 
 #define F "From lisa@example.org Fri Aug  1 10:00:00 2025\n"
 #define AT 1754042400

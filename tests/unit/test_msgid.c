@@ -4,7 +4,7 @@
 #include "message_fixture.h"
 
 #include "message/message_field.h"
-#include "message/msgid.h"
+#include "message/message_internal.h"
 
 static const struct {
     const char *label;

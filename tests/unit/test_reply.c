@@ -8,8 +8,7 @@
 
 #include <cmocka.h>
 
-#include "delivery/copy_result.h"
-#include "delivery/reply.h"
+#include "delivery/delivery_internal.h"
 
 #define NONE OUTCOME_COUNT /* no answer yet */
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

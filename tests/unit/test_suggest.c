@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/terminal.h"
-#include "cmd/suggest.h"
+#include "cmd/cmd.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define BYTES_MAX 8

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "delivery/targets.h"
+#include "delivery/delivery_internal.h"
 
 /* If some mailbox takes all the time, it must not be always the same ones that are left for later. */
 static void test_order(void **state)

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * What the files of mailbox/ share. */
+#ifndef ONCEDROP_MAILBOX_INTERNAL_H
+#define ONCEDROP_MAILBOX_INTERNAL_H
+
+#include <glib.h>
+
+#include "base/base.h"
+#include "imap/imap.h"
+#include "imap/imap_reply.h"
+#include "mailbox/mailbox.h"
+
+/* mailbox_namespace.c
+ * Maps names to the account's namespace (RFC 2342): settings, routes and the ledger say "Lists/work", which becomes
+ * "INBOX.Lists.work" only here. The ledger's name is part of a copy's identity. */
+
+struct imap;
+struct imap_reply;
+
+/* {0}: not reported; names stay unchanged. */
+struct mailbox_namespaces {
+    bool asked;
+    char *own;           /* prefix of own mailboxes; NULL: not reported */
+    char separator;      /* 0: none */
+    GPtrArray *prefixes; /* of all namespaces, if not empty; NULL: none */
+};
+
+/* Returns a new string: the name to send; both in modified UTF-7. Not for INBOX. Replaces '/' by the separator, and
+ * adds the prefix unless the name has that of any namespace. */
+char *mailbox_namespace_apply(const struct mailbox_namespaces *namespaces, const char *name) OD_MUST;
+
+/* Like mailbox_namespace_apply(), but asks the server once per session, and never for INBOX. Returns NULL and sets the
+ * error without a response: the name might mean another mailbox. */
+char *mailbox_namespace_name(struct mailbox_namespaces *namespaces, struct imap *imap, const char *name,
+                             struct error *error) OD_MUST;
+
+/* Reads an untagged NAMESPACE response; ignores others. */
+void mailbox_namespace_record(void *context, struct imap_reply *reply);
+
+void mailbox_namespace_clear(struct mailbox_namespaces *namespaces);
+
+enum append_step {
+    APPEND_NONE,
+    APPEND_BEGUN, /* command sent */
+    APPEND_FED,   /* literal begun */
+    APPEND_OVER,  /* result known */
+};
+
+struct appending {
+    enum append_step step;
+    struct append append;
+    char *name;
+    bool settled;   /* append_again has run */
+    bool complete;  /* the literal was sent, ... */
+    int64_t fed_ms; /* ... at this time */
+    /* APPEND_OVER: why not stored */
+    enum append_result result;
+    struct error why;
+    bool maybe_missing; /* the refusal may mean a missing mailbox, ... */
+    bool fed;           /* ... came after the literal, ... */
+    bool impossible;    /* ... and is permanent */
+};
+
+struct mailbox {
+    struct imap *imap;
+    struct appending appending;
+    bool create;    /* imap.create */
+    bool subscribe; /* imap.subscribe, if the login is the owner's */
+    bool shared;    /* config_is_shared */
+    struct mailbox_namespaces namespaces;
+    char *sent;         /* server's name of \Sent; NULL: unknown */
+    bool sent_unmarked; /* none is marked \Sent: the name is ours */
+};
+
+/* mailbox_open.c: like mailbox_open(), with this login. End it by imap_setup_end. *ret_refused: credentials refused. */
+struct imap *mailbox_open_as(const struct config *config, const char *account, const char *login, int64_t limit_ms,
+                             bool *ret_refused, struct error *error) OD_MUST;
+
+/* mailbox_candidates.c */
+
+/* What is read first, to leave out messages with another Message-ID. Servers keep single fields in a cache. Dovecot 2.3,
+ * killed while it stored messages, was seen to report one message's Message-ID for another, and to search by it. */
+enum ids_first {
+    IDS_NONE,    /* nothing: each message is compared at once */
+    IDS_FIELDS,  /* BODY[HEADER.FIELDS (MESSAGE-ID)]: small, but may be wrong */
+    IDS_HEADERS, /* BODY[HEADER], which servers read from the message itself */
+};
+
+/* Compares messages of the open mailbox until one is the same (struct search). With IDS_FIELDS a message that is found
+ * is ours, but SEARCH_MISSING is not certain. */
+enum search_result mailbox_candidates(struct imap *imap, const struct search *search, enum ids_first ids_first,
+                                      const uint32_t *uids, size_t count, uint32_t *ret_uid,
+                                      struct error *error) OD_MUST;
+
+/* Like mailbox_candidates() with IDS_FIELDS, for the newest of `exists` messages. */
+enum search_result mailbox_candidates_newest(struct imap *imap, const struct search *search, uint32_t exists,
+                                             uint32_t *ret_uid, struct error *error) OD_MUST;
+
+/* mailbox_examine.c */
+
+struct examined {
+    uint32_t uidvalidity;
+    uint32_t uidnext; /* 0: not reported */
+    uint32_t exists;
+    bool has_exists;
+};
+
+/* Opens a mailbox read-only. SEARCH_PRESENT: open; SEARCH_MISSING: no such mailbox. Only LIST distinguishes that from most
+ * temporary failures. Retries once if the mailbox is refused but listed: another delivery may just have created it.
+ * name: of mailbox_folder_name. */
+enum search_result mailbox_examine(struct imap *imap, const char *name, struct examined *ret,
+                                   struct error *error) OD_MUST;
+
+/* Deselects the mailbox, or closes the connection. */
+void mailbox_examine_end(struct imap *imap);
+
+/* mailbox_folder.c
+ * Names, finds and creates mailboxes. Functions that fail set the error. */
+
+/* Returns a new string: the name to send, in modified UTF-7, quoted, with namespace and \Sent resolved. The functions
+ * below take such names. Fails without a response, or if no such mailbox can exist. */
+char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct error *error) OD_MUST;
+
+/* Asks LIST. Returns false without a response. */
+bool mailbox_folder_exists(struct imap *imap, const char *name, bool *ret_exists, struct error *error) OD_MUST;
+
+/* Returns a new string: the pattern for LIST, with '*' for characters that are special there, or that a server
+ * misunderstands; ascii: also for modified UTF-7. */
+char *mailbox_folder_pattern(const char *name, bool ascii) OD_MUST;
+
+/* Returns true if the response to LIST means this mailbox: the pattern may match others. */
+bool mailbox_folder_is_listed(const struct reply_list *list, const char *name, bool ascii) OD_MUST;
+
+enum mailbox_created {
+    CREATE_ERROR,      /* not created, or unknown */
+    CREATE_IMPOSSIBLE, /* name, rights or imap.create forbid it: a retry does not help */
+    CREATE_EXISTS,     /* not by us */
+    CREATE_DONE,
+};
+
+/* mailbox_create.c: sends CREATE, if the settings allow it. Never creates an INBOX, or anything in an account without
+ * one: servers may accept logins of nonexistent accounts. owners: `home` of struct append; this inbox counts as
+ * CREATE_EXISTS. */
+enum mailbox_created mailbox_create(struct mailbox *mailbox, const char *name, const char *owners,
+                                    struct error *error) OD_MUST;
+
+/* Sends SUBSCRIBE, if the settings allow it; also after another delivery's CREATE: that process may have died. Logs a
+ * failure. */
+void mailbox_subscribe(struct mailbox *mailbox, const char *name);
+
+/* mailbox_refusal.c */
+
+/* Returns the meaning of a NO or BAD to APPEND. */
+enum append_result mailbox_refusal(const struct imap_reply *reply, bool literal_sent) OD_MUST;
+
+/* Returns true if the mailbox may not exist; only LIST distinguishes that from a temporary failure. */
+bool mailbox_refusal_maybe_missing(const struct imap_reply *reply) OD_MUST;
+
+/* Returns true if a refusal of CREATE, or of APPEND before the literal, is permanent: name or rights. */
+bool mailbox_refusal_is_permanent(const struct imap_reply *reply) OD_MUST;
+
+#endif
