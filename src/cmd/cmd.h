@@ -5,7 +5,6 @@
 #define ONCEDROP_CMD_H
 
 #include <glib.h>
-#include <jansson.h>
 #include <stdio.h>
 
 #include "base/base.h"
@@ -182,34 +181,6 @@ void command_print_help(const struct command *command);
 /* Parses the arguments unless the command delivers, and runs it. Returns the exit status. After a wrong command line,
  * prints the usage. */
 int command_run(const struct command *command, struct cmd *cmd) OD_MUST;
-
-/* table.c
- * Tables as text, with local times, and JSON. On a terminal, delays are in words, states are coloured unless NO_COLOR
- * is set, and lists are truncated. */
-
-/* Prints a table with headings, without empty columns and `without` (or NULL); nothing without rows. Escapes control
- * characters. If the table does not fit the terminal, prints rows as "name: value" pairs. */
-void table_print(const struct sql_rows *table, const char *without);
-
-/* Like table_print(), but omits columns that do not fit, except queue_id, and names them at the end. On a terminal,
- * prints errors and reasons below their rows. */
-void table_print_list(const struct sql_rows *table);
-
-/* Prints a row as "name: value" lines, without NULL values. Wraps long lines. */
-void table_print_row(const struct sql_rows *table, size_t row);
-
-/* Prints one such line. */
-void table_print_line(const char *name, const char *value);
-
-/* Prints a heading after an empty line. */
-void table_heading(const char *text);
-
-/* Return rows as objects; a cell without a value is null. */
-json_t *table_json(const struct sql_rows *table) OD_MUST;
-json_t *table_row_json(const struct sql_rows *table, size_t row) OD_MUST;
-
-/* Prints a line, and frees json. */
-void table_print_json(json_t *json);
 
 /* parse.c
  * Parses a command's arguments. */

@@ -2,6 +2,7 @@
  *
  * The table of commands, and those that need no configuration: version, help. */
 #include "cmd/cmd.h"
+#include "cmd/table.h"
 
 #include <glib.h>
 #include <limits.h>

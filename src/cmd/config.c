@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cmd/cmd.h"
+#include "cmd/table.h"
 #include "replay/replay.h"
 
 static void add_setting(void *context, const char *name, const char *value)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/table.h"
 #include "replay/replay.h"
 
 struct export

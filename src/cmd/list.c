@@ -8,6 +8,7 @@
 #include <sysexits.h>
 
 #include "cmd/cmd.h"
+#include "cmd/table.h"
 
 static void print_remarks(const struct options *options, size_t rows, size_t unknown)
 {

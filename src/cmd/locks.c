@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/terminal.h"
 #include "cmd/cmd.h"
+#include "cmd/table.h"
 
 #define CELL 1024
 #define INDENT 13 /* of continuation lines */

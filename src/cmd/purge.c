@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "cmd/cmd.h"
+#include "cmd/table.h"
 #include "message/message.h"
 
 #define DAY_MS INT64_C(86400000)

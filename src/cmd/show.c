@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/terminal.h"
 #include "cmd/cmd.h"
+#include "cmd/table.h"
 #include "replay/replay.h"
 
 struct question {

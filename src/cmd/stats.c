@@ -2,6 +2,7 @@
  *
  * stats: as text, JSON, or for Prometheus. */
 #include "cmd/cmd.h"
+#include "cmd/table.h"
 
 #include <glib.h>
 #include <stdio.h>

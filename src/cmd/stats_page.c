@@ -8,6 +8,7 @@
 
 #include "base/terminal.h"
 #include "cmd/cmd.h"
+#include "cmd/table.h"
 
 #define SHARE_BAR 40
 #define HOUR_BAR 8

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: ISC */
+#include "cmd/table.h"
 #include "cmd/cmd.h"
 
 #include <glib.h>

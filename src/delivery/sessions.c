@@ -18,7 +18,6 @@
 #define UNRESPONSIVE_FACTOR 2
 #define FIRST_SHARE 15
 #define LIMIT_TIMES 10
-#define MAX_MS 600000 /* how long a server's limit is assumed */
 #define KEY_SIZE 16
 #define NO_ROOM_MS 60000 /* how long making room is not retried, after it did not help */
 
@@ -36,11 +35,9 @@ struct session {
 struct server_state {
     const struct config *config;
     GHashTable *reused; /* sessions, by key */
-    size_t max;         /* sessions until max_until, as the server refused more */
-    int64_t max_until;
     int64_t identity_verified_until;
-    int64_t opens_until; /* LOGIN_BACKOFF_UNCERTAIN_MS after the last login */
     int64_t no_room_until;
+    int64_t opens_until; /* LOGIN_BACKOFF_UNCERTAIN_MS after the last login */
     int64_t unresponsive_until;
     int64_t limit_ms; /* timeout after the breaker was open; 0: none */
 };
@@ -247,64 +244,33 @@ bool sessions_none_free(const struct sessions *sessions, const struct error *err
     return sessions->count > sessions->unused.length && (is_at_server_limit(error) || lacks_files(error));
 }
 
-static size_t half_of(size_t unused)
-{
-    return unused > 1 ? unused / 2 : 1;
-}
-
-static struct mailbox *open_with_files(struct sessions *sessions, const struct config *config, const char *account,
-                                       int64_t limit_ms, struct error *error)
+/* Those that have ended may still count with the server. */
+static struct mailbox *open_once_noticed(const struct config *config, const char *account, int64_t limit_ms,
+                                         struct error *error)
 {
     struct mailbox *mailbox = mailbox_open(config, account, limit_ms, error);
-    while (mailbox == NULL && lacks_files(error) && sessions->unused.length > 0) {
-        size_t unused = sessions->unused.length, closed = half_of(unused);
-        log_info("%s: %zu of %zu unused ones are closed", error->text, closed, unused);
-        end_unused(sessions, NULL, closed);
+    for (int tries = 0; mailbox == NULL && is_at_server_limit(error) && tries < NOTICE_ATTEMPTS; tries++) {
+        (void)poll(NULL, 0, NOTICE_MS);
         mailbox = mailbox_open(config, account, limit_ms, error);
     }
     return mailbox;
 }
 
-static struct mailbox *open_in_room(struct sessions *sessions, const struct config *config, const char *account,
+/* While too many sessions may be the reason of a failure, closes half of the unused ones and tries again: of this server
+ * at its limit, of all if this process lacks files. */
+static struct mailbox *open_in_room(struct sessions *sessions, struct server_state *server_state, const char *account,
                                     int64_t limit_ms, struct error *error)
 {
-    struct mailbox *mailbox = open_with_files(sessions, config, account, limit_ms, error);
-    for (int tries = 0; mailbox == NULL && is_at_server_limit(error) && tries < NOTICE_ATTEMPTS; tries++) {
-        (void)poll(NULL, 0, NOTICE_MS);
-        mailbox = open_with_files(sessions, config, account, limit_ms, error);
-    }
-    return mailbox;
-}
-
-/* Makes room if the server may have refused because of too many sessions. If that helps, assumes its limit. */
-static struct mailbox *reopen_kept(struct sessions *sessions, struct server_state *server_state, const char *account,
-                                   int64_t limit_ms, struct error *error)
-{
-    const size_t before = g_hash_table_size(server_state->reused);
-    const int64_t now = base_now_ms();
-    const bool is_full = now < server_state->max_until && now >= server_state->no_room_until &&
-                         before >= server_state->max;
-    if (is_full)
-        end_unused(sessions, server_state, 1);
-    struct mailbox *mailbox = is_full ? open_in_room(sessions, server_state->config, account, limit_ms, error)
-                                      : open_with_files(sessions, server_state->config, account, limit_ms, error);
-    size_t unused;
-    bool tried = false;
-    while (mailbox == NULL && is_at_server_limit(error) && (unused = count_unused(sessions, server_state)) > 0) {
-        if (base_now_ms() < server_state->no_room_until)
+    struct mailbox *mailbox = mailbox_open(server_state->config, account, limit_ms, error);
+    while (mailbox == NULL && (is_at_server_limit(error) || lacks_files(error))) {
+        const struct server_state *of = lacks_files(error) ? NULL : server_state;
+        size_t unused = count_unused(sessions, of), closed = unused - unused / 2;
+        if (unused == 0 || base_now_ms() < server_state->no_room_until)
             return NULL;
-        size_t closed = half_of(unused);
-        log_info("the IMAP server refused a session: %zu of %zu unused ones are closed to make room for another",
-                 closed, unused);
-        end_unused(sessions, server_state, closed);
-        mailbox = open_in_room(sessions, server_state->config, account, limit_ms, error);
-        tried = true;
-    }
-    if (mailbox == NULL && tried)
-        server_state->no_room_until = base_now_ms() + NO_ROOM_MS;
-    if (mailbox != NULL && tried) {
-        server_state->max = before;
-        server_state->max_until = base_now_ms() + MAX_MS;
+        log_info("%s: %zu of %zu unused sessions are closed to make room", error->text, closed, unused);
+        end_unused(sessions, of, closed);
+        mailbox = open_once_noticed(server_state->config, account, limit_ms, error);
+        server_state->no_room_until = mailbox == NULL && closed == unused ? base_now_ms() + NO_ROOM_MS : 0;
     }
     return mailbox;
 }
@@ -338,7 +304,7 @@ static struct mailbox *open_if_responsive(struct sessions *sessions, const struc
         return NULL;
     if (server_state->limit_ms != 0 && (limit_ms == 0 || limit_ms > server_state->limit_ms))
         limit_ms = server_state->limit_ms;
-    struct mailbox *mailbox = reopen_kept(sessions, server_state, account, limit_ms, error);
+    struct mailbox *mailbox = open_in_room(sessions, server_state, account, limit_ms, error);
     bool unresponsive = mailbox == NULL && base_now_ms() - started >= config->imap.timeout / FIRST_SHARE &&
                         (strcmp(error->code, MAILBOX_TIMED_OUT) == 0 || strcmp(error->code, MAILBOX_UNREACHABLE) == 0);
     if (mailbox != NULL)

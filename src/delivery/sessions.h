@@ -39,9 +39,9 @@ enum sessions_age {
 };
 
 /* Acquires the account's session, until sessions_release() or sessions_discard(). Opens one if none can be reused; in a
- * full pool, in place of the one unused longest. If the server may have refused because of too many sessions, closes
- * half of its unused ones, then the others; of all servers, if this process has too many open files. Fails during login
- * backoff. Precondition: sessions_available().
+ * full pool, in place of the one unused longest. If there may be too many sessions for the server, or too many open files,
+ * closes half of the unused ones and tries again, until it succeeds or none is unused. Fails during login backoff.
+ * Precondition: sessions_available().
  *
  * limit_ms   timeout for opening (mailbox_open); 0: none
  * *ret_reused  from an earlier delivery: the server may have closed it

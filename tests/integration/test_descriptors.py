@@ -104,7 +104,7 @@ def test_unused_sessions_end_if_files_are_needed(site, lab, tls):
         stored(client.deliver(message(), account)[0])
     assert len(server.appended) == server.accepted == 40
     said = [line for line in service.log().splitlines() if "too many open files" in line]
-    assert said and "unused ones are closed" in said[0], service.log()
+    assert said and "unused sessions are closed" in said[0], service.log()
 
 
 def test_a_session_that_lacks_files_says_so(site, lab):
