@@ -173,7 +173,7 @@ static void record_only(struct delivery_work *work)
     struct delivery *delivery = work->delivery;
     struct error error = {.text = ""};
     struct ledger_replies replies OD_CLEANUP(reply_clear) = reply_record(work);
-    if (replies.count == 0 || plan_is_recorded(work)) {
+    if (replies.count == 0 || reply_is_recorded(work)) {
         ledger_unlock(delivery->ledger, count_busy(delivery));
         return;
     }

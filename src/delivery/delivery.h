@@ -50,7 +50,7 @@ struct delivery_request {
     const char *only_account; /* verify this account's copies only; NULL: all */
     bool id_only;             /* only the Message-ID is known: search by it; only with dry_run */
     bool dry_run;             /* only report what would be done */
-    bool skip_recorded;       /* no COMMIT if plan_is_recorded() */
+    bool skip_recorded;       /* no COMMIT if reply_is_recorded() */
     /* For a message without end mark, or NULL. Returns true if the peer closed: the message may be incomplete, and the
      * delivery stops. Called after the claim and before each APPEND. */
     bool (*peer_closed)(void *context);

@@ -256,10 +256,8 @@ void reply_log_sent(struct delivery_work *work, const struct report *report, uin
 /* Defers the owner of the Sent copy, if it succeeded: Postfix retries until that copy is made. */
 void reply_sent(struct delivery_work *work, enum outcome outcome, const char *text);
 
-/* recorded.c */
-
 /* Returns true if nothing is left to record, and the request allows to skip the COMMIT: all copies are stored, and
  * today's record has each recipient. Common if an archive is replayed again. */
-bool plan_is_recorded(const struct delivery_work *work) OD_MUST;
+bool reply_is_recorded(const struct delivery_work *work) OD_MUST;
 
 #endif
