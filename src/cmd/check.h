@@ -95,6 +95,9 @@ struct postconf {
     struct postconf_service *services;
 };
 
+/* Runs a program. Returns its standard output, a new string, and sets *ret_status as waitpid(2) does; NULL if it does not run. */
+char *postconf_run(const char *const *words, int *ret_status) OD_MUST;
+
 /* Returns NULL if Postfix is not installed or configured. directory is not copied. */
 struct postconf *postconf_read(const char *directory) OD_MUST;
 

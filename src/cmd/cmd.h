@@ -210,7 +210,7 @@ bool options_parse(struct cmd *cmd, const char *synopsis, int min, int max, cons
 
 void options_clear(struct options *options);
 
-/* stats.c
+/* stats_figures.c, stats_prometheus.c
  * Figures from the ledger: as text, JSON, and for Prometheus. */
 
 struct stats {
