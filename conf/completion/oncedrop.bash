@@ -21,7 +21,7 @@ _oncedrop_options() {
         config) echo '-n -d --test --json' ;;
         show) echo '--digest --verify --utc --json' ;;
         list) echo '--state --since --until --recipient --sender --mailbox --subject --message-id --queue-id --min-delay --missing --limit --utc --json' ;;
-        stats) echo '--utc --prometheus --json' ;;
+        stats) echo '--prometheus --json' ;;
         purge) echo '--older-than --dry-run --json' ;;
         expire) echo '--dry-run --json' ;;
         export) echo '--raw' ;;

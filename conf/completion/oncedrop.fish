@@ -107,7 +107,6 @@ complete -c oncedrop -n '__oncedrop_in list' -l min-delay -x -d 'took this long 
 complete -c oncedrop -n '__oncedrop_in list' -l missing -d 'not in the mailbox any more'
 complete -c oncedrop -n '__oncedrop_in list' -l limit -x -d 'at most this many'
 complete -c oncedrop -n '__oncedrop_in list' -l utc -d 'times in UTC'
-complete -c oncedrop -n '__oncedrop_in stats' -l utc -d 'times in UTC'
 complete -c oncedrop -n '__oncedrop_in stats' -l prometheus -d 'for node_exporter'
 complete -c oncedrop -n '__oncedrop_in purge' -l older-than -x -d 'age, such as 90d'
 complete -c oncedrop -n '__oncedrop_in purge' -l dry-run -d 'only count'

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/process.h"
-#include "base/terminal.h"
 #include "cmd/check.h"
 #include "decode/decode_module.h"
 #include "delivery/sessions_limit.h"
@@ -255,7 +254,7 @@ int cmd_check(struct cmd *cmd)
     }
     char *postfix OD_CLEANUP(base_free) = base_strdup(getenv("MAIL_CONFIG"));
     cmd_clear_environment(); /* PGHOST must not choose the database */
-    check_begin(json, terminal_coloured(STDOUT_FILENO));
+    check_begin(json);
     *check = (struct check){.cmd = cmd, .address = cmd->operands[0], .postfix = postfix};
     if (quick)
         return check_quick(check, json);

@@ -23,8 +23,8 @@ struct check {
     char server[256]; /* name of the account's server, for config_server */
 };
 
-/* Call first. json: check_end prints one array, instead of lines. colour: of the status. */
-void check_begin(bool json, bool colour);
+/* Call first. json: check_end prints one array, instead of lines. */
+void check_begin(bool json);
 
 /* Reports "ok" or "failed", the item, and a text, which says what to do after a failure. Returns good. Omits an ok
  * after the item's warning or failure, and a name that the text repeats. */
@@ -94,6 +94,9 @@ struct postconf {
     /* Of master.cf. */
     struct postconf_service *services;
 };
+
+/* Runs a program. Returns its standard output, a new string, and sets *ret_status as waitpid(2) does; NULL if it does not run. */
+char *postconf_run(const char *const *words, int *ret_status) OD_MUST;
 
 /* Returns NULL if Postfix is not installed or configured. directory is not copied. */
 struct postconf *postconf_read(const char *directory) OD_MUST;

@@ -19,7 +19,6 @@
 #include "base/deadline.h"
 #include "base/log.h"
 #include "base/process.h"
-#include "base/terminal.h"
 #include "replay/replay.h"
 
 #define ITEMS_MAX 256
@@ -27,13 +26,10 @@
 
 enum status { STATUS_OK, STATUS_WARNING, STATUS_FAILED };
 
-static const struct {
-    const char *name;
-    const char *colour; /* SGR, ECMA-48 */
-} statuses[] = {
-    [STATUS_OK] = {"ok", "\033[32m"},
-    [STATUS_WARNING] = {"warning", "\033[33m"},
-    [STATUS_FAILED] = {"failed", "\033[31m"},
+static const char *const statuses[] = {
+    [STATUS_OK] = "ok",
+    [STATUS_WARNING] = "warning",
+    [STATUS_FAILED] = "failed",
 };
 
 struct item {
@@ -48,7 +44,7 @@ struct items {
 };
 
 static struct items *report;
-static bool as_json, coloured, in_step;
+static bool as_json, in_step;
 
 void *check_shared(size_t size)
 {
@@ -58,20 +54,16 @@ void *check_shared(size_t size)
     return memory;
 }
 
-void check_begin(bool json, bool colour)
+void check_begin(bool json)
 {
     as_json = json;
-    coloured = colour;
     report = check_shared(sizeof(*report));
 }
 
 static void print_line(const struct item *item)
 {
     char escaped[2 * sizeof(item->text)];
-    const char *status = statuses[item->status].name;
-    log_escape(item->text, escaped, sizeof(escaped));
-    terminal_print(stdout, 22, "%s%-8s%s%-14s%s", coloured ? statuses[item->status].colour : "", status,
-                   coloured ? "\033[0m" : "", item->name, escaped);
+    printf("%-8s%-14s%s\n", statuses[item->status], item->name, log_escape(item->text, escaped, sizeof(escaped)));
 }
 
 static void print_new(void)
@@ -177,8 +169,8 @@ static void print_json(void)
     json_t *array = json_array();
     for (size_t i = 0; i < report->count; i++) {
         const struct item *item = &report->items[i];
-        json_array_append_new(array, json_pack("{s:s, s:s, s:o}", "item", item->name, "status",
-                                               statuses[item->status].name, "text", replay_json_text(item->text)));
+        json_array_append_new(array, json_pack("{s:s, s:s, s:o}", "item", item->name, "status", statuses[item->status],
+                                               "text", replay_json_text(item->text)));
     }
     table_print_json(array);
 }

@@ -33,17 +33,6 @@ struct sending {
     int64_t search_at_ms; /* not earlier */
 };
 
-/* Runs a program. Returns its output, a new string, or NULL. */
-static char *output_of(const char *const *words, int *ret_status)
-{
-    char *output = NULL;
-    bool ran = g_spawn_sync("/", (char **)(uintptr_t)words, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL,
-                            NULL, NULL, &output, NULL, ret_status, NULL);
-    if (!ran)
-        base_free(&output);
-    return output;
-}
-
 static bool write_message(const struct sending *sending, int fd)
 {
     const char *address = sending->check->address;
@@ -105,7 +94,7 @@ static json_t *ask_ledger(struct sending *sending)
     }
     for (size_t i = 0; i < G_N_ELEMENTS(last); i++)
         g_ptr_array_add(words, (char *)(uintptr_t)last[i]);
-    char *text OD_CLEANUP(base_free) = output_of((const char *const *)words->pdata, &status);
+    char *text OD_CLEANUP(base_free) = postconf_run((const char *const *)words->pdata, &status);
     sending->no_ledger = text == NULL || !WIFEXITED(status) || WEXITSTATUS(status) > 1;
     json_t *reply = text != NULL ? json_loads(text, 0, NULL) : NULL;
     json_t *message = json_incref(json_array_get(json_object_get(reply, "messages"), 0));
@@ -143,7 +132,7 @@ static bool reported_by_queue(const struct sending *sending)
     const char *words[] = {"postqueue", "-j", postfix != NULL ? "-c" : NULL, postfix, NULL};
     int status;
     bool found = false;
-    char *text OD_CLEANUP(base_free) = output_of(words, &status);
+    char *text OD_CLEANUP(base_free) = postconf_run(words, &status);
     g_auto(GStrv) lines = g_strsplit(text != NULL ? text : "", "\n", -1);
     for (char **line = lines; *line != NULL && !found; line++) {
         json_t *entry = json_loads(*line, 0, NULL);
@@ -221,7 +210,7 @@ static char *read_log(const struct sending *sending)
     const char *words[] = {"journalctl", "-q", "--no-pager", "-t", "oncedrop", "--since", since, NULL};
     int status;
     if (sending->log < 0)
-        return output_of(words, &status);
+        return postconf_run(words, &status);
     char *text = base_alloc(65536);
     ssize_t n = read(sending->log, text, 65535);
     text[MAX(n, 0)] = '\0';

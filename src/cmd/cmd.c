@@ -13,7 +13,6 @@
 #include "base/debug.h"
 #include "base/log.h"
 #include "base/privilege.h"
-#include "base/terminal.h"
 #include "decode/decode_module.h"
 #include "mailbox/mailbox.h"
 
@@ -33,15 +32,7 @@ int cmd_fail(int status, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    log_escape(text, escaped, sizeof(escaped));
-    char *command = isatty(STDERR_FILENO) ? strstr(escaped, ERROR_HINT) : NULL;
-    if (command != NULL) {
-        command += strlen(ERROR_HINT);
-        command[-1] = '\0';
-    }
-    terminal_print(stderr, 2, "oncedrop: %s", escaped);
-    if (command != NULL)
-        fprintf(stderr, "%s\n", command); /* in one piece, to be copied */
+    fprintf(stderr, "oncedrop: %s\n", log_escape(text, escaped, sizeof(escaped)));
     return status;
 }
 

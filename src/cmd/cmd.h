@@ -18,9 +18,6 @@
 
 #define FORMAT_TIME_SIZE 32
 
-/* Writes a duration: "5 ms", "2.5 s", "12 min", "2 h 5 min", "11 d 3 h". */
-const char *format_duration(double ms, char text[FORMAT_TIME_SIZE]);
-
 #define PARSE_SINCE_ALLOWED \
     "an age (30m, 2h, 7d), today, yesterday, or a date (2025-08-01, 2025-08-01T10:00, 2025-08-01T10:00Z)"
 
@@ -195,16 +192,8 @@ bool options_parse(struct cmd *cmd, const char *synopsis, int min, int max, cons
 
 void options_clear(struct options *options);
 
-/* show_differences.c
- * Differences between messages with the same Message-ID. */
-
-/* Compares recorded header fields and parts of a message, a row of ledger_find_messages's result, with the oldest one
- * of its Message-ID. Returns rows of what (a field, or "part 1.2"), first and this; none for the oldest itself. Returns
- * NULL with the command's error set if the ledger does not reply. */
-struct sql_rows *show_differences(struct cmd *cmd, const struct sql_rows *messages, size_t row) OD_MUST;
-
-/* stats_figures.c
- * Figures from the ledger: a page for people, and for Prometheus. */
+/* stats_figures.c, stats_prometheus.c
+ * Figures from the ledger: as text, JSON, and for Prometheus. */
 
 struct stats {
     const char *engine;
@@ -229,18 +218,10 @@ const char *stats_cell(const struct stats *stats, size_t row, size_t column) OD_
 /* Returns the sum of the rows with this name and label. */
 double stats_count(const struct stats *stats, const char *name, const char *label) OD_MUST;
 
-void stats_page(const struct stats *stats);
+/* Returns seconds in any locale: "0.25". */
+const char *stats_seconds(int64_t ms, char text[G_ASCII_DTOSTR_BUF_SIZE]);
+
 void stats_prometheus(const struct stats *stats);
-
-/* suggest.c
- * Suggestions for a mistyped text. */
-
-#define SUGGEST_MAX 3
-
-/* Finds the candidates that contain the text or differ by few changes: one per four characters, from one to three. A
- * change inserts, deletes or replaces a character, or swaps two. Returns the number in ret, most similar first. */
-size_t suggest_find(const char *const *candidates, size_t count, const char *text,
-                    const char *ret[SUGGEST_MAX]) OD_MUST;
 
 /* verify_copy.c
  * Are stored copies still in their mailboxes? For show --verify and list --missing, by delivery/presence.h: reports only what

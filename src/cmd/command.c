@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sysexits.h>
 
-#include "base/terminal.h"
 #include "command_pages.h" /* PAGE_DELIVER ... */
 
 static int run_version(struct cmd *cmd)
@@ -58,23 +57,35 @@ const struct command *command_find(const char *name)
     return NULL;
 }
 
+/* Returns true if up to `changes` characters inserted, deleted, replaced, or exchanged with the next one, make a of b. */
+static bool is_near(const char *a, const char *b, int changes)
+{
+    for (; *a == *b; a++, b++)
+        if (*a == '\0')
+            return true;
+    return changes > 0 &&
+           ((*a != '\0' && is_near(a + 1, b, changes - 1)) || (*b != '\0' && is_near(a, b + 1, changes - 1)) ||
+            (*a != '\0' && *b != '\0' &&
+             (is_near(a + 1, b + 1, changes - 1) ||
+              (a[0] == b[1] && a[1] == b[0] && is_near(a + 2, b + 2, changes - 1)))));
+}
+
 const char *command_suggest(const char *name)
 {
-    const char *suggestions[SUGGEST_MAX];
-    const char *names[G_N_ELEMENTS(commands)];
-    size_t count = 0;
+    g_autofree char *lower = g_ascii_strdown(name, -1);
     for (const struct command *command = commands; command->name != NULL; command++)
-        names[count++] = command->name;
-    return suggest_find(names, count, name, suggestions) > 0 ? suggestions[0] : NULL;
+        if (is_near(lower, command->name, 1) || (strlen(lower) > 2 && strstr(command->name, lower) != NULL))
+            return command->name;
+    return NULL;
 }
 
 /* Prints each form of the command line on its own line: `first` and then `next` stand before the name. */
-static void print_forms(FILE *out, int indent, const struct command *command, const char *first, const char *next)
+static void print_forms(FILE *out, const struct command *command, const char *first, const char *next)
 {
     const char *before = first, *form = command->arguments;
     do {
         int length = (int)strcspn(form, "\n");
-        terminal_print(out, indent, "%s%s%s%.*s", before, command->name, length > 0 ? " " : "", length, form);
+        fprintf(out, "%s%s%s%.*s\n", before, command->name, length > 0 ? " " : "", length, form);
         before = next;
         form += length;
     } while (*form++ == '\n');
@@ -82,18 +93,15 @@ static void print_forms(FILE *out, int indent, const struct command *command, co
 
 static int usage(const struct command *command)
 {
-    print_forms(stderr, 2, command, "usage: oncedrop [-v] [-c FILE] [-o GROUP.NAME=VALUE]... ", "   or: oncedrop ");
+    print_forms(stderr, command, "usage: oncedrop [-v] [-c FILE] [-o GROUP.NAME=VALUE]... ", "   or: oncedrop ");
     return EX_USAGE;
 }
 
 void command_print_help(const struct command *command)
 {
-    char *summary OD_CLEANUP(base_free) =
-        base_printf("\n%c%s.\n\n", g_ascii_toupper(command->summary[0]), command->summary + 1);
-    print_forms(stdout, 4, command, "oncedrop ", "oncedrop ");
-    terminal_print_prose(stdout, summary);
-    terminal_print_prose(stdout, command->help);
-    printf("\nMore: oncedrop-%s(1).\n", command->name);
+    print_forms(stdout, command, "oncedrop ", "oncedrop ");
+    printf("\n%c%s.\n\n%s\nMore: oncedrop-%s(1).\n", g_ascii_toupper(command->summary[0]), command->summary + 1,
+           command->help, command->name);
 }
 
 static int run_help(struct cmd *cmd)
@@ -101,9 +109,9 @@ static int run_help(struct cmd *cmd)
     const char *name = cmd->operands[0];
     const struct command *command = name != NULL ? command_find(name) : NULL;
     if (name != NULL && command == NULL) {
-        const char *suggestions = command_suggest(name);
+        const char *suggestion = command_suggest(name);
         return cmd_fail(EX_USAGE, "help: no such command: %s%s%s; see oncedrop help", name,
-                        suggestions != NULL ? "; nearest: " : "", suggestions != NULL ? suggestions : "");
+                        suggestion != NULL ? "; nearest: " : "", suggestion != NULL ? suggestion : "");
     }
     if (command != NULL) {
         command_print_help(command);
@@ -112,10 +120,8 @@ static int run_help(struct cmd *cmd)
     puts(
         "oncedrop delivers mail from Postfix over IMAP, exactly once.\n\n"
         "usage: oncedrop [-v] [-c FILE] [-o GROUP.NAME=VALUE]... COMMAND\n");
-    for (command = commands; command->name != NULL; command++) {
-        char *line OD_CLEANUP(base_free) = base_printf("  %-10s%s\n", command->name, command->summary);
-        terminal_print_prose(stdout, line);
-    }
+    for (command = commands; command->name != NULL; command++)
+        printf("  %-10s%s\n", command->name, command->summary);
     puts("\n  -c FILE               configuration file (default " CONFIG_DEFAULT_FILE
          ")\n"
          "  -o GROUP.NAME=VALUE   override one setting, repeatable\n"

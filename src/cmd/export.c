@@ -68,13 +68,7 @@ static json_t *rows_with(const struct sql_rows *table, size_t column, GHashTable
 
 static bool write_piece(void *context, const void *bytes, size_t size, struct error *error)
 {
-    for (size_t done = 0; done < size;) {
-        ssize_t count = write(*(int *)context, (const char *)bytes + done, size - done);
-        if (count < 0 && errno != EINTR)
-            return error_set(error, "write: %m");
-        done += count > 0 ? (size_t)count : 0;
-    }
-    return true;
+    return base_write(*(int *)context, bytes, size) || error_set(error, "write: %m");
 }
 
 /* An existing file has the same content, recorded under another lock.namespace. */

@@ -8,22 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-const char *format_duration(double ms, char text[FORMAT_TIME_SIZE])
-{
-    int64_t minutes = (int64_t)(ms / 60000);
-    if (ms < 999.5)
-        snprintf(text, FORMAT_TIME_SIZE, "%.0f ms", ms);
-    else if (ms < 59950)
-        snprintf(text, FORMAT_TIME_SIZE, "%.1f s", ms / 1000);
-    else if (minutes < 60)
-        snprintf(text, FORMAT_TIME_SIZE, "%d min", minutes > 0 ? (int)minutes : 1);
-    else if (minutes < 24 * 60)
-        snprintf(text, FORMAT_TIME_SIZE, "%d h %d min", (int)(minutes / 60), (int)(minutes % 60));
-    else
-        snprintf(text, FORMAT_TIME_SIZE, "%" PRId64 " d %d h", minutes / 1440, (int)(minutes / 60 % 24));
-    return text;
-}
-
 static bool take_age(const char *text, char ret[FORMAT_TIME_SIZE])
 {
     int64_t ms;
@@ -97,41 +81,21 @@ bool parse_since(const char *text, char ret[FORMAT_TIME_SIZE])
     return take_age(text, ret) || take_day(text, ret) || take_date(text, ret);
 }
 
-/* Returns true for a time as the ledger writes it. */
-static bool starts_with_time(const char *text, struct tm *ret)
+static gboolean append_local(const GMatchInfo *found, GString *text, gpointer unused)
 {
-    static const char form[] = "0000-00-00T00:00:00Z";
-    for (size_t i = 0; form[i] != '\0'; i++)
-        if (form[i] == '0' ? !g_ascii_isdigit(text[i]) : text[i] != form[i])
-            return false;
-    *ret = (struct tm){0};
-    return strptime(text, "%Y-%m-%dT%H:%M:%SZ", ret) != NULL;
-}
-
-static void append_local(GString *text, struct tm *utc)
-{
-    time_t seconds = timegm(utc);
-    struct tm local;
-    char moment[FORMAT_TIME_SIZE], offset[8];
-    (void)localtime_r(&seconds, &local);
-    strftime(moment, sizeof(moment), "%F %T", &local);
-    strftime(offset, sizeof(offset), "%z", &local);
-    g_string_append_printf(text, "%s%.3s:%s", moment, offset, offset + 3);
+    (void)unused;
+    g_autofree char *utc = g_match_info_fetch(found, 0);
+    g_autoptr(GDateTime) at = g_date_time_new_from_iso8601(utc, NULL);
+    g_autoptr(GDateTime) local = at != NULL ? g_date_time_to_local(at) : NULL;
+    g_autofree char *shown = local != NULL ? g_date_time_format(local, "%F %T%:z") : NULL;
+    g_string_append(text, shown != NULL ? shown : utc);
+    return FALSE;
 }
 
 char *format_time_local(const char *text)
 {
-    GString *changed = g_string_new(NULL);
-    struct tm utc;
-    while (*text != '\0') {
-        if (starts_with_time(text, &utc)) {
-            append_local(changed, &utc);
-            text += strlen("0000-00-00T00:00:00Z");
-        } else {
-            g_string_append_c(changed, *text++);
-        }
-    }
-    return g_string_free(changed, FALSE);
+    g_autoptr(GRegex) times = g_regex_new("\\d{4}(-\\d\\d){2}T\\d\\d(:\\d\\d){2}Z", G_REGEX_RAW, 0, NULL);
+    return g_regex_replace_eval(times, text, -1, 0, 0, append_local, NULL, NULL);
 }
 
 void format_time_use_utc(void)

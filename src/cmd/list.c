@@ -34,7 +34,7 @@ static int print_list(struct cmd *cmd, const struct ledger_filter *filter)
     else if (table->count == 0)
         puts(options->missing ? "no missing copies" : "no matching copies");
     else
-        table_print_list(table);
+        table_print(table, NULL);
     if (!options->json || options->missing)
         print_remarks(options, rows, unknown);
     return 0;

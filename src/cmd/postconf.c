@@ -6,21 +6,24 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Runs PROGRAM -c directory OPTION [KEY TABLE]. Returns its output, a new string, or NULL. */
+char *postconf_run(const char *const *words, int *ret_status)
+{
+    char *output = NULL;
+    bool ran = g_spawn_sync("/", (char **)(uintptr_t)words, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL,
+                            NULL, NULL, &output, NULL, ret_status, NULL);
+    if (!ran)
+        base_free(&output);
+    return output;
+}
+
+/* Runs PROGRAM [-c directory] OPTION [KEY TABLE]. Returns its output, a new string; NULL if it fails. */
 static char *run_postfix(const char *directory, const char *program, const char *option, const char *key,
                          const char *table)
 {
-    const char *words[] = {program, directory != NULL ? "-c" : NULL, directory, option, key, table};
-    char *argv[G_N_ELEMENTS(words) + 1] = {NULL}, **to = argv, *output = NULL;
-    int status = 0;
-    for (size_t i = 0; i < G_N_ELEMENTS(words); i++)
-        if (words[i] != NULL)
-            *to++ = g_strdup(words[i]);
-    bool ran = g_spawn_sync("/", argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, &output,
-                            NULL, &status, NULL);
-    for (to = argv; *to != NULL; to++)
-        g_free(*to);
-    if (!ran || status != 0)
+    const char *words[] = {program, "-c", directory != NULL ? directory : program, option, key, table, NULL};
+    int status;
+    char *output = postconf_run(directory != NULL ? words : words + 2, &status);
+    if (output != NULL && status != 0)
         base_free(&output);
     return output != NULL ? g_strchomp(output) : NULL;
 }

@@ -69,7 +69,7 @@ static void print_expired(const struct options *options, const struct sql_rows *
                                    "expired", table_json(table)));
         return;
     }
-    table_print_list(table);
+    table_print(table, NULL);
     printf("%s%zu message%s %s\n", table->count > 0 ? "\n" : "", table->count, table->count == 1 ? "" : "s",
            options->dry_run ? "would be expired" : "expired");
 }

@@ -9,7 +9,6 @@
 #include <sysexits.h>
 #include <time.h>
 
-#include "base/terminal.h"
 #include "cmd/cmd.h"
 #include "replay/replay.h"
 
@@ -59,11 +58,11 @@ static void report_others(struct cmd *cmd)
     if (!ledger_unfinished_others(cmd->ledger, &others, &cmd->error))
         cmd_error(0, cmd);
     if (others > 0)
-        terminal_print(stderr, 0,
-                       "%" PRId64
-                       " more unfinished: left to Postfix, because their bytes are not recorded"
-                       " (record.level = raw), or may be incomplete",
-                       others);
+        fprintf(stderr,
+                "%" PRId64
+                " more unfinished: left to Postfix, because their bytes are not recorded"
+                " (record.level = raw), or may be incomplete\n",
+                others);
 }
 
 int cmd_resume(struct cmd *cmd)

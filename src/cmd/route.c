@@ -5,7 +5,6 @@
 #include <sysexits.h>
 
 #include "base/log.h"
-#include "base/terminal.h"
 #include "cmd/cmd.h"
 #include "cmd/table.h"
 #include "replay/replay.h"
@@ -13,14 +12,13 @@
 static void print_one(const char *name, const char *value, const char *by)
 {
     char escaped[2048];
-    terminal_print(stdout, 2, "%s: %s (%s)", name, log_escape(value, escaped, sizeof(escaped)), by);
+    printf("%s: %s (%s)\n", name, log_escape(value, escaped, sizeof(escaped)), by);
 }
 
 static void print_route(const char *text, const struct route *route, bool first)
 {
     char escaped[2048];
-    fputs(first ? "" : "\n", stdout);
-    table_print_line("address", log_escape(text, escaped, sizeof(escaped)));
+    printf("%saddress: %s\n", first ? "" : "\n", log_escape(text, escaped, sizeof(escaped)));
     print_one("account", route->account, route->account_by);
     print_one("inbox", route->inbox, route->inbox_by);
     print_one("sent", route->sent != NULL ? route->sent : "no copies", route->sent_by);

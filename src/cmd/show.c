@@ -8,7 +8,6 @@
 #include <sysexits.h>
 
 #include "base/log.h"
-#include "base/terminal.h"
 #include "cmd/cmd.h"
 #include "cmd/table.h"
 #include "replay/replay.h"
@@ -34,7 +33,6 @@ static const struct section {
     {.name = "verify", .make = verify_message}, /* --verify only */
     {.name = "addresses"},
     {.name = "parts"},
-    {.name = "differences", .make = show_differences},
 };
 
 static bool parse_show(struct cmd *cmd, struct question *question)
@@ -50,14 +48,14 @@ static void print_section(const struct section *section, const struct sql_rows *
     char escaped[4096];
     if (table->count == 0)
         return;
-    table_heading(section->name);
+    printf("\n%s\n", section->name);
     if (strcmp(section->name, "why") != 0) {
         table_print(table, section->in_explanation);
         return;
     }
     for (size_t row = 0; row < table->count; row++) {
         char *sentence OD_CLEANUP(base_free) = format_time_local(sql_text(table, row, 0));
-        terminal_print(stdout, 2, "* %s", log_escape(sentence, escaped, sizeof(escaped)));
+        printf("* %s\n", log_escape(sentence, escaped, sizeof(escaped)));
     }
 }
 
@@ -89,30 +87,17 @@ static bool show_message(struct cmd *cmd, const struct sql_rows *messages, size_
 static void print_key(const struct question *question)
 {
     char escaped[2048];
-    table_print_line("id", log_escape(question->id, escaped, sizeof(escaped)));
-    printf("lock_key: %" PRId64 "\n", message_lock_key(question->identity));
+    printf("id: %s\nlock_key: %" PRId64 "\n", log_escape(question->id, escaped, sizeof(escaped)),
+           message_lock_key(question->identity));
     fflush(stdout);
 }
 
-static void print_suggestions(struct cmd *cmd, const struct question *question)
+static void report_unknown(struct cmd *cmd)
 {
-    char text[2048];
-    const char *suggestions[SUGGEST_MAX];
-    struct sql_rows *near OD_CLEANUP(sql_rows_free) = ledger_near(cmd->ledger, question->id, &cmd->error);
-    g_autoptr(GPtrArray) ids = g_ptr_array_new();
-    for (size_t row = 0; near != NULL && row < near->count; row++)
-        g_ptr_array_add(ids, (gpointer)(uintptr_t)sql_text(near, row, 0));
-    size_t count = suggest_find((const char *const *)ids->pdata, ids->len, question->id, suggestions);
     struct sql_rows *oldest OD_CLEANUP(sql_rows_free) = ledger_oldest(cmd->ledger, &cmd->error);
-    g_autoptr(GString) line = g_string_new("oncedrop: no such message");
-    char *since OD_CLEANUP(base_free) = oldest != NULL && oldest->count > 0 ? format_time_local(sql_text(oldest, 0, 0))
-                                                                            : NULL;
-    if (since != NULL)
-        g_string_append_printf(line, "; the record goes back to %s", since);
-    for (size_t i = 0; i < count; i++)
-        g_string_append_printf(line, "%s<%s>", i == 0 ? "; nearest: " : ", ",
-                               log_escape(suggestions[i], text, sizeof(text)));
-    terminal_print(stderr, 2, "%s", line->str);
+    bool any = oldest != NULL && oldest->count > 0;
+    char *since OD_CLEANUP(base_free) = any ? format_time_local(sql_text(oldest, 0, 0)) : NULL;
+    cmd_fail(0, "no such message%s%s", any ? "; the record goes back to " : "", any ? since : "");
 }
 
 static struct sql_rows *find_shown(struct cmd *cmd, const struct question *question)
@@ -146,7 +131,7 @@ static int show_messages(struct cmd *cmd, const struct question *question, json_
         return 0;
     if (json == NULL)
         print_key(question);
-    print_suggestions(cmd, question);
+    report_unknown(cmd);
     return 1;
 }
 

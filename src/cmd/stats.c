@@ -5,12 +5,81 @@
 #include "cmd/table.h"
 
 #include <glib.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sysexits.h>
 
 #include "base/counter.h"
 
 #define HOURS 24
+
+static void print_counts(const struct stats *stats, const char *name)
+{
+    const char *between = ":";
+    printf("%s", name);
+    for (size_t row = 0; stats_next(stats, name, NULL, &row); row++, between = ",")
+        printf("%s %s %s", between, stats_cell(stats, row, COUNTERS_LABEL), stats_cell(stats, row, COUNTERS_VALUE));
+    putchar('\n');
+}
+
+/* Adds the bound of this share of the attempts, at least least_ms, in seconds. */
+static void add_quantile(struct sql_rows *table, const struct stats *stats, const char *name, const char *label,
+                         double share, int64_t least_ms)
+{
+    double all = stats_count(stats, name, label), below = 0;
+    int64_t ms = 0, longest = 0;
+    char text[G_ASCII_DTOSTR_BUF_SIZE];
+    bool found = false;
+    for (size_t row = 0; !found && stats_next(stats, name, label, &row); row++) {
+        ms = g_ascii_strtoll(stats_cell(stats, row, COUNTERS_LE), NULL, 10); /* 0: no bound */
+        below += g_ascii_strtod(stats_cell(stats, row, COUNTERS_VALUE), NULL);
+        longest = MAX(longest, ms);
+        found = below >= share * all && ms > 0 && ms >= least_ms;
+    }
+    char *cell OD_CLEANUP(base_free) = base_printf("%s%s", found ? "" : ">", stats_seconds(found ? ms : longest, text));
+    sql_rows_add_text(table, cell);
+}
+
+static void print_phases(const struct stats *stats)
+{
+    static const char *const names[] = {"seconds", "p50", "p95", "p99"};
+    static const struct {
+        const char *name, *label, *text;
+        int64_t least_ms;
+    } phases[] = {
+        {"phase", "read", "read", 0},
+        {"phase", "lock", "lock", 0},
+        {"phase", "database", "database", 0},
+        {"phase", "imap", "imap", 0},
+        {"delay", "", "delay", STATS_DELAY_LEAST_MS},
+    };
+    struct sql_rows *table OD_CLEANUP(sql_rows_free) = ledger_table_new(names, G_N_ELEMENTS(names));
+    table->types[1] = table->types[2] = table->types[3] = SQL_TYPE_NUMBER;
+    for (size_t i = 0; i < G_N_ELEMENTS(phases); i++) {
+        if (stats_count(stats, phases[i].name, phases[i].label) == 0)
+            continue;
+        sql_rows_add_text(table, phases[i].text);
+        add_quantile(table, stats, phases[i].name, phases[i].label, 0.5, phases[i].least_ms);
+        add_quantile(table, stats, phases[i].name, phases[i].label, 0.95, phases[i].least_ms);
+        add_quantile(table, stats, phases[i].name, phases[i].label, 0.99, phases[i].least_ms);
+    }
+    table_print(table, NULL);
+}
+
+static void stats_text(const struct stats *stats)
+{
+    if (stats->up) {
+        table_print_row(stats->totals, 0);
+        print_counts(stats, "deliveries");
+        print_counts(stats, "deferrals");
+        printf("searches_in_doubt: %.0f\n", stats_count(stats, "searches", NULL));
+    }
+    if (stats->unrecorded >= 0)
+        printf("unrecorded: %" PRId64 "\n", stats->unrecorded);
+    if (stats->up)
+        print_phases(stats);
+}
 
 static json_t *counts_json(const struct stats *stats, const char *name)
 {
@@ -92,7 +161,7 @@ int cmd_stats(struct cmd *cmd)
     else if (cmd->options.prometheus)
         stats_prometheus(&stats);
     else
-        stats_page(&stats);
+        stats_text(&stats);
     if (stats.up)
         add_up(cmd);
     return status;

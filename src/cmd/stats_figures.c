@@ -33,3 +33,8 @@ double stats_count(const struct stats *stats, const char *name, const char *labe
         sum += g_ascii_strtod(stats_cell(stats, row, COUNTERS_VALUE), NULL);
     return sum;
 }
+
+const char *stats_seconds(int64_t ms, char text[G_ASCII_DTOSTR_BUF_SIZE])
+{
+    return g_ascii_formatd(text, G_ASCII_DTOSTR_BUF_SIZE, "%.10g", (double)ms / 1000);
+}

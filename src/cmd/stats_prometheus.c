@@ -46,12 +46,6 @@ static void print_counter(const struct stats *stats, const char *count, const ch
     }
 }
 
-/* In any locale. */
-static const char *as_seconds(int64_t ms, char text[G_ASCII_DTOSTR_BUF_SIZE])
-{
-    return g_ascii_formatd(text, G_ASCII_DTOSTR_BUF_SIZE, "%.10g", (double)ms / 1000);
-}
-
 /* Prints a label's histogram. Returns the next row. Buckets are cumulative, so those below least_ms can be omitted. */
 static size_t print_series(const struct stats *stats, size_t row, const char *count, const char *name,
                            const char *label, int64_t least_ms)
@@ -67,10 +61,10 @@ static size_t print_series(const struct stats *stats, size_t row, const char *co
         below += g_ascii_strtoll(stats_cell(stats, row++, COUNTERS_VALUE), NULL, 10);
         if (ms == 0 || ms >= least_ms)
             printf("oncedrop_%s_bucket{%s%sle=\"%s\"} %" PRId64 "\n", name, labels, comma,
-                   ms != 0 ? as_seconds(ms, text) : "+Inf", below);
+                   ms != 0 ? stats_seconds(ms, text) : "+Inf", below);
     }
     printf("oncedrop_%s_sum%s%s%s %s\n", name, open, labels, close,
-           as_seconds((int64_t)stats_count(stats, sum, value), text));
+           stats_seconds((int64_t)stats_count(stats, sum, value), text));
     printf("oncedrop_%s_count%s%s%s %" PRId64 "\n", name, open, labels, close, below);
     return row;
 }

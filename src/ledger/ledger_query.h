@@ -154,9 +154,6 @@ struct sql_rows *ledger_find_messages(struct ledger *ledger, const unsigned char
 /* Sets *ret: a message with this digest is recorded. Uses only what a delivery may read. */
 bool ledger_knows(struct ledger *ledger, const unsigned char *digest, bool *ret, struct error *error) OD_MUST;
 
-/* Returns Message-IDs to suggest instead of this one. */
-struct sql_rows *ledger_near(struct ledger *ledger, const char *message_id, struct error *error) OD_MUST;
-
 /* Returns when the oldest message that is not purged was received. */
 struct sql_rows *ledger_oldest(struct ledger *ledger, struct error *error) OD_MUST;
 

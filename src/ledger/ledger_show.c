@@ -23,11 +23,6 @@ bool ledger_knows(struct ledger *ledger, const unsigned char *digest, bool *ret,
     return found != NULL;
 }
 
-struct sql_rows *ledger_near(struct ledger *ledger, const char *message_id, struct error *error)
-{
-    return ledger_query(ledger, SQL_STEP(near, .message_id = SQL_TEXT(message_id)), error);
-}
-
 struct sql_rows *ledger_oldest(struct ledger *ledger, struct error *error)
 {
     return ledger_query(ledger, SQL_STEP(oldest), error);

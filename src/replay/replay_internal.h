@@ -35,7 +35,7 @@ int replay_open(const char *path, bool as_root, struct error *error) OD_MUST;
 int replay_open_input(struct error *error) OD_MUST;
 
 /* replay_output.c
- * Results on stdout; a progress bar and failures on stderr. */
+ * Results on stdout; a counter and failures on stderr. */
 
 enum replay_count {
     REPLAY_STORED,

@@ -4,18 +4,17 @@
 Seen to fail with: a table or a column left out of what is written; COMMIT in place of ROLLBACK; the answer of the try not
 looked at, the lock not tried after its transaction, no second transaction; no limit on a step, the limit on answers left at
 a delivery's; the certificate's end not compared, or the last of the chain's taken; each warning's condition turned round;
-colours despite NO_COLOR; the exit status of warnings."""
+the exit status of warnings."""
 
 import json
 import os
-import pty
 import re
 import resource
 import socket
 import subprocess
 
 import pytest
-from lab import certificates, lab as lab_module, pgbouncer, postgres, process, terminal
+from lab import certificates, lab as lab_module, pgbouncer, postgres, process
 from lab.fake_imap import CAPABILITIES, FakeImap
 from lab.messages import message
 from lab.proxy import CLIENT
@@ -104,35 +103,6 @@ def without_days(line):
     disk stay as full as now."""
     status, name, text = line
     return status, name, re.sub(r"^ends in \d days?,|^\d+ .iB are free", "some", text)
-
-
-def on_a_terminal(site, **env):
-    path = site.write("oncedrop.conf", site.configuration())
-    ours, theirs = pty.openpty()
-    done = subprocess.run([lab_module.program(), "-c", path, "check"], stdin=subprocess.DEVNULL, stdout=theirs,
-                          env=site.environment(env), check=False)
-    os.close(theirs)
-    text = b""
-    try:
-        while piece := os.read(ours, 65536):
-            text += piece
-    except OSError:     # end of file at a terminal
-        pass
-    os.close(ours)
-    assert done.returncode == 1
-    return text.decode()
-
-
-@pytest.mark.skipif(not terminal.available(), reason="no pseudo-terminals here")
-def test_colours(site):
-    site.settings["imap.port"] = 1
-    plain = site.run("check").out
-    assert "\033" not in plain
-    assert "\033" not in on_a_terminal(site, NO_COLOR="1")
-    for env in ({}, {"NO_COLOR": ""}):
-        coloured = on_a_terminal(site, **env)
-        for start in ("\033[32mok ", "\033[33mwarning ", "\033[31mfailed "):
-            assert start in coloured, coloured
 
 
 @pytest.mark.parametrize("arguments", [["a", "b"], ["--nonsense"], ["-x"], ["--json", "a", "b"]])

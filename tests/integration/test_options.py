@@ -225,7 +225,6 @@ OPTIONS = {
     "show --verify": (read("show", ONE), ()),
     "show --utc": (read("show", ONE), ()),
     "show --json": (read("show", ONE), ()),
-    "stats --utc": (read("stats"), ()),
     "stats --prometheus": (read("stats"), ()),
     "stats --json": (read("stats"), ()),
     "version --json": (read("version"), ()),

@@ -2,7 +2,7 @@
 """People read and write local times, with their offset; programs read UTC.
 
 Seen to fail with: UTC printed; the offset of another season; midnight in UTC; an hour that comes twice taken for its second; a
-time that no clock shows refused; --utc read after the times; reasons in `why` left in UTC; local hours in `stats --json`."""
+time that no clock shows refused; --utc read after the times; reasons in `why` left in UTC."""
 
 import datetime
 import json
@@ -111,11 +111,3 @@ def test_a_time_that_others_wrote_is_theirs(site):
     """A subject is no time, even if it looks like one."""
     expect.stored(site.deliver(message(subject="2024-11-26T13:03:07Z"), site.account()))
     assert "2024-11-26T13:03:07Z" in site.run("list", env=BERLIN).out
-
-
-def test_stats(site):
-    expect.stored(site.deliver(message(), site.account()))
-    done = site.run("stats", env={"TZ": "IST-5:30"})
-    assert re.search(r"^\d\d-\d\d \d\d:30\+05:30 +1 ", done.out, re.M) and "UTC" not in done.out, done
-    assert all(len(line) <= 80 for line in done.out.splitlines())
-    assert re.search(r"^\d\d-\d\d \d\d:00\+00:00 +1 ", site.run("stats", "--utc", env={"TZ": "IST-5:30"}).out, re.M)

@@ -122,7 +122,8 @@ def on_terminal(site, *words):
 
 @pytest.mark.skipif(not terminal.available(), reason="no pseudo-terminals here")
 def test_what_is_typed_wrong_before_the_command(site):
-    for words, said in ((["lsit"], "nearest: list"), (["frobnicate"], "no such command: frobnicate"), ([], "no command"),
+    for words, said in ((["lsit"], "nearest: list"), (["LST"], "nearest: list"), (["ersio"], "nearest: version"),
+                        (["most"], "no such command: most; see"), (["x"], "no such command: x; see"), (["frobnicate"], "no such command: frobnicate"), ([], "no command"),
                         (["-x", "list"], "unknown option -x"), (["--nonsense", "list"], "unknown option --nonsense"),
                         (["-c"], "-c before")):
         status, output = on_terminal(site, *words)

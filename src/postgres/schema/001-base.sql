@@ -31,9 +31,8 @@ CREATE TABLE @schema@.message ( -- One row for each message, that is, for each p
 );
 CREATE INDEX message_digest ON @schema@.message (digest);
 CREATE INDEX message_received_at ON @schema@.message (received_at);
--- For `show` (nearest ids), `list` and the views; ids may have any length, so only their hash or their beginning is indexed.
+-- For `list` and the views; ids may have any length, so only their hash is indexed.
 CREATE INDEX message_message_id ON @schema@.message USING hash (message_id);
-CREATE INDEX message_message_id_start ON @schema@.message (("left"(message_id, 200) COLLATE "C"));
 CREATE INDEX message_thread ON @schema@.message USING hash ((coalesce("references"[1], in_reply_to, message_id)));
 
 CREATE TABLE @schema@.address ( -- Addresses in the header (record.level headers and above)

@@ -14,12 +14,6 @@ WHERE t.queue_id = :queue_id::text) f @join@ @schema@.message m ON m.id = f.id O
 -- columns: id
 SELECT id FROM @schema@.message WHERE digest = :digest::bytea LIMIT 1
 
--- near: the newest messages, few enough to compare one by one, and perhaps those with a similar id
--- params: message_id
--- columns: message_id
-SELECT DISTINCT message_id FROM (SELECT message_id FROM @schema@.message ORDER BY id DESC LIMIT 2000) newest
-WHERE message_id IS NOT NULL AND :message_id IS NOT NULL
-
 -- oldest: when the oldest message was received
 -- columns: received_at
 SELECT @utc(min(received_at))@ AS received_at FROM @schema@.message HAVING count(*) > 0
