@@ -7,275 +7,207 @@
 #define SHORT_TEXT_MAX (3 * DECODE_HEADER_MAX) /* an invalid byte becomes three */
 #define PATH_TEXT_MAX 512                      /* an index row has little more room */
 
-static void put_bytes(struct decode_writer *writer, const void *bytes, size_t size)
-{
-    writer->full = writer->full || size > DECODE_WIRE_MAX - writer->used;
-    if (writer->full || size == 0)
-        return;
-    memcpy(writer->wire->bytes + writer->used, bytes, size);
-    writer->used += size;
-}
+/* Either direction: the code_ functions write what they are given, or check what they read, without limits for writing. */
+struct codec {
+    unsigned char *to; /* NULL: reads */
+    const unsigned char *from;
+    size_t left;
+    bool failed; /* no room, or a bad frame */
 
-static void put_number(struct decode_writer *writer, int64_t number)
-{
-    put_bytes(writer, &number, sizeof(number));
-}
-
-static void put_text(struct decode_writer *writer, const char *text)
-{
-    uint32_t length = text != NULL ? (uint32_t)strlen(text) : ABSENT;
-
-    put_bytes(writer, &length, sizeof(length));
-    if (text != NULL)
-        put_bytes(writer, text, length);
-}
-
-static void put_ids(struct decode_writer *writer, const struct decoded *decoded)
-{
-    put_number(writer, decoded->has_date);
-    put_number(writer, decoded->date);
-    put_text(writer, decoded->in_reply_to);
-    for (char **id = decoded->references; *id != NULL; id++)
-        put_text(writer, *id);
-    put_text(writer, NULL);
-}
-
-static void put_addresses(struct decode_writer *writer, const struct decoded *decoded)
-{
-    put_number(writer, (int64_t)(decoded->address_count - writer->addresses));
-    for (; writer->addresses < decoded->address_count; writer->addresses++) {
-        const struct decoded_address *address = &decoded->addresses[writer->addresses];
-
-        put_text(writer, address->role);
-        put_text(writer, address->group);
-        put_text(writer, address->name);
-        put_text(writer, address->address);
-    }
-}
-
-static void put_part(struct decode_writer *writer, const struct decoded_part *part)
-{
-    put_text(writer, part->path);
-    put_text(writer, part->type);
-    put_text(writer, part->charset);
-    put_text(writer, part->disposition);
-    put_text(writer, part->filename);
-    put_text(writer, part->text);
-    put_number(writer, part->size);
-    put_bytes(writer, part->sha256, sizeof(part->sha256));
-}
-
-void decode_wire_write(void *context, const struct decoded *decoded, enum decode_stage stage)
-{
-    struct decode_writer *writer = context;
-
-    put_number(writer, stage);
-    switch (stage) {
-    case DECODE_IDS:
-        put_ids(writer, decoded);
-        break;
-    case DECODE_FROM:
-        put_text(writer, decoded->from);
-        break;
-    case DECODE_SUBJECT:
-        put_text(writer, decoded->subject);
-        break;
-    case DECODE_ADDRESSES:
-        put_addresses(writer, decoded);
-        break;
-    case DECODE_PART:
-        put_part(writer, &decoded->parts[decoded->part_count - 1]);
-        break;
-    case DECODE_ALL:
-        break;
-    }
-    if (!writer->full)
-        atomic_store_explicit(&writer->wire->complete, writer->used, memory_order_release);
-}
-
-struct reader {
-    const unsigned char *at, *end;
-    bool wrong;
+    /* of the reader */
     size_t texts_left;
     GHashTable *paths; /* of the parts so far */
-    int positions[8];  /* so far, by role */
+    int positions[DECODED_ROLES];
 };
 
-static bool get_bytes(struct reader *reader, void *bytes, size_t size)
+static void code_bytes(struct codec *codec, void *bytes, size_t size)
 {
-    reader->wrong = reader->wrong || size > (size_t)(reader->end - reader->at);
-    if (reader->wrong)
-        return false;
-    memcpy(bytes, reader->at, size);
-    reader->at += size;
-    return true;
+    codec->failed = codec->failed || size > codec->left;
+    if (codec->failed || size == 0)
+        return;
+    if (codec->to != NULL) {
+        memcpy(codec->to, bytes, size);
+        codec->to += size;
+    } else {
+        memcpy(bytes, codec->from, size);
+        codec->from += size;
+    }
+    codec->left -= size;
 }
 
-static int64_t get_number(struct reader *reader, int64_t min, int64_t max)
+static void code_number(struct codec *codec, int64_t *number, int64_t min, int64_t max)
 {
-    int64_t number = 0;
-
-    if (get_bytes(reader, &number, sizeof(number)) && (number < min || number > max))
-        reader->wrong = true;
-    return reader->wrong ? min : number;
+    code_bytes(codec, number, sizeof(*number));
+    if (codec->to != NULL || (!codec->failed && *number >= min && *number <= max))
+        return;
+    codec->failed = true;
+    *number = min;
 }
 
 /* Returns valid UTF-8 without NUL, or NULL. */
-static char *get_text(struct reader *reader, size_t max)
+static char *read_text(struct codec *codec, size_t length, size_t max)
 {
-    uint32_t length = ABSENT;
-
-    if (!get_bytes(reader, &length, sizeof(length)) || length == ABSENT)
+    codec->failed = codec->failed || length > max || length > codec->left;
+    if (codec->failed)
         return NULL;
-    if (length > max || length > (size_t)(reader->end - reader->at)) {
-        reader->wrong = true;
-        return NULL;
-    }
     /* check the copy: the shared original may change */
-    char *text = base_strndup((const char *)reader->at, length);
+    char *text = base_strndup((const char *)codec->from, length);
     if (strlen(text) != length || !g_utf8_validate(text, (gssize)length, NULL)) {
-        reader->wrong = true;
+        codec->failed = true;
         base_free(&text);
-        return NULL;
     }
-    reader->at += length;
+    codec->from += length;
+    codec->left -= length;
     return text;
 }
 
-static char *get_required(struct reader *reader, size_t max)
+static void code_text(struct codec *codec, char **text, size_t max)
 {
-    char *text = get_text(reader, max);
+    uint32_t length = *text != NULL ? (uint32_t)strlen(*text) : ABSENT;
 
-    reader->wrong = reader->wrong || text == NULL;
-    return text;
+    code_bytes(codec, &length, sizeof(length));
+    if (length == ABSENT)
+        return;
+    if (codec->to != NULL)
+        code_bytes(codec, *text, length);
+    else
+        *text = read_text(codec, length, max);
 }
 
-static void get_ids(struct reader *reader, struct decoded *decoded)
+static void code_required(struct codec *codec, char **text, size_t max)
 {
-    decoded->has_date = get_number(reader, 0, 1) == 1;
-    decoded->date = get_number(reader, DECODE_DATE_MIN, DECODE_DATE_MAX);
-    decoded->in_reply_to = get_text(reader, SHORT_TEXT_MAX);
-    for (char **id = decoded->references; (*id = get_text(reader, SHORT_TEXT_MAX)) != NULL; id++) {
-        if (id == decoded->references + DECODE_REFERENCES_MAX) {
-            base_free(id);
-            reader->wrong = true;
-            break;
-        }
-    }
-    decoded->has_date = decoded->has_date && !reader->wrong;
+    code_text(codec, text, max);
+    codec->failed = codec->failed || (codec->to == NULL && *text == NULL);
 }
 
-static size_t role_index(const char *role)
+static void code_ids(struct codec *codec, struct decoded *decoded)
 {
-    size_t i = 0;
+    int64_t has_date = decoded->has_date, count = g_strv_length(decoded->references);
+
+    code_number(codec, &has_date, 0, 1);
+    code_number(codec, &decoded->date, DECODE_DATE_MIN, DECODE_DATE_MAX);
+    code_text(codec, &decoded->in_reply_to, SHORT_TEXT_MAX);
+    code_number(codec, &count, 0, DECODE_REFERENCES_MAX);
+    for (int64_t i = 0; i < count && !codec->failed; i++)
+        code_required(codec, &decoded->references[i], SHORT_TEXT_MAX);
+    decoded->has_date = has_date == 1 && !codec->failed;
+}
+
+static int64_t role_index(const char *role)
+{
+    int64_t i = 0;
 
     while (decoded_roles[i] != NULL && (role == NULL || strcmp(decoded_roles[i], role) != 0))
         i++;
     return i;
 }
 
-static void get_address(struct reader *reader, struct decoded *decoded)
+static void code_address(struct codec *codec, struct decoded_address *address)
 {
-    char *role OD_CLEANUP(base_free) = get_required(reader, SHORT_TEXT_MAX);
-    char *group OD_CLEANUP(base_free) = get_text(reader, SHORT_TEXT_MAX);
-    char *name OD_CLEANUP(base_free) = get_text(reader, SHORT_TEXT_MAX);
-    char *address OD_CLEANUP(base_free) = get_required(reader, SHORT_TEXT_MAX);
-    size_t index = role_index(role);
+    int64_t role = role_index(address->role);
 
-    reader->wrong = reader->wrong || decoded_roles[index] == NULL || decoded->address_count == DECODE_ADDRESSES_MAX;
-    if (reader->wrong)
+    code_number(codec, &role, 0, DECODED_ROLES - 1);
+    code_text(codec, &address->group, SHORT_TEXT_MAX);
+    code_text(codec, &address->name, SHORT_TEXT_MAX);
+    code_required(codec, &address->address, SHORT_TEXT_MAX);
+    if (codec->to != NULL)
         return;
-    *decoded_add_address(decoded) = (struct decoded_address){
-        .role = decoded_roles[index],
-        .position = ++reader->positions[index],
-        .group = g_steal_pointer(&group),
-        .name = g_steal_pointer(&name),
-        .address = g_steal_pointer(&address),
-    };
+    address->role = decoded_roles[role];
+    address->position = ++codec->positions[role];
 }
 
-static void get_addresses(struct reader *reader, struct decoded *decoded)
+/* first: the first address to write. */
+static void code_addresses(struct codec *codec, struct decoded *decoded, size_t first)
 {
-    int64_t count = get_number(reader, 0, DECODE_ADDRESSES_MAX);
+    bool reads = codec->to == NULL;
+    int64_t count = (int64_t)(decoded->address_count - first);
 
-    while (!reader->wrong && count-- > 0)
-        get_address(reader, decoded);
+    code_number(codec, &count, 0, DECODE_ADDRESSES_MAX - (int64_t)decoded->address_count);
+    for (; count > 0 && !codec->failed; count--)
+        code_address(codec, reads ? decoded_add_address(decoded) : &decoded->addresses[first++]);
+    if (reads && codec->failed && decoded->address_count > first)
+        decoded_address_clear(&decoded->addresses[--decoded->address_count]);
 }
 
-static char *get_part_text(struct reader *reader)
+static void code_part(struct codec *codec, struct decoded_part *part)
 {
-    char *text = get_text(reader, reader->texts_left < DECODE_TEXT_MAX ? reader->texts_left : DECODE_TEXT_MAX);
-
-    reader->texts_left -= text != NULL ? strlen(text) : 0;
-    return text;
+    code_required(codec, &part->path, PATH_TEXT_MAX);
+    code_required(codec, &part->type, SHORT_TEXT_MAX);
+    code_text(codec, &part->charset, SHORT_TEXT_MAX);
+    code_text(codec, &part->disposition, SHORT_TEXT_MAX);
+    code_text(codec, &part->filename, SHORT_TEXT_MAX);
+    code_text(codec, &part->text, MIN(codec->texts_left, DECODE_TEXT_MAX));
+    code_number(codec, &part->size, 0, INT64_MAX);
+    code_bytes(codec, part->sha256, sizeof(part->sha256));
 }
 
 /* A repeated path is an error: the database would refuse it at each retry. */
-static void get_part(struct reader *reader, struct decoded *decoded)
+static void read_part(struct codec *codec, struct decoded *decoded)
 {
-    if (decoded->part_count == DECODE_PARTS_MAX) {
-        reader->wrong = true;
+    codec->failed = codec->failed || decoded->part_count == DECODE_PARTS_MAX;
+    if (codec->failed)
+        return;
+    struct decoded_part *part = decoded_add_part(decoded);
+    code_part(codec, part);
+    codec->failed = codec->failed || !g_hash_table_add(codec->paths, part->path);
+    if (!codec->failed) {
+        codec->texts_left -= part->text != NULL ? strlen(part->text) : 0;
         return;
     }
-    struct decoded_part *part = decoded_add_part(decoded);
-    part->path = get_required(reader, PATH_TEXT_MAX);
-    part->type = get_required(reader, SHORT_TEXT_MAX);
-    part->charset = get_text(reader, SHORT_TEXT_MAX);
-    part->disposition = get_text(reader, SHORT_TEXT_MAX);
-    part->filename = get_text(reader, SHORT_TEXT_MAX);
-    part->text = get_part_text(reader);
-    part->size = get_number(reader, 0, INT64_MAX);
-    if (get_bytes(reader, part->sha256, sizeof(part->sha256)) && !g_hash_table_add(reader->paths, part->path))
-        reader->wrong = true;
-    if (reader->wrong) {
-        decoded->part_count--;
-        decoded_part_clear(part);
-    }
+    decoded->part_count--;
+    decoded_part_clear(part);
 }
 
-static void get_frame(struct reader *reader, struct decoded *decoded, enum decode_stage stage)
+static void code_frame(struct codec *codec, struct decoded *decoded, enum decode_stage stage, size_t first_address)
 {
-    switch (stage) {
-    case DECODE_IDS:
-        get_ids(reader, decoded);
-        break;
-    case DECODE_FROM:
-        decoded->from = get_text(reader, SHORT_TEXT_MAX);
-        break;
-    case DECODE_SUBJECT:
-        decoded->subject = get_text(reader, SHORT_TEXT_MAX);
-        break;
-    case DECODE_ADDRESSES:
-        get_addresses(reader, decoded);
-        break;
-    case DECODE_PART:
-        get_part(reader, decoded);
-        break;
-    case DECODE_ALL:
-        break;
-    }
+    if (stage == DECODE_IDS)
+        code_ids(codec, decoded);
+    else if (stage == DECODE_FROM || stage == DECODE_SUBJECT)
+        code_text(codec, stage == DECODE_FROM ? &decoded->from : &decoded->subject, SHORT_TEXT_MAX);
+    else if (stage == DECODE_ADDRESSES)
+        code_addresses(codec, decoded, first_address);
+    else if (stage == DECODE_PART && codec->to != NULL)
+        code_part(codec, &decoded->parts[decoded->part_count - 1]);
+    else if (stage == DECODE_PART)
+        read_part(codec, decoded);
+}
+
+void decode_wire_write(void *context, const struct decoded *decoded, enum decode_stage stage)
+{
+    struct decode_writer *writer = context;
+    struct decoded copy = *decoded;
+    size_t left = DECODE_WIRE_MAX - writer->used;
+    struct codec codec = {.to = writer->wire->bytes + writer->used, .left = left, .failed = writer->full};
+    int64_t number = stage;
+
+    code_number(&codec, &number, DECODE_IDS, DECODE_ALL);
+    code_frame(&codec, &copy, stage, writer->addresses);
+    writer->addresses = stage == DECODE_ADDRESSES ? decoded->address_count : writer->addresses;
+    writer->used += left - codec.left;
+    writer->full = codec.failed;
+    if (!writer->full)
+        atomic_store_explicit(&writer->wire->complete, writer->used, memory_order_release);
 }
 
 bool decode_wire_read(const struct decode_wire *wire, struct decoded *decoded)
 {
     size_t complete = atomic_load_explicit(&wire->complete, memory_order_acquire);
-    struct reader reader = {
-        .at = wire->bytes,
-        .end = wire->bytes + (complete <= DECODE_WIRE_MAX ? complete : 0),
+    g_autoptr(GHashTable) paths = g_hash_table_new(g_str_hash, g_str_equal);
+    struct codec codec = {
+        .from = wire->bytes,
+        .left = complete <= DECODE_WIRE_MAX ? complete : 0,
         .texts_left = DECODE_TEXTS_MAX,
-        .paths = g_hash_table_new(g_str_hash, g_str_equal),
+        .paths = paths,
     };
-    int64_t last = DECODE_IDS - 1;
+    int64_t stage = DECODE_IDS - 1;
 
-    while (!reader.wrong && last != DECODE_ALL) {
+    while (!codec.failed && stage != DECODE_ALL) {
         /* only these repeat */
-        bool again = last == DECODE_ADDRESSES || last == DECODE_PART;
-        int64_t stage = get_number(&reader, again ? last : last + 1, DECODE_ALL);
+        bool again = stage == DECODE_ADDRESSES || stage == DECODE_PART;
 
-        if (!reader.wrong)
-            get_frame(&reader, decoded, (enum decode_stage)stage);
-        last = stage;
+        code_number(&codec, &stage, again ? stage : stage + 1, DECODE_ALL);
+        if (!codec.failed)
+            code_frame(&codec, decoded, (enum decode_stage)stage, decoded->address_count);
     }
-    g_hash_table_destroy(reader.paths);
-    return !reader.wrong;
+    return !codec.failed;
 }

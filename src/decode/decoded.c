@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-const char *const decoded_roles[] = {"from", "sender", "reply-to", "to", "cc", "bcc", NULL};
+const char *const decoded_roles[DECODED_ROLES + 1] = {"from", "sender", "reply-to", "to", "cc", "bcc", NULL};
 
 struct decoded *decoded_new(void)
 {
@@ -34,6 +34,13 @@ struct decoded_part *decoded_add_part(struct decoded *decoded)
     return &decoded->parts[decoded->part_count++];
 }
 
+void decoded_address_clear(struct decoded_address *address)
+{
+    base_free(&address->group);
+    base_free(&address->name);
+    base_free(&address->address);
+}
+
 void decoded_part_clear(struct decoded_part *part)
 {
     base_free(&part->path);
@@ -56,11 +63,8 @@ void decoded_free(struct decoded **decoded)
     for (char **id = it->references; *id != NULL; id++)
         base_free(id);
     base_free(&it->references);
-    for (size_t i = 0; i < it->address_count; i++) {
-        base_free(&it->addresses[i].group);
-        base_free(&it->addresses[i].name);
-        base_free(&it->addresses[i].address);
-    }
+    for (size_t i = 0; i < it->address_count; i++)
+        decoded_address_clear(&it->addresses[i]);
     base_free(&it->addresses);
     for (size_t i = 0; i < it->part_count; i++)
         decoded_part_clear(&it->parts[i]);

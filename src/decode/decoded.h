@@ -6,8 +6,10 @@
 
 #define DECODE_REFERENCES_MAX 1000
 
+#define DECODED_ROLES 6
+
 /* NULL-terminated */
-extern const char *const decoded_roles[];
+extern const char *const decoded_roles[DECODED_ROLES + 1];
 
 /* Returns an empty result. */
 struct decoded *decoded_new(void) OD_MUST;
@@ -16,6 +18,7 @@ struct decoded *decoded_new(void) OD_MUST;
 struct decoded_address *decoded_add_address(struct decoded *decoded) OD_MUST;
 struct decoded_part *decoded_add_part(struct decoded *decoded) OD_MUST;
 
+void decoded_address_clear(struct decoded_address *address);
 void decoded_part_clear(struct decoded_part *part);
 
 /* What was just added, in this order; DECODE_ADDRESSES occurs for each address field, DECODE_PART for each part. */

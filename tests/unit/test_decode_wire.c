@@ -169,6 +169,32 @@ static void test_numbers(void **state)
     assert_false(read_wire(wire, &result));
     decoded_free(&result);
 
+    char id[] = "a@b", *many[DECODE_REFERENCES_MAX + 2] = {NULL};
+    for (size_t i = 0; i <= DECODE_REFERENCES_MAX; i++)
+        many[i] = id;
+    for (size_t count = DECODE_REFERENCES_MAX + 1; count >= DECODE_REFERENCES_MAX; count--) {
+        writer = (struct decode_writer){.wire = wire};
+        many[count] = NULL;
+        decoded.references = many;
+        decode_wire_write(&writer, &decoded, DECODE_IDS);
+        decode_wire_write(&writer, &decoded, DECODE_ALL);
+        assert_int_equal(read_wire(wire, &result), count == DECODE_REFERENCES_MAX);
+        decoded_free(&result);
+    }
+
+    char path[] = "a";
+    part.path = path;
+    part.text = g_strnfill(DECODE_TEXT_MAX, 'x');
+    writer = (struct decode_writer){.wire = wire};
+    decode_wire_write(&writer, &decoded, DECODE_IDS);
+    for (; path[0] <= 'q'; path[0]++)
+        decode_wire_write(&writer, &decoded, DECODE_PART);
+    decode_wire_write(&writer, &decoded, DECODE_ALL);
+    assert_false(read_wire(wire, &result));
+    assert_int_equal(result->part_count, DECODE_TEXTS_MAX / DECODE_TEXT_MAX);
+    decoded_free(&result);
+    g_free(part.text);
+
     wire->complete = SIZE_MAX;
     assert_false(read_wire(wire, &result));
     decoded_free(&result);
