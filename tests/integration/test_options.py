@@ -36,6 +36,7 @@ class Scene:
         site.ledger.claim(seconds=400, state=("appending", "pending"))
         self.file = site.write("mail", message(id="three@test.example", to=self.doug, sender=self.lisa).decode())
         self.stored = site.write("stored", self.mail(ONE, self.scuba, "alpha").decode())
+        self.mbox = site.write("mbox", f"From {self.lisa} Mon Nov 20 10:00:00 2023\n" + self.mail(ONE, self.scuba, "alpha").decode())
         self.new = os.path.join(site.directory, "new")
 
     def mail(self, id, to, subject):
@@ -199,6 +200,7 @@ OPTIONS = {
     "replay -d": (read("replay", "{scene.file}"), ("{scene.scuba}",)),
     "replay -f": (read("replay", "-d", "{scene.scuba}", "{scene.file}"), ("bounces@example.net",)),
     "replay -j": (in_parallel("replay", "-d", "{scene.scuba}", "--force", "{scene.file}", "{scene.stored}"), ("2",)),
+    "replay --mbox": (read("replay", "--dry-run", "-d", "{scene.scuba}", "{scene.mbox}"), ("mboxcl2",)),
     "replay --dry-run": (read("replay", "{scene.file}"), ()),
     "replay --verify": (without(Scene.empty, read("replay", "-d", "{scene.scuba}", "{scene.stored}")), ()),
     "replay --force": (read("replay", "-d", "{scene.scuba}", "{scene.stored}"), ()),
