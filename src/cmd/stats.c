@@ -14,7 +14,7 @@
 
 #define HOURS 24
 
-static void print_counts(const struct stats *stats, const char *name)
+static void print_stats(const struct stats *stats, const char *name)
 {
     const char *between = ":";
     printf("%s", name);
@@ -71,8 +71,8 @@ static void stats_text(const struct stats *stats)
 {
     if (stats->up) {
         table_print_row(stats->totals, 0);
-        print_counts(stats, "deliveries");
-        print_counts(stats, "deferrals");
+        print_stats(stats, "deliveries");
+        print_stats(stats, "deferrals");
         printf("searches_in_doubt: %.0f\n", stats_count(stats, "searches", NULL));
     }
     if (stats->unrecorded >= 0)

@@ -45,7 +45,7 @@ static void code_number(struct codec *codec, int64_t *number, int64_t min, int64
 }
 
 /* Returns valid UTF-8 without NUL, or NULL. */
-static char *read_text(struct codec *codec, size_t length, size_t max)
+static char *receive_text(struct codec *codec, size_t length, size_t max)
 {
     codec->failed = codec->failed || length > max || length > codec->left;
     if (codec->failed)
@@ -71,7 +71,7 @@ static void code_text(struct codec *codec, char **text, size_t max)
     if (codec->to != NULL)
         code_bytes(codec, *text, length);
     else
-        *text = read_text(codec, length, max);
+        *text = receive_text(codec, length, max);
 }
 
 static void code_required(struct codec *codec, char **text, size_t max)
@@ -142,7 +142,7 @@ static void code_part(struct codec *codec, struct decoded_part *part)
 }
 
 /* A repeated path is an error: the database would refuse it at each retry. */
-static void read_part(struct codec *codec, struct decoded *decoded)
+static void receive_part(struct codec *codec, struct decoded *decoded)
 {
     codec->failed = codec->failed || decoded->part_count == DECODE_PARTS_MAX;
     if (codec->failed)
@@ -169,7 +169,7 @@ static void code_frame(struct codec *codec, struct decoded *decoded, enum decode
     else if (stage == DECODE_PART && codec->to != NULL)
         code_part(codec, &decoded->parts[decoded->part_count - 1]);
     else if (stage == DECODE_PART)
-        read_part(codec, decoded);
+        receive_part(codec, decoded);
 }
 
 void decode_wire_write(void *context, const struct decoded *decoded, enum decode_stage stage)
