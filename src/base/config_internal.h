@@ -50,6 +50,8 @@ extern const size_t config_table_size;
 /* Returns NULL if unknown. name NULL: finds any setting of the group. */
 const struct setting *config_table_find(const char *group, const char *name) OD_MUST;
 
+/* config_value.c */
+
 /* Parses text, without surrounding blanks, into config. The error says what is wrong and what is allowed. */
 bool config_value_set(struct config *config, const struct setting *setting, const char *text,
                       struct error *error) OD_MUST;
@@ -62,7 +64,7 @@ void config_value_free(struct config *config, const struct setting *setting);
 /* Returns a new string: the value, a default as the table spells it. */
 char *config_value_text(const struct config *config, const struct setting *setting) OD_MUST;
 
-/* A configuration being loaded. */
+/* config_load.c: a configuration being loaded. */
 struct config_loading {
     struct config *config;
     const char *file;
@@ -71,6 +73,8 @@ struct config_loading {
     GHashTable *credentials;     /* from credential to replaced password_file */
     struct error *error;
 };
+
+/* config_server.c: [imap NAME] */
 
 /* Returns NAME of "imap NAME", else NULL. */
 const char *config_server_of_group(const char *group) OD_MUST;
@@ -85,6 +89,8 @@ bool config_named_add(const struct config_loading *it, const char *origin, const
 bool config_named_build(const struct config_loading *it) OD_MUST;
 
 void config_named_free(struct config_named **first);
+
+/* config_check.c */
 
 bool config_check(const struct config_loading *loading) OD_MUST;
 

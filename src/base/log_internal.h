@@ -30,7 +30,7 @@ enum log_field_name {
 };
 
 enum log_shape {
-    LOG_WORD,     /* name=value; in JSON a string, as all that is not */
+    LOG_WORD,     /* name=value; in JSON a string, like LOG_ENCLOSED */
     LOG_ENCLOSED, /* name=<value> */
     LOG_NUMBER,   /* name=value, which is a number of JSON, too */
 };

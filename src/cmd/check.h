@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What the files of check and setup share. */
+ * What the files of `check` share: the report, the steps, Postfix's settings. */
 #ifndef ONCEDROP_CHECK_H
 #define ONCEDROP_CHECK_H
 
@@ -32,8 +32,6 @@ bool check_item(bool good, const char *name, const char *format, ...) OD_PRINTF(
 
 void check_warning(const char *name, const char *format, ...) OD_PRINTF(2, 3);
 
-const struct config *check_server_of(const struct check *check) OD_MUST;
-
 /* Returns zeroed memory shared by a step and its caller. */
 void *check_shared(size_t size) OD_MUST;
 
@@ -46,6 +44,10 @@ size_t check_failures(void) OD_MUST;
 
 /* Ends the report. Returns the exit status: 1 if an item failed. */
 int check_end(void) OD_MUST;
+
+/* The steps, each in the file of its name; check_servers, check_greeting and check_server_of in check_imap.c. */
+
+const struct config *check_server_of(const struct check *check) OD_MUST;
 
 /* Only reads, without a lock. */
 void check_database(struct check *check);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What commands share. */
+ * What commands share. Begin with cmd.c (struct cmd) and command.c; check.h is for `check`. */
 #ifndef ONCEDROP_CMD_H
 #define ONCEDROP_CMD_H
 
@@ -32,7 +32,9 @@ char *format_time_local(const char *text) OD_MUST;
 /* Makes UTC the local time. */
 void format_time_use_utc(void);
 
-/* The options of all commands. Each command takes those in the SYNOPSIS of its manual page (parse.c). */
+/* parse.c
+ * The options of all commands. A row of parse.c says how each is read; the SYNOPSIS of a manual page, which command takes
+ * it. */
 
 /* Without the option: false, NULL, "" or the default. */
 struct options {
@@ -80,6 +82,7 @@ struct cmd {
 
 #define CMD_USAGE (-1) /* the command line is wrong, which has been reported */
 
+/* Each in the file of its name; cmd_lmtp in serve.c, cmd_resume and cmd_restore in replay.c, cmd_expire in purge.c. */
 int cmd_deliver(struct cmd *cmd);
 int cmd_lmtp(struct cmd *cmd);
 int cmd_serve(struct cmd *cmd);
@@ -128,7 +131,7 @@ char *cmd_strip_brackets(const char *id) OD_MUST;
 /* Loads the configuration and opens the log. log_fd: as in log_open. Returns NULL with the error set. */
 struct config *cmd_config_load(const struct cmd *cmd, int log_fd, struct error *error) OD_MUST;
 
-/* As whom root goes on. Other users stay who they are. */
+/* The user that root becomes; others stay who they are. */
 enum cmd_user {
     CMD_AS_CALLER,  /* as root: it opens no ledger, or becomes another user later (`ledger copy`) */
     CMD_AS_OWNER,   /* if the ledger is a file, as service.user, whose it is: no file next to it may belong to root */
@@ -179,8 +182,7 @@ void command_print_help(const struct command *command);
  * prints the usage. */
 int command_run(const struct command *command, struct cmd *cmd) OD_MUST;
 
-/* parse.c
- * Parses a command's arguments. */
+/* parse.c */
 
 /* Parses the arguments, with `min` to `max` operands, into cmd->options and cmd->operands.
  *
@@ -193,7 +195,7 @@ bool options_parse(struct cmd *cmd, const char *synopsis, int min, int max, cons
 void options_clear(struct options *options);
 
 /* stats_figures.c, stats_prometheus.c
- * Figures from the ledger: as text, JSON, and for Prometheus. */
+ * Figures from the ledger. stats.c prints text and JSON, stats_prometheus.c metrics; stats_figures.c has what both need. */
 
 struct stats {
     const char *engine;

@@ -36,31 +36,44 @@ static inline size_t decode_span_size(struct decode_span span)
     return (size_t)(span.end - span.start);
 }
 
+/* decode_field.c */
+
 /* Returns the value of the first field of that name, unfolded, trimmed, cut at `max` bytes; or NULL. */
 char *decode_field(struct decode_span header, const char *name, size_t max) OD_MUST;
 
 /* Sets date, in_reply_to and references, without gmime. */
 void decode_ids(struct decoded *decoded, struct decode_span header);
 
+/* decode_text.c */
+
+/* Returns text as UTF-8 (decode.h), at most `max` bytes, no character cut. charset may be NULL. */
+char *decode_to_utf8(const char *bytes, size_t length, const char *charset, size_t max) OD_MUST;
+
 /* Return a result of gmime as UTF-8; NULL for NULL or "". decode_take also frees it. */
 char *decode_copy(const char *text) OD_MUST;
 char *decode_take(char *text) OD_MUST;
 
+/* decode_words.c */
+
 /* Joins adjacent base64 words (RFC 2047) of one character set: padding only at the end. Call it before gmime decodes
  * words. */
 char *decode_join_words(const char *text) OD_MUST;
+
+/* decode_address.c */
 
 void decode_addresses(struct decoded *decoded, GMimeParserOptions *options, const char *role, const char *value);
 
 /* Returns the first address of a From field, or NULL. */
 char *decode_first_address(GMimeParserOptions *options, const char *value) OD_MUST;
 
+/* decode_mailbox.c */
+
 /* Calls `found` for each address (usually one) between two commas of a field. name: what precedes it, else the comment
  * after it, else "". */
 typedef void (*decode_mailbox_found)(void *context, const char *name, const char *address);
 void decode_mailbox_find(const char *text, decode_mailbox_found found, void *context);
 
-/* decode_mailbox.c: returns the length of the next quoted string, comment, domain literal, quoted pair, or character.
+/* Returns the length of the next quoted string, comment, domain literal, quoted pair, or character.
  * An unclosed opening character counts as one. */
 size_t decode_unit_length(const char *text) OD_MUST;
 
@@ -73,6 +86,8 @@ char *decode_first_word(const char *value) OD_MUST;
 
 /* decode_plain_mailbox.c: adds a field's mailboxes. Returns false at the first that is not simple (decode_plain.c). */
 bool decode_plain_mailboxes(struct decoded *decoded, const char *role, const char *value) OD_MUST;
+
+/* decode_entity.c */
 
 struct decode_fields {
     GMimeParserOptions *options;
@@ -93,9 +108,13 @@ void decode_entity_read(struct decode_fields *fields, struct decode_span span, c
 
 void decode_entity_clear(struct decode_entity *entity);
 
+/* decode_part.c */
+
 /* Fills decoded->parts; calls `recorded` after each. */
 void decode_parts(struct decoded *decoded, GMimeParserOptions *options, const struct message *message,
                   void (*recorded)(void *context), void *context);
+
+/* decode_charset.c */
 
 /* Returns the C library's name of a supported character set in any spelling, or NULL. */
 const char *decode_charset(const char *name) OD_MUST;
@@ -110,6 +129,8 @@ void decode_charset_keep(const struct message *message);
 
 #define DECODE_CHARSET_MISSING 77
 
+/* decode_sandbox.c */
+
 /* Enters a sandbox, in which this process can only compute, read and write open descriptors, and exit. A vulnerability
  * in gmime could otherwise reveal the user's IMAP password, connect to servers, or kill processes.
  *
@@ -119,8 +140,5 @@ void decode_charset_keep(const struct message *message);
  *
  * Returns 0, or the errno: ENOMEM, or the kernel or a container allows no filter. */
 int decode_sandbox(const struct message *message) OD_MUST;
-
-/* Returns text as UTF-8 (decode.h), at most `max` bytes, no character cut. charset may be NULL. */
-char *decode_to_utf8(const char *bytes, size_t length, const char *charset, size_t max) OD_MUST;
 
 #endif

@@ -2,7 +2,7 @@
  *
  * The steps of a delivery. The protocol, which stores each copy once:
  *
- *    look     take the message's lock, and read its state from the ledger
+ *    state    take the message's lock, and read its state from the ledger
  *    plan     decide what to do about each target
  *    claim    COMMIT the copies to be made as `appending`, with a random token; send nothing of the message before
  *    hold     take the lock again, and check that each copy has our token

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * What the files of delivery/ share, in the order of a delivery's steps. */
+ * What the files of delivery/ share: targets and results, the copies, then server.c, claim.c and reply.c. The order of the
+ * steps is in deliver.c; plan.h, sessions.h, presence.h and verify.h stand alone. */
 #ifndef ONCEDROP_DELIVERY_INTERNAL_H
 #define ONCEDROP_DELIVERY_INTERNAL_H
 
@@ -253,7 +254,7 @@ void reply_clear(struct ledger_replies *replies);
 /* Sets the Sent copy's result for the log. failed: not retried. */
 void reply_log_sent(struct delivery_work *work, const struct report *report, uint32_t uid, bool failed);
 
-/* Defers the owner of the Sent copy, if it succeeded: Postfix retries until that copy is made. */
+/* Defers the owner of the Sent copy, if that recipient's delivery succeeded: Postfix retries until that copy is made. */
 void reply_sent(struct delivery_work *work, enum outcome outcome, const char *text);
 
 /* Returns true if nothing is left to record, and the request allows to skip the COMMIT: all copies are stored, and

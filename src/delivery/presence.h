@@ -23,7 +23,7 @@ struct presence_query {
     bool by_id;          /* the Message-ID decides, if there is one: a mail program may have stored a Sent copy */
     uint32_t newest;     /* with by_id: the number of newest messages to compare */
     bool newest_only;    /* no other ones */
-    bool doubt;          /* it may be there: no cached field shows absence (struct search) */
+    bool doubt;          /* it may be there: absence counts only by whole headers (struct search) */
     bool notice;         /* a notice may be in the message's place */
     int64_t retry_ms;    /* a second try needs this much time before the deadline */
 };

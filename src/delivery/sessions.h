@@ -39,8 +39,9 @@ enum sessions_age {
 };
 
 /* Acquires the account's session, until sessions_release() or sessions_discard(). Opens one if none can be reused; in a
- * full pool, in place of the one unused longest. If there may be too many sessions for the server, or too many open files,
- * closes half of the unused ones and tries again, until it succeeds or none is unused. Fails during login backoff.
+ * full pool, in place of the one unused longest. If the server seems to have too many sessions, or this process too many open
+ * files, closes half of the unused ones and tries again, until it succeeds or none is left; then error.code is
+ * MAILBOX_TOO_MANY_SESSIONS, MAILBOX_LIMIT or MAILBOX_NO_FILES. Fails during login backoff.
  * Precondition: sessions_available().
  *
  * limit_ms   timeout for opening (mailbox_open); 0: none
@@ -57,8 +58,8 @@ void sessions_release(struct sessions *sessions, const struct config *config, co
 /* Closes the account's session, if any: for an unknown state, as amid an APPEND. */
 void sessions_discard(struct sessions *sessions, const struct config *config, const char *account);
 
-/* Circuit breaker, with several servers: returns true with the error set while this one is not tried, after it was
- * unresponsive: the others' mail must not wait. */
+/* Circuit breaker: with several servers, mail for the others must not wait for one that timed out. Returns true, with the
+ * error set, while that one is not tried. */
 bool sessions_is_unresponsive(const struct sessions *sessions, const struct config *config,
                               struct error *error) OD_MUST;
 

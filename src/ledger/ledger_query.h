@@ -122,8 +122,9 @@ bool ledger_purge_count(struct ledger *ledger, int64_t older_than_ms, int64_t *r
  * has. */
 bool ledger_purge_batch(struct ledger *ledger, struct ledger_purge *purge, struct error *error) OD_MUST;
 
-/* Queries of `list` and `stats` (ledger_list.c), `show` (ledger_show.c) and `locks` (ledger_locks.c). The headers of
- * sql/steps name the columns. Times are UTC, ISO 8601. */
+/* ledger_list.c, ledger_show.c, ledger_locks.c
+ * Queries of `list`, `stats`, `show` and `locks`. The lines "-- columns:" in sql/steps name the columns. Times are UTC,
+ * ISO 8601. */
 
 struct ledger_filter {
     const char *state;     /* pending, ..., "expired", unfinished (the first two); here and below, NULL: any */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What the files of lmtp/ share. */
+ * What the files of lmtp/ share, from the stream up. The session is lmtp.h, the service lmtp_service.h. */
 #ifndef ONCEDROP_LMTP_INTERNAL_H
 #define ONCEDROP_LMTP_INTERNAL_H
 
@@ -97,7 +97,7 @@ bool lmtp_transaction_mail(struct lmtp_transaction *transaction, const char *arg
 bool lmtp_transaction_rcpt(struct lmtp_transaction *transaction, const char *arguments) OD_MUST;
 void lmtp_transaction_xforward(struct lmtp_transaction *transaction, const char *arguments);
 
-/* lmtp_message.c */
+/* lmtp_message.c; struct lmtp is the session (lmtp_serve.c). */
 
 struct lmtp {
     const struct config *config;

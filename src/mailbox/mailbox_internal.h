@@ -40,6 +40,8 @@ void mailbox_namespace_record(void *context, struct imap_reply *reply);
 
 void mailbox_namespace_clear(struct mailbox_namespaces *namespaces);
 
+/* mailbox_append.c: an APPEND in progress. */
+
 enum append_step {
     APPEND_NONE,
     APPEND_BEGUN, /* command sent */
@@ -62,6 +64,8 @@ struct appending {
     bool impossible;    /* ... and is permanent */
 };
 
+/* mailbox_open.c: a session. */
+
 struct mailbox {
     struct imap *imap;
     struct appending appending;
@@ -73,13 +77,13 @@ struct mailbox {
     bool sent_unmarked; /* none is marked \Sent: the name is ours */
 };
 
-/* mailbox_open.c: like mailbox_open(), with this login. End it by imap_setup_end. *ret_refused: credentials refused. */
+/* Like mailbox_open(), with this login. End it by imap_setup_end. *ret_refused: credentials refused. */
 struct imap *mailbox_open_as(const struct config *config, const char *account, const char *login, int64_t limit_ms,
                              bool *ret_refused, struct error *error) OD_MUST;
 
 /* mailbox_candidates.c */
 
-/* What is read first, to leave out messages with another Message-ID. Servers keep single fields in a cache. Dovecot 2.3,
+/* What is read first (search_hits() in mailbox_search.c decides), to leave out messages with another Message-ID. Servers keep single fields in a cache. Dovecot 2.3,
  * killed while it stored messages, was seen to report one message's Message-ID for another, and to search by it. */
 enum ids_first {
     IDS_NONE,    /* nothing: each message is compared at once */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Deliveries from files, mboxes and the ledger. */
+ * Deliveries from files, mboxes and the ledger. The parent (replay_run.c) gives messages to workers (replay_task.c), which
+ * load them from files (replay_files.c) or the ledger (replay_ledger.c). */
 #ifndef ONCEDROP_REPLAY_H
 #define ONCEDROP_REPLAY_H
 

@@ -12,7 +12,7 @@
 #define RETRY_FIRST_MS 250
 #define RETRY_LONGEST_MS 10000
 #define DRY_RUN_TIMEOUT_MS 2000 /* a dry run's workers may verify one id at once */
-#define REDRAW_MS 200           /* of the progress bar */
+#define REDRAW_MS 200           /* of the counter */
 #define SAY_WAITING_MS 5000     /* most live deliveries end before */
 #define UNACKNOWLEDGED_MAX 5    /* messages, before the ledger counts as dead */
 

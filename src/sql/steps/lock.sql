@@ -1,6 +1,5 @@
--- An engine has the steps of its lock methods: session, advisory, row or lease. A statement that acquires a lock does nothing else:
--- what follows it reads the state under the lock, and other parts of a larger one could read what was before it. A row is locked
--- whose number is the key.
+-- An engine has only the steps of its lock methods: session, advisory, row or lease. A statement that acquires the lock does nothing
+-- else: other parts of it could read the state from before the lock. With method row, the key is the number of the locked row.
 
 -- macro expiry: when a lease expires
 (@now@ + @ms(:lasts_ms)@)

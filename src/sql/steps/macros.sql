@@ -1,4 +1,5 @@
--- Words of all engines. An engine's macros.sql has its own in place of them, and these that are different in each:
+-- Macros of all engines. An engine's macros.sql must have those listed here, and may replace any below. @schema@ is built in; an
+-- engine without schemas has a macro for it (MariaDB).
 --
 -- @now@            the moment
 -- @utc(T)@         a time as text: UTC, ISO 8601
@@ -43,7 +44,7 @@ ON CONFLICT ({}) DO UPDATE SET
 -- macro new: the new value of a column, after @or_update@
 excluded.{}
 -- macro overriding: allows an INSERT to give ids
--- macro from_key: reads from this key on, if a comparison of whole keys does not say so to the engine
+-- macro from_key: where reading by key begins, for an engine that uses no index to compare rows
 -- macro bytewise: a column, compared by its bytes
 "{}"
 

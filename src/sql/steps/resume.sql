@@ -13,7 +13,7 @@ EXISTS (SELECT 1 FROM @schema@.raw r WHERE r.message = d.message AND r.chunk = 0
 SELECT DISTINCT d.message FROM @schema@.delivery d WHERE d.finished_at IS NULL AND d.message > :after::bigint
 AND @is_complete@ AND @has_bytes@ ORDER BY d.message LIMIT :max::bigint
 
--- unfinished_others: the number of unfinished messages that cannot
+-- unfinished_others: how many unfinished messages cannot be finished from the record
 -- columns: messages
 SELECT count(DISTINCT d.message) FROM @schema@.delivery d WHERE d.finished_at IS NULL AND NOT (@is_complete@ AND @has_bytes@)
 

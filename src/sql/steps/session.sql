@@ -15,7 +15,7 @@
 -- settings_idle: of a transaction that a crash of the database may lose
 @nothing@
 
--- path: for a batch that only reads, outside of any transaction
+-- path: sets the search path, for a batch that only reads, outside of any transaction
 @nothing@
 
 -- commit: commits
@@ -24,11 +24,11 @@ COMMIT
 -- rollback: rolls back
 ROLLBACK
 
--- event: counts what only the statistics count: held, search
+-- event: counts what only the statistics count: busy, search
 -- params: name host count
 INSERT INTO @schema@.event (at, name, host, "count") VALUES (@now@, :name, :host, :count)
 
--- for_people: before a query for people
+-- for_people: settings for a query that a person waits for
 @nothing@
 
 -- server_version: such as SQLite 3.40.1, PostgreSQL 15.4, MariaDB 10.11.6
