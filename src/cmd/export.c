@@ -182,6 +182,8 @@ int cmd_export(struct cmd *cmd)
     int status = 0;
     if (!cmd_parse_address(cmd, &export.address))
         status = CMD_USAGE;
+    else if ((status = cmd_open_ledger(cmd)) != 0)
+        ; /* reported */
     else if (!open_directory(cmd, &export))
         status = cmd_error(EX_CANTCREAT, cmd);
     else if (!export_all(cmd, &export))

@@ -59,5 +59,6 @@ int cmd_forget(struct cmd *cmd)
     if (!cmd_parse_address(cmd, &address))
         return CMD_USAGE;
     struct ledger_forget forget = {.address = address, .dry_run = !cmd->options.yes};
-    return forget_messages(cmd, &forget);
+    int status = cmd_open_ledger(cmd);
+    return status == 0 ? forget_messages(cmd, &forget) : status;
 }

@@ -66,5 +66,6 @@ int cmd_list(struct cmd *cmd)
         (void)cmd_wrong(cmd, "--missing is of stored copies");
         return CMD_USAGE;
     }
-    return print_list(cmd, &filter);
+    int status = cmd_open_ledger(cmd);
+    return status == 0 ? print_list(cmd, &filter) : status;
 }

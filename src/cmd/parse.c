@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <limits.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define WORDS_MAX 16 /* --name of a command; fewer than any letter */
@@ -146,11 +147,24 @@ static const struct option_row *find_row(const char *name, size_t length, bool t
     return NULL;
 }
 
+static void add_word(struct grammar *grammar, const struct option_row *row)
+{
+    size_t count = 0;
+    while (grammar->rows[count + 1] != NULL && grammar->rows[count + 1] != row)
+        count++;
+    if (grammar->rows[count + 1] == row) /* of another form of the command line */
+        return;
+    if (count == WORDS_MAX)
+        abort();
+    int argument = row->take == option_flag ? no_argument : required_argument;
+    grammar->words[count] = (struct option){row->name, argument, NULL, (int)count + 1};
+    grammar->rows[count + 1] = row;
+}
+
 /* An option takes a value if a word in capitals follows. */
 static void read_synopsis(const char *synopsis, struct grammar *grammar)
 {
     g_auto(GStrv) words = g_strsplit_set(synopsis, " \n", -1);
-    int count = 0;
     for (char **word = words; *word != NULL; word++) {
         const char *name = *word + strspn(*word, "[");
         size_t dash = strspn(name, "-"), length = strcspn(name + dash, "]");
@@ -159,10 +173,8 @@ static void read_synopsis(const char *synopsis, struct grammar *grammar)
         if (row != NULL && dash == 1) {
             g_string_append_printf(grammar->short_options, "%s%s", row->name, takes ? ":" : "");
             grammar->rows[(int)row->name[0]] = row;
-        } else if (row != NULL && count < WORDS_MAX) {
-            grammar->words[count] =
-                (struct option){row->name, takes ? required_argument : no_argument, NULL, count + 1};
-            grammar->rows[++count] = row;
+        } else if (row != NULL) {
+            add_word(grammar, row);
         }
     }
 }

@@ -174,8 +174,8 @@ static int purge(struct cmd *cmd, const struct options *options)
                                 : remove_old(cmd, options->older_than_ms, &removed);
     int64_t expired = table != NULL ? (int64_t)table->count : 0;
     if (!options->dry_run && removed > 0)
-        log_info("purge: %" PRId64 " message%s older than %" PRId64 "d removed from the record", removed,
-                 removed == 1 ? "" : "s", options->older_than_ms / DAY_MS);
+        log_info("purge: %" PRId64 " message%s older than %.4gd removed from the record", removed,
+                 removed == 1 ? "" : "s", (double)options->older_than_ms / DAY_MS);
     if (done || removed > 0 || expired > 0)
         print_purged(options, removed, expired);
     return done ? 0 : cmd_error(EX_UNAVAILABLE, cmd);
@@ -183,8 +183,10 @@ static int purge(struct cmd *cmd, const struct options *options)
 
 int cmd_purge(struct cmd *cmd)
 {
-    if (cmd->options.older_than_ms > 0)
-        return purge(cmd, &cmd->options);
-    (void)cmd_wrong(cmd, "--older-than AGE is missing (30d, 90d)");
-    return CMD_USAGE;
+    if (cmd->options.older_than_ms == 0) {
+        (void)cmd_wrong(cmd, "--older-than AGE is missing (30d, 90d)");
+        return CMD_USAGE;
+    }
+    int status = cmd_open_ledger(cmd);
+    return status == 0 ? purge(cmd, &cmd->options) : status;
 }

@@ -265,12 +265,13 @@ static struct mailbox *open_in_room(struct sessions *sessions, struct server_sta
     while (mailbox == NULL && (is_at_server_limit(error) || lacks_files(error))) {
         const struct server_state *of = lacks_files(error) ? NULL : server_state;
         size_t unused = count_unused(sessions, of), closed = unused - unused / 2;
-        if (unused == 0 || base_now_ms() < server_state->no_room_until)
+        if (unused == 0 || (of != NULL && base_now_ms() < server_state->no_room_until))
             return NULL;
         log_info("%s: %zu of %zu unused sessions are closed to make room", error->text, closed, unused);
         end_unused(sessions, of, closed);
         mailbox = open_once_noticed(server_state->config, account, limit_ms, error);
-        server_state->no_room_until = mailbox == NULL && closed == unused ? base_now_ms() + NO_ROOM_MS : 0;
+        if (of != NULL && mailbox == NULL && closed == unused && is_at_server_limit(error))
+            server_state->no_room_until = base_now_ms() + NO_ROOM_MS;
     }
     return mailbox;
 }

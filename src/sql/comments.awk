@@ -24,6 +24,10 @@ table != "" && match($0, / +-- /) {
         end_comment()
     text = text (text == "" ? "" : " ") substr($0, RSTART + RLENGTH)
     $0 = substr($0, 1, RSTART - 1)
+    if (gsub(/'/, "&") % 2 == 1) {
+        print FILENAME ": no comment, but a part of a string: " text >"/dev/stderr"
+        exit 1
+    }
     if ($0 == "")
         next
     if ($1 != "CREATE")

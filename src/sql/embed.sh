@@ -18,11 +18,11 @@ for file; do
     version=$(echo "$name" | sed 's/-.*//; s/^0*//')
     printf '    {%s, "%s",\n' "${version:?$file: versions count from 1}" "$name"
     case $file in
-        */postgres/*) LC_ALL=C awk -f "${0%/*}/comments.awk" "$file" ;;
-        *) cat "$file" ;;
-    esac |
+        */postgres/*) text=$(LC_ALL=C awk -f "${0%/*}/comments.awk" "$file") ;;
+        *) text=$(cat "$file") ;;
+    esac
     # "\?" keeps two question marks from being read as the start of a trigraph.
-    sed 's/[\\"]/\\&/g; s/??/?\\?/g; s/^/        "/; s/$/\\n"/'
+    printf '%s\n' "$text" | sed 's/[\\"]/\\&/g; s/??/?\\?/g; s/^/        "/; s/$/\\n"/'
     echo '    },'
 done
 echo '    {0, NULL, NULL}};'

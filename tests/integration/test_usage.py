@@ -2,7 +2,8 @@
 """Errors in a command line, a database and a configuration: the message has the cause, once, and what is allowed.
 
 Seen to fail with: an option's value not named; libpq's lines said twice, or not at all; a password among them; the hint
-for a missing schema left out; --help taken for success where a user sends a message."""
+for a missing schema left out; the ledger opened before a wrong command line is refused; an option of two forms of a command line
+taken for ambiguous; --help taken for success where a user sends a message."""
 
 import datetime
 import grp
@@ -32,7 +33,9 @@ WRONG = [
     ("list x", "unexpected argument 'x'"),
     ("purge --older-than banana", "--older-than banana", "at least 7 days"),
     ("purge --older-than 6d", "7 days"),
+    ("list --missing --state pending", "--missing is of stored copies"),
     ("purge", "--older-than AGE is missing"),
+    ("setup --dry x", "'x'"),
     ("purge --older-than 30d x", "'x'"),
     ("export", "an address is missing"),
     ("forget --yes", "an address is missing"),
@@ -67,6 +70,7 @@ WRONG = [
 
 
 def test_a_wrong_command_line(site):
+    site.settings.update(site.ledger.out_of_reach()[0])      # which is not even tried
     for typed, *words in WRONG:
         done = site.run(*typed.split())
         assert done.exit == 64 and not done.out, (typed, done)
