@@ -57,24 +57,23 @@ const struct command *command_find(const char *name)
     return NULL;
 }
 
-/* Returns true if up to `changes` characters inserted, deleted, replaced, or exchanged with the next one, make a of b. */
-static bool is_near(const char *a, const char *b, int changes)
+/* Returns true if at most one character inserted, deleted, replaced, or exchanged with the next one, makes a of b. */
+static bool is_near(const char *a, const char *b)
 {
     for (; *a == *b; a++, b++)
         if (*a == '\0')
             return true;
-    return changes > 0 &&
-           ((*a != '\0' && is_near(a + 1, b, changes - 1)) || (*b != '\0' && is_near(a, b + 1, changes - 1)) ||
-            (*a != '\0' && *b != '\0' &&
-             (is_near(a + 1, b + 1, changes - 1) ||
-              (a[0] == b[1] && a[1] == b[0] && is_near(a + 2, b + 2, changes - 1)))));
+    if (*a == '\0' || *b == '\0')
+        return strlen(a) + strlen(b) == 1;
+    return strcmp(a + 1, b) == 0 || strcmp(a, b + 1) == 0 || strcmp(a + 1, b + 1) == 0 ||
+           (a[0] == b[1] && a[1] == b[0] && strcmp(a + 2, b + 2) == 0);
 }
 
 const char *command_suggest(const char *name)
 {
     g_autofree char *lower = g_ascii_strdown(name, -1);
     for (const struct command *command = commands; command->name != NULL; command++)
-        if (is_near(lower, command->name, 1) || (strlen(lower) > 2 && strstr(command->name, lower) != NULL))
+        if (is_near(lower, command->name) || (strlen(lower) > 2 && strstr(command->name, lower) != NULL))
             return command->name;
     return NULL;
 }

@@ -63,6 +63,7 @@ static bool option_time(const struct option_row *row, const char *text, void *to
 }
 
 #define TO(member) offsetof(struct options, member)
+/* clang-format off: its versions differ in these */
 #define FLAG(name, member, group) \
     { \
         name, option_flag, TO(member), NULL, 0, 0, group \
@@ -75,6 +76,7 @@ static bool option_time(const struct option_row *row, const char *text, void *to
     { \
         name, take, TO(member), allowed, min, max, 0 \
     }
+/* clang-format on */
 #define UTF8 "text, in UTF-8"
 
 static const struct option_row rows[] = {
@@ -147,7 +149,7 @@ static const struct option_row *find_row(const char *name, size_t length, bool t
     return NULL;
 }
 
-static void add_word(struct grammar *grammar, const struct option_row *row)
+static void add_option_word(struct grammar *grammar, const struct option_row *row)
 {
     size_t count = 0;
     while (grammar->rows[count + 1] != NULL && grammar->rows[count + 1] != row)
@@ -174,7 +176,7 @@ static void read_synopsis(const char *synopsis, struct grammar *grammar)
             g_string_append_printf(grammar->short_options, "%s%s", row->name, takes ? ":" : "");
             grammar->rows[(int)row->name[0]] = row;
         } else if (row != NULL) {
-            add_word(grammar, row);
+            add_option_word(grammar, row);
         }
     }
 }
@@ -224,7 +226,7 @@ static bool take_values(struct cmd *cmd, const struct grammar *grammar)
     for (int i = 0; i < SCHAR_MAX; i++) {
         const struct option_row *row = grammar->rows[i];
         const char *value = grammar->values[i];
-        if (value == NULL)
+        if (row == NULL || value == NULL)
             continue;
         if (!row->take(row, value, (char *)&cmd->options + row->to))
             return cmd_wrong(cmd, "%s%s %.200s: must be %s", dashes(row), row->name, value, row->allowed);

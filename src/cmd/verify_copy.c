@@ -171,7 +171,8 @@ static bool verify_row(struct cmd *cmd, const struct sql_rows *table, size_t row
         ledger_find_messages(cmd->ledger, identity, NULL, NULL, &cmd->error);
     bool verified = messages != NULL;
     for (size_t i = 0; verified && i < messages->count; i++) {
-        struct verifier verifier OD_CLEANUP(clear_verifier) = {.cmd = cmd, .counts = counts};
+        struct verifier verifier OD_CLEANUP(clear_verifier) = {.cmd = cmd};
+        verifier.counts = counts;
         verified = verify_copies_of(&verifier, messages, i, sql_text(table, row, LIST_ACCOUNT),
                                     sql_text(table, row, LIST_MAILBOX));
     }

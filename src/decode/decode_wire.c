@@ -28,7 +28,7 @@ static void code_bytes(struct codec *codec, void *bytes, size_t size)
     if (codec->to != NULL) {
         memcpy(codec->to, bytes, size);
         codec->to += size;
-    } else {
+    } else if (codec->from != NULL) {
         memcpy(bytes, codec->from, size);
         codec->from += size;
     }

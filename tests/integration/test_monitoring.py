@@ -82,7 +82,7 @@ def test_without_a_ledger(counting):
     assert samples == ["oncedrop_up 0", f'oncedrop_build_info{{version="{version}",engine="{engine}"}} 1',
                        "oncedrop_deferrals_unrecorded_total 2"], out
     assert json.loads(without_ledger(counting, "--json")) == {"unrecorded": 2}
-    assert without_ledger(counting) == "not recorded  2 deferrals of this host, for lack of a ledger\n"
+    assert without_ledger(counting) == "unrecorded: 2\n"
     expect.stored(counting.deliver(mail, scuba))
     for _ in range(2):
         values = metrics(counting)
