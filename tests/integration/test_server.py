@@ -6,6 +6,7 @@ UIDVALIDITY not compared, or two of one mailbox taken for two mailboxes (mailbox
 test (ledger_server.c), and with INBOX made like any mailbox (mailbox_folder.c)."""
 
 import base64
+import contextlib
 import itertools
 
 import expect
@@ -13,6 +14,7 @@ import pytest
 from lab import lmtp
 from lab.fake_imap import CAPABILITIES, FakeImap
 from lab.messages import message
+from lab.process import wait_until
 
 LISA, SCUBA = "lisa@example.org", "scuba@example.org"
 PROBE, OTHER = "oncedrop-probe@example.org", "oncedrop-other@example.org"
@@ -266,6 +268,23 @@ def test_one_of_many_looks_again(site):
     for delivery in deliveries:
         expect.stored(delivery.finish())
     assert server.names.count(PROBE) == 2
+
+
+def test_one_that_waits_for_another_that_began_later(site):
+    """MariaDB: its present is that of its statement's start, before the other's."""
+    server = serve(site, "NO who?")
+    expect.stored(site.deliver(message(), SCUBA))
+    later(site, days=2)
+    del server.names[:]
+    other = site.ledger.connect()
+    with contextlib.closing(other), other.cursor() as cursor:
+        cursor.execute("UPDATE oncedrop.server SET verified = verified")
+        delivery = site.start_delivery(message(), SCUBA)
+        wait_until(site.ledger.waiting_sessions, "it to wait")
+        cursor.execute("UPDATE oncedrop.server SET tried_at = %s", [site.ledger.now()])
+        other.commit()
+    expect.stored(delivery.finish())
+    assert server.names == [SCUBA]
 
 
 def test_mail_for_the_probe_itself(site):

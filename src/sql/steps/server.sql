@@ -1,14 +1,18 @@
+-- macro soon: a moment up to this is not from a clock that was ahead. MariaDB's present is the start of a statement, which may have
+-- waited for one that started later
+(@now@ + @ms(:refused_ms)@)
+
 -- server_read: what is known of an IMAP server, and whether verification is due. A good result is valid for
--- verified_ms, a bad one for refused_ms, and one from the future, when a clock was ahead, is not valid
+-- verified_ms, a bad one for refused_ms, and one after @soon@ is not valid
 -- params: server verified_ms refused_ms
 -- columns: verified:bool due:bool
 SELECT verified,
-(verified AND checked_at NOT BETWEEN @ago(:verified_ms)@ AND @now@ OR NOT verified AND checked_at NOT BETWEEN @ago(:refused_ms)@ AND @now@)
-AND tried_at NOT BETWEEN @ago(:refused_ms)@ AND @now@ FROM @schema@.server WHERE server = :server
+(verified AND checked_at NOT BETWEEN @ago(:verified_ms)@ AND @soon@ OR NOT verified AND checked_at NOT BETWEEN @ago(:refused_ms)@ AND @soon@)
+AND tried_at NOT BETWEEN @ago(:refused_ms)@ AND @soon@ FROM @schema@.server WHERE server = :server
 
 -- server_set_out: claims the verification; a row, unless another delivery was first
 -- params: server refused_ms
-UPDATE @schema@.server SET tried_at = @now@ WHERE server = :server AND tried_at NOT BETWEEN @ago(:refused_ms)@ AND @now@ RETURNING 1
+UPDATE @schema@.server SET tried_at = @now@ WHERE server = :server AND tried_at NOT BETWEEN @ago(:refused_ms)@ AND @soon@ RETURNING 1
 
 -- server_record: records the result
 -- params: server verified
