@@ -277,7 +277,8 @@ def test_one_that_waits_for_another_that_began_later(site):
     later(site, days=2)
     del server.names[:]
     other = site.ledger.connect()
-    with contextlib.closing(other), other.cursor() as cursor:
+    with contextlib.closing(other):
+        cursor = other.cursor()
         cursor.execute("UPDATE oncedrop.server SET verified = verified")
         delivery = site.start_delivery(message(), SCUBA)
         wait_until(site.ledger.waiting_sessions, "it to wait")
