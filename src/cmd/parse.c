@@ -63,7 +63,8 @@ static bool option_time(const struct option_row *row, const char *text, void *to
 }
 
 #define TO(member) offsetof(struct options, member)
-/* clang-format off: its versions differ in these */
+/* Versions of clang-format differ in these. */
+/* clang-format off */
 #define FLAG(name, member, group) \
     { \
         name, option_flag, TO(member), NULL, 0, 0, group \
