@@ -271,7 +271,7 @@ def test_one_of_many_looks_again(site):
 
 
 def test_one_that_waits_for_another_that_began_later(site):
-    """MariaDB: its present is that of its statement's start, before the other's."""
+    """In MariaDB its present is the start of its statement, before the time that the other has recorded."""
     server = serve(site, "NO who?")
     expect.stored(site.deliver(message(), SCUBA))
     later(site, days=2)

@@ -135,11 +135,11 @@ class MariaLedger(Ledger):
         """How many sessions the program has."""
         return self.value("SELECT count(*)" + OURS, (self.database,))
 
-    def in_transaction(self, marked=""):
-        """The numbers of sessions that have a transaction with this mark under way, and 0. Not by table innodb_trx: that is
-        renewed only if it was not read for a tenth of a second."""
+    def in_transaction(self, mark=", ACTIVE "):
+        """The numbers of the sessions in whose transaction's status this mark is, and 0, as no list may be empty. Not by table
+        innodb_trx, which is renewed only if it was not read for a tenth of a second."""
         [status] = self.sql("SHOW ENGINE INNODB STATUS")
-        transactions = [one for one in status.Status.split("---TRANSACTION ")[1:] if marked in one]
+        transactions = [one for one in status.Status.split("---TRANSACTION ")[1:] if mark in one]
         return 0, *(int(found[1]) for one in transactions if (found := re.search(r"MariaDB thread id (\d+),", one)))
 
     def busy_sessions(self):

@@ -1,9 +1,9 @@
--- macro soon: a moment up to this is not from a clock that was ahead. MariaDB's present is the start of a statement, which may have
--- waited for one that started later
+-- macro soon: a recorded time after this is from a clock that was ahead. One before it may be another delivery's: in MariaDB the
+-- present is the start of a statement, which may have waited for a statement that started later
 (@now@ + @ms(:refused_ms)@)
 
 -- server_read: what is known of an IMAP server, and whether verification is due. A good result is valid for
--- verified_ms, a bad one for refused_ms, and one after @soon@ is not valid
+-- verified_ms, a bad one for refused_ms, and one from a clock that was ahead is not
 -- params: server verified_ms refused_ms
 -- columns: verified:bool due:bool
 SELECT verified,
