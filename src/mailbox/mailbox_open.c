@@ -4,8 +4,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "imap/imap_connect.h"
-#include "imap/imap_password.h"
 #include "mailbox/mailbox_internal.h"
 
 /* more, while opening: resolver, password, command, certificates */
