@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * Reads address fields. gmime's parser drops deliverable addresses, recurses into groups, and takes quadratic time. */
+ * Reads address fields, for both decoders. gmime's parser drops deliverable addresses, recurses into groups, and takes
+ * quadratic time. */
 #include <string.h>
 
 #include "decode/decode_internal.h"
@@ -54,15 +55,6 @@ static size_t piece_length(const char *text, const struct closings *last)
     return i;
 }
 
-static char *decoded_phrase(GMimeParserOptions *options, const char *text)
-{
-    char *phrase OD_CLEANUP(base_free) = g_strstrip(decode_to_utf8(text, strlen(text), NULL, 3 * DECODE_ADDRESS_MAX));
-
-    g_mime_utils_unquote_string(phrase);
-    char *joined OD_CLEANUP(base_free) = decode_join_words(phrase);
-    return decode_take(g_mime_utils_header_decode_phrase(options, joined));
-}
-
 /* Returns the address, domain in lower case, without a final dot, A-labels (RFC 5890) decoded. */
 static char *normal_address(const char *address)
 {
@@ -84,8 +76,9 @@ static char *normal_address(const char *address)
 
 struct field {
     struct decoded *decoded;
-    GMimeParserOptions *options;
     const char *role;
+    decode_phrase *phrase;
+    void *context;
     size_t max;
     int position;
     char *group; /* of the next address */
@@ -100,7 +93,7 @@ static void add_mailbox(void *context, const char *name, const char *address)
         .role = field->role,
         .position = ++field->position,
         .group = base_strdup(field->group),
-        .name = decoded_phrase(field->options, name),
+        .name = field->phrase(field->context, name),
         .address = normal_address(address),
     };
 }
@@ -116,7 +109,7 @@ static void read_addresses(struct field *field, const char *value)
 
         if (end == ':') {
             base_free(&field->group);
-            field->group = decoded_phrase(field->options, piece);
+            field->group = field->phrase(field->context, piece);
         } else {
             decode_mailbox_find(piece, add_mailbox, field);
         }
@@ -127,15 +120,15 @@ static void read_addresses(struct field *field, const char *value)
     base_free(&field->group);
 }
 
-void decode_addresses(struct decoded *decoded, GMimeParserOptions *options, const char *role, const char *value)
+void decode_addresses(struct decoded *decoded, const char *role, const char *value, decode_phrase *phrase, void *context)
 {
-    read_addresses(&(struct field){decoded, options, role, DECODE_ADDRESSES_MAX, 0, NULL}, value);
+    read_addresses(&(struct field){decoded, role, phrase, context, DECODE_ADDRESSES_MAX, 0, NULL}, value);
 }
 
-char *decode_first_address(GMimeParserOptions *options, const char *value)
+char *decode_first_address(const char *value, decode_phrase *phrase, void *context)
 {
     struct decoded *first OD_CLEANUP(decoded_free) = decoded_new();
 
-    read_addresses(&(struct field){first, options, NULL, 1, 0, NULL}, value);
+    read_addresses(&(struct field){first, NULL, phrase, context, 1, 0, NULL}, value);
     return first->address_count > 0 ? g_steal_pointer(&first->addresses[0].address) : NULL;
 }

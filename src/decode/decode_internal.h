@@ -59,12 +59,20 @@ char *decode_take(char *text) OD_MUST;
  * words. */
 char *decode_join_words(const char *text) OD_MUST;
 
+/* A decode_phrase; options: GMimeParserOptions. */
+char *decode_words_phrase(void *options, const char *text) OD_MUST;
+
 /* decode_address.c */
 
-void decode_addresses(struct decoded *decoded, GMimeParserOptions *options, const char *role, const char *value);
+/* Returns a name (RFC 5322, 3.2.5) decoded; NULL if empty. */
+typedef char *decode_phrase(void *context, const char *text);
+
+/* Adds a field's addresses, names decoded by `phrase`. */
+void decode_addresses(struct decoded *decoded, const char *role, const char *value, decode_phrase *phrase,
+                      void *context);
 
 /* Returns the first address of a From field, or NULL. */
-char *decode_first_address(GMimeParserOptions *options, const char *value) OD_MUST;
+char *decode_first_address(const char *value, decode_phrase *phrase, void *context) OD_MUST;
 
 /* decode_mailbox.c */
 
@@ -83,9 +91,6 @@ char *decode_repair(const char *value, bool media_type) OD_MUST;
 
 /* Returns the first word, without comments and quotes. */
 char *decode_first_word(const char *value) OD_MUST;
-
-/* decode_plain_mailbox.c: adds a field's mailboxes. Returns false at the first that is not simple (decode_plain.c). */
-bool decode_plain_mailboxes(struct decoded *decoded, const char *role, const char *value) OD_MUST;
 
 /* decode_entity.c */
 

@@ -17,8 +17,8 @@
 /* Returns a new result, in linear time; NULL: not plain. Checks only what the level needs.
  *
  * Plain is at most 64 KiB of printable ASCII, tabs and CRLF, with only fields in the header. The subject has no encoded
- * words (RFC 2047). Addresses are local@domain, <...>, Words <...> or "Text" <...>, separated by commas (RFC 5322,
- * 3.4). The body is unencoded text/plain. */
+ * words (RFC 2047), addresses no A-labels (RFC 5890). Names are words or quoted text. The body is unencoded
+ * text/plain. */
 struct decoded *decode_plain(const struct message *message, enum record_level level) OD_MUST;
 
 /* decode_wire.c
