@@ -120,7 +120,8 @@ static void read_addresses(struct field *field, const char *value)
     base_free(&field->group);
 }
 
-void decode_addresses(struct decoded *decoded, const char *role, const char *value, decode_phrase *phrase, void *context)
+void decode_addresses(struct decoded *decoded, const char *role, const char *value, decode_phrase *phrase,
+                      void *context)
 {
     read_addresses(&(struct field){decoded, role, phrase, context, DECODE_ADDRESSES_MAX, 0, NULL}, value);
 }

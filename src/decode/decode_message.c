@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "decode/decode_internal.h"
-#include "decode/decode_module.h"
 #include "module_build.h"
 
 /* read by module_load */

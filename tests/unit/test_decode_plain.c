@@ -6,7 +6,7 @@
 #include <glib.h>
 
 #include "../decoded_same.h"
-#include "decode/decoder.h"
+#include "decode/decode_internal.h"
 
 #define HEAD "From: Lisa Doe <lisa@mail.example>\nTo: scuba@mail.example\nSubject: hello\n"
 
