@@ -14,7 +14,6 @@
 #include "decode/decoded.h"
 #include "delivery/delivery.h"
 #include "lmtp/lmtp.h"
-#include "lmtp/lmtp_service.h"
 
 /* For sd_listen_fds(3), sd_notify(3) and libraries. */
 static const char *const environment[] = {
