@@ -6,34 +6,23 @@
 
 #include "decode/decode_internal.h"
 
-/* The last of each; an opening character after it is literal. */
+static const char opening_characters[] = "\"(<[", closing_characters[] = "\")>]";
+
+/* The last of each closing character; an opening one after it is literal. */
 struct closings {
-    const char *quote, *comment, *bracket, *literal;
+    const char *last[4];
 };
 
-static struct closings closings_of(const char *text)
+static char closing_of(const char *at, const struct closings *closings)
 {
-    return (struct closings){strrchr(text, '"'), strrchr(text, ')'), strrchr(text, '>'), strrchr(text, ']')};
-}
+    const char *opening = strchr(opening_characters, *at);
+    size_t i = opening != NULL ? (size_t)(opening - opening_characters) : 0;
 
-static char closing_of(const char *at, const struct closings *last)
-{
-    switch (*at) {
-    case '"':
-        return at < last->quote ? '"' : '\0';
-    case '(':
-        return at < last->comment ? ')' : '\0';
-    case '<':
-        return at < last->bracket ? '>' : '\0';
-    case '[':
-        return at < last->literal ? ']' : '\0';
-    default:
-        return '\0';
-    }
+    return opening != NULL && at < closings->last[i] ? closing_characters[i] : '\0';
 }
 
 /* Returns the length up to the unquoted ',' ';' or ':' that ends an address or group. A ':' after '@' ends nothing. */
-static size_t piece_length(const char *text, const struct closings *last)
+static size_t piece_length(const char *text, const struct closings *closings)
 {
     char closing = '\0';
     bool has_at = false;
@@ -48,7 +37,7 @@ static size_t piece_length(const char *text, const struct closings *last)
             closing = text[i] != closing || (closing == ')' && --depth > 0) ? closing : '\0';
         else if (text[i] == ',' || text[i] == ';' || (text[i] == ':' && !has_at))
             break;
-        else if ((closing = closing_of(text + i, last)) == ')')
+        else if ((closing = closing_of(text + i, closings)) == ')')
             depth = 1;
         has_at |= text[i] == '@' && closing == '\0';
     }
@@ -100,10 +89,12 @@ static void add_mailbox(void *context, const char *name, const char *address)
 
 static void read_addresses(struct field *field, const char *value)
 {
-    const struct closings last = closings_of(value);
+    struct closings closings;
 
+    for (size_t i = 0; i < G_N_ELEMENTS(closings.last); i++)
+        closings.last[i] = strrchr(value, closing_characters[i]);
     while (*value && field->decoded->address_count < field->max) {
-        size_t length = piece_length(value, &last);
+        size_t length = piece_length(value, &closings);
         char *piece OD_CLEANUP(base_free) = base_strndup(value, MIN(length, DECODE_ADDRESS_MAX));
         char end = value[length];
 

@@ -87,13 +87,6 @@ void decode_mailbox_find(const char *text, decode_mailbox_found found, void *con
  * An unclosed opening character counts as one. */
 size_t decode_unit_length(const char *text) OD_MUST;
 
-/* decode_parameters.c: repairs Content-Type (media_type) or a similar field for gmime: removes what is not a parameter,
- * closes quotes, adds a missing first semicolon. */
-char *decode_repair(const char *value, bool media_type) OD_MUST;
-
-/* Returns the first word, without comments and quotes. */
-char *decode_first_word(const char *value) OD_MUST;
-
 /* decode_entity.c */
 
 struct decode_fields {
@@ -186,7 +179,7 @@ void decode_wire_write(void *context, const struct decoded *decoded, enum decode
 bool decode_wire_read(const struct decode_wire *wire, struct decoded *decoded) OD_MUST;
 
 /* decoder.c
- * Runs a child that decodes. decoding.h decides when, and what a failure means. */
+ * Runs a child that decodes. decoding.c decides when, and what a failure means. */
 
 #define DECODER_KEPT_SIZE ((size_t)1 << 20) /* largest message for a running child */
 

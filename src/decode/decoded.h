@@ -36,7 +36,7 @@ typedef void (*decode_step)(void *context, const struct decoded *decoded, enum d
 /* Decodes what the level requires: envelope: subject, from, date, ids; headers: also addresses; text and raw: also
  * parts. Reads the first MiB of a header. Calls `step` (unless NULL) after each stage. Cannot fail.
  *
- * Call it only in a child (decoding.h): libraries have vulnerabilities, and abort on unexpected input. */
+ * Call it only in a child (decoding.c): libraries have vulnerabilities, and abort on unexpected input. */
 struct decoded *decode_message(const struct message *message, enum record_level level, decode_step step,
                                void *context) OD_MUST;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "decode/decoding.h"
+#include "decode/decode_internal.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -10,7 +10,6 @@
 #include "base/deadline.h"
 #include "base/module.h"
 #include "base/process.h"
-#include "decode/decode_internal.h"
 
 #define PROCESSOR_S 10
 #define BYTES_PER_S ((size_t)16 << 20)

@@ -10,7 +10,6 @@
 #include "base/base.h"
 #include "base/config.h"
 #include "imap/imap_internal.h"
-#include "imap/imap_reply.h"
 #include "imap/imap_tls.h"
 
 /* imap_stream.c
@@ -50,6 +49,9 @@ struct imap {
 };
 
 #define IMAP_RESPONSE_MAX ((size_t)128 * 1024)
+
+/* Returns the TLS module, linked to this program or loaded; NULL with the error set. */
+const struct imap_tls_module *imap_stream_load_tls(struct error *error) OD_MUST;
 
 /* Takes ownership of a connected, non-blocking socket. */
 void imap_stream_open(struct imap *imap, int fd);

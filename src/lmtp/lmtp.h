@@ -19,7 +19,7 @@ struct lmtp_times {
 
 #define LMTP_OTHER_CONFIG "550 5.0.0 another" /* to XCONFIG, for trusted local clients */
 
-/* What the next connection reuses. The decoder's process is global (decode/decoding.h). */
+/* What the next connection reuses. The decoder's process is global (decode/decoding.c). */
 struct lmtp_cache {
     struct ledger *ledger;     /* NULL before the first message */
     struct sessions *sessions; /* IMAP */
