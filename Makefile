@@ -66,8 +66,8 @@ $(BUILD)/oncedrop: $(FRONT_OBJECTS) $(FRONT_BASE)
 	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(HARDENING_LD) $(LDFLAGS) -o $@ $^
 
 # What module.h says about modules.
-DECODE_OBJECTS := $(addprefix $(BUILD)/decode/,decode_address.o decode_sandbox.o decode_entity.o decode_mailbox.o decode_message.o decode_parameters.o decode_part.o decode_words.o)
-TLS_OBJECTS := $(addprefix $(BUILD)/imap/,imap_tls.o imap_trust.o)
+DECODE_OBJECTS := $(addprefix $(BUILD)/decode/,decode_sandbox.o decode_entity.o decode_message.o decode_part.o decode_words.o)
+TLS_OBJECTS := $(BUILD)/imap/imap_tls.o
 POSTGRES_OBJECTS := $(filter $(BUILD)/postgres/%,$(OBJECTS))
 SQLITE_OBJECTS := $(filter $(BUILD)/sqlite/%,$(OBJECTS))
 MARIADB_OBJECTS := $(filter $(BUILD)/mariadb/%,$(OBJECTS))
@@ -94,7 +94,7 @@ $(addprefix $(BUILD)/,$(MODULES)):
 $(MODULE_OBJECTS): PIC := -fPIC
 
 # Program and modules must come from the same sources. Sorted, for the order of names depends on the language.
-$(BUILD)/module_build.h: $(sort $(wildcard src/imap/imap_tls.[ch] src/imap/imap_trust.[ch] src/decode/*.[ch] src/message/*.[ch] src/sql/*.[ch] $(ENGINES:%=src/%/*.[ch]) src/base/*.h)) $(STEPS) $(ENGINE_STEPS) Makefile
+$(BUILD)/module_build.h: $(sort $(wildcard src/imap/imap_tls.[ch] src/decode/*.[ch] src/message/*.[ch] src/sql/*.[ch] $(ENGINES:%=src/%/*.[ch]) src/base/*.h)) $(STEPS) $(ENGINE_STEPS) Makefile
 	@mkdir -p $(@D)
 	@echo '#define MODULE_BUILD "$(VERSION) '"$$(cat $^ | cksum)"'"' >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; touch $@; else mv $@.new $@; fi

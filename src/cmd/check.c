@@ -11,7 +11,7 @@
 
 #include "base/process.h"
 #include "cmd/check.h"
-#include "decode/decode_module.h"
+#include "decode/decoded.h"
 #include "delivery/sessions_limit.h"
 #include "ledger/ledger_check.h"
 
@@ -164,7 +164,7 @@ static void step_decoder(struct check *check)
 {
     struct error error;
     (void)check;
-    const struct decode_module *module = decode_module_load(&error);
+    const struct decode_module *module = decoding_load_module(&error);
     if (module == NULL) {
         check_item(false, "decoder", "%s", error.text);
         return;

@@ -8,7 +8,6 @@
 
 #include "cmd/check.h"
 #include "lmtp/lmtp.h"
-#include "lmtp/lmtp_service_socket.h"
 
 /* The service would defer such clients. */
 static void check_clients(const struct config *config)

@@ -13,7 +13,7 @@
 #include "base/debug.h"
 #include "base/log.h"
 #include "base/privilege.h"
-#include "decode/decode_module.h"
+#include "decode/decoded.h"
 #include "mailbox/mailbox.h"
 
 void cmd_clear_environment(void)
@@ -98,7 +98,7 @@ static bool load_modules(const struct config *config, struct error *error)
 {
     struct error ignored;
     if (privilege_would_change(config->service.user)) {
-        (void)!decode_module_load(&ignored);
+        (void)!decoding_load_module(&ignored);
         (void)!mailbox_load(config, &ignored);
     }
     return ledger_load(config, error);

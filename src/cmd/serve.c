@@ -11,10 +11,9 @@
 #include "base/output.h"
 #include "base/privilege.h"
 #include "cmd/cmd.h"
-#include "decode/decode_module.h"
+#include "decode/decoded.h"
 #include "delivery/delivery.h"
 #include "lmtp/lmtp.h"
-#include "lmtp/lmtp_service.h"
 
 /* For sd_listen_fds(3), sd_notify(3) and libraries. */
 static const char *const environment[] = {
@@ -24,7 +23,7 @@ static const char *const environment[] = {
 /* service.user may be unable to read modules, and an upgrade replaces them. */
 static bool load_for_workers(const struct config *config, struct error *error)
 {
-    return decode_module_load(error) != NULL && ledger_load(config, error) && mailbox_load(config, error);
+    return decoding_load_module(error) != NULL && ledger_load(config, error) && mailbox_load(config, error);
 }
 
 /* Returns NULL also without a module: workers would defer all mail. */

@@ -1,38 +1,28 @@
 /* SPDX-License-Identifier: ISC
  *
- * Reads address fields. gmime's parser drops deliverable addresses, recurses into groups, and takes quadratic time. */
+ * Reads address fields, for both decoders. gmime's parser drops deliverable addresses, recurses into groups, and takes
+ * quadratic time. */
 #include <string.h>
 
 #include "decode/decode_internal.h"
 
-/* The last of each; an opening character after it is literal. */
+static const char opening_characters[] = "\"(<[", closing_characters[] = "\")>]";
+
+/* The last of each closing character; an opening one after it is literal. */
 struct closings {
-    const char *quote, *comment, *bracket, *literal;
+    const char *last[4];
 };
 
-static struct closings closings_of(const char *text)
+static char closing_of(const char *at, const struct closings *closings)
 {
-    return (struct closings){strrchr(text, '"'), strrchr(text, ')'), strrchr(text, '>'), strrchr(text, ']')};
-}
+    const char *opening = strchr(opening_characters, *at);
+    size_t i = opening != NULL ? (size_t)(opening - opening_characters) : 0;
 
-static char closing_of(const char *at, const struct closings *last)
-{
-    switch (*at) {
-    case '"':
-        return at < last->quote ? '"' : '\0';
-    case '(':
-        return at < last->comment ? ')' : '\0';
-    case '<':
-        return at < last->bracket ? '>' : '\0';
-    case '[':
-        return at < last->literal ? ']' : '\0';
-    default:
-        return '\0';
-    }
+    return opening != NULL && at < closings->last[i] ? closing_characters[i] : '\0';
 }
 
 /* Returns the length up to the unquoted ',' ';' or ':' that ends an address or group. A ':' after '@' ends nothing. */
-static size_t piece_length(const char *text, const struct closings *last)
+static size_t piece_length(const char *text, const struct closings *closings)
 {
     char closing = '\0';
     bool has_at = false;
@@ -47,20 +37,11 @@ static size_t piece_length(const char *text, const struct closings *last)
             closing = text[i] != closing || (closing == ')' && --depth > 0) ? closing : '\0';
         else if (text[i] == ',' || text[i] == ';' || (text[i] == ':' && !has_at))
             break;
-        else if ((closing = closing_of(text + i, last)) == ')')
+        else if ((closing = closing_of(text + i, closings)) == ')')
             depth = 1;
         has_at |= text[i] == '@' && closing == '\0';
     }
     return i;
-}
-
-static char *decoded_phrase(GMimeParserOptions *options, const char *text)
-{
-    char *phrase OD_CLEANUP(base_free) = g_strstrip(decode_to_utf8(text, strlen(text), NULL, 3 * DECODE_ADDRESS_MAX));
-
-    g_mime_utils_unquote_string(phrase);
-    char *joined OD_CLEANUP(base_free) = decode_join_words(phrase);
-    return decode_take(g_mime_utils_header_decode_phrase(options, joined));
 }
 
 /* Returns the address, domain in lower case, without a final dot, A-labels (RFC 5890) decoded. */
@@ -84,8 +65,9 @@ static char *normal_address(const char *address)
 
 struct field {
     struct decoded *decoded;
-    GMimeParserOptions *options;
     const char *role;
+    decode_phrase *phrase;
+    void *context;
     size_t max;
     int position;
     char *group; /* of the next address */
@@ -100,23 +82,25 @@ static void add_mailbox(void *context, const char *name, const char *address)
         .role = field->role,
         .position = ++field->position,
         .group = base_strdup(field->group),
-        .name = decoded_phrase(field->options, name),
+        .name = field->phrase(field->context, name),
         .address = normal_address(address),
     };
 }
 
 static void read_addresses(struct field *field, const char *value)
 {
-    const struct closings last = closings_of(value);
+    struct closings closings;
 
+    for (size_t i = 0; i < G_N_ELEMENTS(closings.last); i++)
+        closings.last[i] = strrchr(value, closing_characters[i]);
     while (*value && field->decoded->address_count < field->max) {
-        size_t length = piece_length(value, &last);
+        size_t length = piece_length(value, &closings);
         char *piece OD_CLEANUP(base_free) = base_strndup(value, MIN(length, DECODE_ADDRESS_MAX));
         char end = value[length];
 
         if (end == ':') {
             base_free(&field->group);
-            field->group = decoded_phrase(field->options, piece);
+            field->group = field->phrase(field->context, piece);
         } else {
             decode_mailbox_find(piece, add_mailbox, field);
         }
@@ -127,15 +111,16 @@ static void read_addresses(struct field *field, const char *value)
     base_free(&field->group);
 }
 
-void decode_addresses(struct decoded *decoded, GMimeParserOptions *options, const char *role, const char *value)
+void decode_addresses(struct decoded *decoded, const char *role, const char *value, decode_phrase *phrase,
+                      void *context)
 {
-    read_addresses(&(struct field){decoded, options, role, DECODE_ADDRESSES_MAX, 0, NULL}, value);
+    read_addresses(&(struct field){decoded, role, phrase, context, DECODE_ADDRESSES_MAX, 0, NULL}, value);
 }
 
-char *decode_first_address(GMimeParserOptions *options, const char *value)
+char *decode_first_address(const char *value, decode_phrase *phrase, void *context)
 {
     struct decoded *first OD_CLEANUP(decoded_free) = decoded_new();
 
-    read_addresses(&(struct field){first, options, NULL, 1, 0, NULL}, value);
+    read_addresses(&(struct field){first, NULL, phrase, context, 1, 0, NULL}, value);
     return first->address_count > 0 ? g_steal_pointer(&first->addresses[0].address) : NULL;
 }

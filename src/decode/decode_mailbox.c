@@ -34,18 +34,12 @@ static size_t enclosed_length(const char *text, char open, char close)
 
 size_t decode_unit_length(const char *text)
 {
-    switch (*text) {
-    case '"':
-        return enclosed_length(text, '"', '"');
-    case '[':
-        return enclosed_length(text, '[', ']');
-    case '(':
-        return enclosed_length(text, '(', ')');
-    case '\\':
-        return text[1] != '\0' ? 2 : 1;
-    default:
-        return 1;
-    }
+    static const char opening[] = "\"[(", closing[] = "\"])";
+    const char *kind = *text != '\0' ? strchr(opening, *text) : NULL;
+
+    if (kind != NULL)
+        return enclosed_length(text, *kind, closing[kind - opening]);
+    return *text == '\\' && text[1] != '\0' ? 2 : 1;
 }
 
 static bool is_white(const char *text)

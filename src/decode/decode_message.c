@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "decode/decode_internal.h"
-#include "decode/decode_module.h"
 #include "module_build.h"
 
 /* read by module_load */
@@ -34,7 +33,7 @@ static void decode_fields(struct work *work)
 
     decode_ids(decoded, work->header);
     done(work, DECODE_IDS);
-    decoded->from = from != NULL ? decode_first_address(work->options, from) : NULL;
+    decoded->from = from != NULL ? decode_first_address(from, decode_words_phrase, work->options) : NULL;
     done(work, DECODE_FROM);
     decoded->subject = joined != NULL ? decode_take(g_mime_utils_header_decode_text(work->options, joined)) : NULL;
     done(work, DECODE_SUBJECT);
@@ -47,7 +46,7 @@ static void decode_all_addresses(struct work *work)
 
         if (value == NULL)
             continue;
-        decode_addresses(work->decoded, work->options, *role, value);
+        decode_addresses(work->decoded, *role, value, decode_words_phrase, work->options);
         done(work, DECODE_ADDRESSES);
     }
 }

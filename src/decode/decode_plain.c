@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "decode/decoder.h"
+#include "decode/decode_internal.h"
 
 #include <string.h>
 
@@ -7,6 +7,8 @@
 
 #define BYTES_MAX ((size_t)1 << 16)
 #define HEADER_MAX ((size_t)1 << 14) /* no longer than gmime's longest piece */
+#define PHRASE_MAX 200
+#define ALPHANUMERIC "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 /* Returns true if there is only printable ASCII, tabs and CRLF. */
 static bool is_ascii(struct decode_span span)
@@ -47,27 +49,50 @@ static bool read_subject(struct decode_span header, struct decoded *decoded)
     return is_verbatim(decoded->subject);
 }
 
+/* A decode_phrase: words with single blanks between them, or quoted text. Sets *plain (bool) to false for others. */
+static char *plain_phrase(void *plain, const char *text)
+{
+    char *phrase OD_CLEANUP(base_free) = g_strstrip(base_strdup(text));
+    size_t length = strlen(phrase);
+    bool quoted = length > 2 && phrase[0] == '"' && phrase[length - 1] == '"';
+    bool simple = length <= PHRASE_MAX && is_verbatim(phrase);
+
+    if (quoted)
+        simple = simple && strcspn(phrase + 1, "\"\\") == length - 2 && phrase[1] != ' ' && phrase[length - 2] != ' ';
+    else
+        simple = simple && strspn(phrase, ALPHANUMERIC "'- ") == length && strstr(phrase, "  ") == NULL;
+    *(bool *)plain &= simple;
+    return simple && length > 0 ? base_strndup(phrase + quoted, length - (quoted ? 2 : 0)) : NULL;
+}
+
+/* Decoding A-labels (RFC 5890) is left to the child. */
+static bool has_a_label(const char *value)
+{
+    return strcasestr(value, "xn--") != NULL;
+}
+
 static bool read_mailboxes(struct decode_span header, struct decoded *decoded)
 {
-    for (const char *const *role = decoded_roles; *role != NULL; role++) {
+    bool plain = true;
+
+    for (const char *const *role = decoded_roles; plain && *role != NULL; role++) {
         char *value OD_CLEANUP(base_free) = decode_field(header, *role, HEADER_MAX);
 
-        if (value != NULL && !decode_plain_mailboxes(decoded, *role, value))
-            return false;
+        plain = value == NULL || !has_a_label(value);
+        if (plain && value != NULL)
+            decode_addresses(decoded, *role, value, plain_phrase, &plain);
     }
-    return true;
+    return plain;
 }
 
 static bool read_from(struct decode_span header, struct decoded *decoded)
 {
-    struct decoded *authors OD_CLEANUP(decoded_free) = decoded_new();
     char *value OD_CLEANUP(base_free) = decode_field(header, "From", HEADER_MAX);
+    bool plain = value == NULL || !has_a_label(value);
 
-    if (value != NULL && !decode_plain_mailboxes(authors, decoded_roles[0], value))
-        return false;
-    if (authors->address_count > 0)
-        decoded->from = base_strdup(authors->addresses[0].address);
-    return true;
+    if (plain && value != NULL)
+        decoded->from = decode_first_address(value, plain_phrase, &plain);
+    return plain;
 }
 
 static bool is_one_of(const char *word, size_t length, const char *const *words)
@@ -82,7 +107,7 @@ static size_t read_word(const char **at, const char **ret)
 {
     bool quoted = **at == '"';
     const char *word = *at + quoted;
-    size_t length = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-");
+    size_t length = strspn(word, ALPHANUMERIC "-");
 
     *at = word + length;
     *ret = word;

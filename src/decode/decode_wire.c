@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "decode/decoder.h"
+#include "decode/decode_internal.h"
 
 #include <string.h>
 

@@ -103,3 +103,12 @@ char *decode_join_words(const char *text)
     }
     return g_string_free(out, FALSE);
 }
+
+char *decode_words_phrase(void *options, const char *text)
+{
+    char *phrase OD_CLEANUP(base_free) = g_strstrip(decode_to_utf8(text, strlen(text), NULL, 3 * DECODE_ADDRESS_MAX));
+
+    g_mime_utils_unquote_string(phrase);
+    char *joined OD_CLEANUP(base_free) = decode_join_words(phrase);
+    return decode_take(g_mime_utils_header_decode_phrase(options, joined));
+}

@@ -36,8 +36,21 @@ typedef void (*decode_step)(void *context, const struct decoded *decoded, enum d
 /* Decodes what the level requires: envelope: subject, from, date, ids; headers: also addresses; text and raw: also
  * parts. Reads the first MiB of a header. Calls `step` (unless NULL) after each stage. Cannot fail.
  *
- * Call it only in a child (decoding.h): libraries have vulnerabilities, and abort on unexpected input. */
+ * Call it only in a child (decoding.c): libraries have vulnerabilities, and abort on unexpected input. */
 struct decoded *decode_message(const struct message *message, enum record_level level, decode_step step,
                                void *context) OD_MUST;
+
+/* The module oncedrop-decode.so. Only children load it (base/module.h): gmime, libseccomp and their libraries take a
+ * quarter of the program's load time. */
+struct decode_module {
+    struct decoded *(*decode)(const struct message *message, enum record_level level, decode_step step, void *context);
+    int (*sandbox)(const struct message *message);
+};
+
+/* decode_message.c */
+extern const struct decode_module decode_module;
+
+/* decoding.c: returns the module, if linked (as in tests), or loads it. Returns NULL and sets the error on failure. */
+const struct decode_module *decoding_load_module(struct error *error) OD_MUST;
 
 #endif

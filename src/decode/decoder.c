@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "decode/decoder.h"
+#include "decode/decode_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -119,17 +119,11 @@ static bool fork_child(struct decoder *decoder, decoder_work work, const struct 
     return decoder->child > 0;
 }
 
-int decoder_end(struct decoder *decoder)
-{
-    return process_kill(&decoder->child);
-}
-
 void decoder_free(struct decoder **decoder)
 {
     if (*decoder == NULL)
         return;
-    if ((*decoder)->child > 0)
-        (void)decoder_end(*decoder);
+    (void)process_kill(&(*decoder)->child);
     base_close(&(*decoder)->socket);
     if ((*decoder)->shared != MAP_FAILED)
         munmap((*decoder)->shared, sizeof(*(*decoder)->shared));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "decode/decoding.h"
+#include "decode/decode_internal.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
-#include "decode/decode_module.h"
-#include "decode/decoder.h"
+#include "base/module.h"
+#include "base/process.h"
 
 #define PROCESSOR_S 10
 #define BYTES_PER_S ((size_t)16 << 20)
@@ -21,6 +21,9 @@
 
 #define KEPT_MESSAGES 100
 #define KEPT_RESULT ((size_t)1 << 20) /* a child with a larger one holds too much memory */
+
+/* NULL unless linked */
+#pragma weak decode_module
 
 struct decoding {
     struct decoder *decoder; /* NULL: not needed */
@@ -39,6 +42,20 @@ static struct decoder *kept;
 /* Set once a child lacked a converter: then children open all. */
 static bool every_charset;
 
+const struct decode_module *decoding_load_module(struct error *error)
+{
+    static const struct decode_module *loaded = &decode_module;
+    static const struct module module = {
+        .file = "oncedrop-decode.so",
+        .table = "decode_module",
+        .what = "the decoder",
+        .package = "oncedrop",
+    };
+    if (loaded == NULL)
+        loaded = module_load(&module, error);
+    return loaded;
+}
+
 /* Loads the module for all children but the first: loading takes as long as decoding dozens of small messages. */
 static void share_module(void)
 {
@@ -46,7 +63,7 @@ static void share_module(void)
     struct error ignored; /* the child reports it */
 
     if (many)
-        (void)!decode_module_load(&ignored);
+        (void)!decoding_load_module(&ignored);
     many = true;
 }
 
@@ -79,10 +96,10 @@ static void sandbox(const struct decode_module *module, const struct message *me
 static void decode_in_child(struct decode_writer *writer, const struct message *message, enum record_level level)
 {
     struct error error;
-    const struct decode_module *module = decode_module_load(&error);
+    const struct decode_module *module = decoding_load_module(&error);
 
     if (module == NULL)
-        _exit(DECODE_MODULE_MISSING);
+        _exit(DECODER_MODULE_MISSING);
     sandbox(module, message, writer->wire);
     struct decoded *decoded = module->decode(message, level, write_step, writer);
     decoded_free(&decoded);
@@ -101,50 +118,38 @@ static struct decoder *ask_kept(const struct message *message, struct decoder_re
     return decoder;
 }
 
-static struct decoder *new_child(const struct message *message, struct decoder_request request, struct error *error)
+static struct decoder *new_child(const struct decoding *decoding, struct error *error)
 {
-    return decoder_new(decode_in_child, message, request, MEMORY, message->size <= DECODER_KEPT_SIZE, error);
-}
-
-/* Returns NULL if the message needs a child. */
-static struct decoding *decode_here(const struct message *message, enum record_level level)
-{
-    struct decoded *plain = decode_plain(message, level);
-    if (plain == NULL)
-        return NULL;
-    struct decoding *decoding = base_alloc(sizeof(*decoding));
-    decoding->result = plain;
-    return decoding;
+    const struct message *message = decoding->message;
+    return decoder_new(decode_in_child, message, decoding->request, MEMORY, message->size <= DECODER_KEPT_SIZE, error);
 }
 
 struct decoding *decoding_start(const struct message *message, enum record_level level, struct error *error)
 {
-    struct decoding *here = decode_here(message, level);
-    if (here != NULL)
-        return here;
     int64_t processor_s = PROCESSOR_S + (int64_t)(message->size / BYTES_PER_S);
     int64_t clock_ms = 2000 * processor_s, half = deadline_left_ms() / 2;
-    struct decoder_request request = {message->size, message->header_size, level, processor_s};
-    struct decoder *decoder = ask_kept(message, request);
-
-    if (decoder == NULL) {
-        share_module();
-        decoder = new_child(message, request, error);
-    }
-    if (decoder == NULL)
-        return NULL;
     struct decoding *decoding = base_alloc(sizeof(*decoding));
-    decoding->decoder = decoder;
-    decoding->until_ms = base_now_ms() + MIN(half, clock_ms);
+
     decoding->message = message;
-    decoding->request = request;
+    decoding->request = (struct decoder_request){message->size, message->header_size, level, processor_s};
+    decoding->result = decode_plain(message, level);
+    if (decoding->result != NULL)
+        return decoding;
+    decoding->decoder = ask_kept(message, decoding->request);
+    if (decoding->decoder == NULL) {
+        share_module();
+        decoding->decoder = new_child(decoding, error);
+    }
+    decoding->until_ms = base_now_ms() + MIN(half, clock_ms);
+    if (decoding->decoder == NULL)
+        base_free(&decoding);
     return decoding;
 }
 
 /* The child cannot report why it could not load the module, so this process tries. */
 static void explain_missing_module(struct error *error)
 {
-    if (decode_module_load(error) != NULL)
+    if (decoding_load_module(error) != NULL)
         error_set(error, "the decoder's process could not load the decoder, but this process can");
 }
 
@@ -164,7 +169,7 @@ static bool explain_failure(enum decoder_state state, int status, struct error *
         error_set(error, "the decoder was killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else if (code == DECODE_CHARSET_MISSING)
         error_set(error, "the decoder could not be started again, with all character sets");
-    else if (code == DECODE_MODULE_MISSING)
+    else if (code == DECODER_MODULE_MISSING)
         explain_missing_module(error);
     else
         error_set(error, "the decoder ended early");
@@ -172,7 +177,7 @@ static bool explain_failure(enum decoder_state state, int status, struct error *
         return WTERMSIG(status) == SIGKILL;
     return state == DECODER_UNKNOWN ||
            (state == DECODER_ENDED &&
-            (code == DECODER_NOT_SET_UP || code == DECODE_MODULE_MISSING || code == DECODE_CHARSET_MISSING));
+            (code == DECODER_NOT_SET_UP || code == DECODER_MODULE_MISSING || code == DECODE_CHARSET_MISSING));
 }
 
 static void put_away(struct decoding *decoding)
@@ -194,7 +199,7 @@ static enum decoder_state wait_for_child(struct decoding *decoding, int *status)
 
     *status = 0;
     if (state != DECODER_DONE)
-        *status = decoder_end(decoding->decoder);
+        *status = process_kill(&decoding->decoder->child);
     return state;
 }
 
@@ -204,7 +209,7 @@ static bool begin_with_all(struct decoding *decoding)
     struct error error;
 
     every_charset = true;
-    struct decoder *other = new_child(decoding->message, decoding->request, &error);
+    struct decoder *other = new_child(decoding, &error);
     if (other == NULL)
         return false;
     decoder_free(&decoding->decoder);

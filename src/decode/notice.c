@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "decode/notice.h"
+#include "decode/decode.h"
 
 #include <glib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #define ONCEDROP_DELIVERY_H
 
 #include "base/config.h"
-#include "decode/decoding.h"
+#include "decode/decode.h"
 #include "delivery/outcome.h"
 #include "delivery/plan.h"
 #include "delivery/sessions.h"

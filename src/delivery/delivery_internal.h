@@ -172,7 +172,7 @@ bool fallback_awaits(const struct delivery_work *work, size_t target, const char
 
 /* quarantine.c
  * delivery.refused = quarantine: after a server refused a message for longer than delivery.refuse_after, stores a
- * notice with the message attached (decode/notice.h). The notice is a copy like any other: claimed, held, searched
+ * notice with the message attached (decode/notice.c). The notice is a copy like any other: claimed, held, searched
  * for in doubt. */
 
 /* If the copy is QUARANTINE_DUE, searches for the message, which the refusal left in doubt, appends the notice, and

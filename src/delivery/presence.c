@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/deadline.h"
-#include "decode/notice.h"
+#include "decode/decode.h"
 
 /* An earlier attempt may have stored other transport fields; servers that count a line end as one byte report half of
  * the size. No MTA passes on a header over 1 MiB (Exim, header_maxsize; Postfix 100 KiB). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "delivery/delivery_internal.h"
 
-#include "decode/notice.h"
+#include "decode/decode.h"
 
 static void address_to(const struct delivery_work *work, size_t target, struct notice *notice)
 {

@@ -10,7 +10,6 @@
 #include "base/base.h"
 #include "base/config.h"
 #include "imap/imap_internal.h"
-#include "imap/imap_reply.h"
 #include "imap/imap_tls.h"
 
 /* imap_stream.c
@@ -50,6 +49,9 @@ struct imap {
 };
 
 #define IMAP_RESPONSE_MAX ((size_t)128 * 1024)
+
+/* Returns the TLS module, linked to this program or loaded; NULL with the error set. */
+const struct imap_tls_module *imap_stream_load_tls(struct error *error) OD_MUST;
 
 /* Takes ownership of a connected, non-blocking socket. */
 void imap_stream_open(struct imap *imap, int fd);
@@ -144,5 +146,42 @@ char *imap_quote(const char *text) OD_MUST;
 /* Formats in UTC: "14-Nov-2023", with_time "14-Nov-2023 22:13:20 +0000". */
 #define IMAP_DATE_SIZE 32
 void imap_date(int64_t seconds, bool with_time, char ret[IMAP_DATE_SIZE]);
+
+/* imap_connect.c */
+
+/* Returns a connected, non-blocking socket (TCP or unix); -1 with the error set, which begins with peer_name. ms: for
+ * all addresses together. *ret_local: the peer is a loopback address or unix socket. */
+int imap_connect(const struct config *config, const char *peer_name, int64_t ms, bool *ret_local,
+                 struct error *error) OD_MUST;
+
+unsigned imap_connect_port(const struct config *config) OD_MUST;
+
+/* imap_spawn.c: starts imap.command with a socketpair as standard input and output. Returns our end (non-blocking); -1
+ * with the error set. */
+int imap_spawn(const struct config *config, const char *account, pid_t *ret_child, struct error *error) OD_MUST;
+
+/* Runs imap.password_command for this login, for at most `ms` milliseconds. Returns its output, *ret_size bytes and a
+ * NUL, for base_free_secret(). NULL with the error set: it cannot be run, timed out, failed, or printed too much. */
+char *imap_spawn_password(const struct config *config, const char *login, int64_t ms, size_t *ret_size,
+                          struct error *error) OD_MUST;
+
+/* Waits up to a second for the child to exit, then kills it. Sets *child to 0. Returns the status (waitpid(2)); -1:
+ * killed, or no child. */
+int imap_spawn_reap(pid_t *child);
+
+/* imap_password.c
+ * A login's password or bearer token. The output of imap.password_command is cached until the server refuses it. */
+
+/* Returns the password, cached if possible: a new string for base_free_secret(), "" if none is set. NULL with the error
+ * set: the command cannot be run, exceeds `ms` milliseconds, fails, or prints nothing. */
+char *imap_password(const struct config *config, const char *login, int64_t ms, struct error *error) OD_MUST;
+
+/* Reads the file, or runs the command, again. Returns a password other than the refused one, like imap_password().
+ * NULL: there is none; a failure to read is appended to *error. */
+char *imap_password_renew(const struct config *config, const char *login, const char *refused, int64_t ms,
+                          struct error *error) OD_MUST;
+
+/* Returns whether the command is run for each login. */
+bool imap_password_is_own(const struct config *config) OD_MUST;
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-#include "imap/imap_password.h"
+#include "imap/imap.h"
 
 #include <glib.h>
 #include <string.h>
 
 #include "base/secret_file.h"
-#include "imap/imap_connect.h"
 
 #define TOKEN_CACHE_MAX 10000 /* per process */
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: ISC
  *
  * Tolerates known errors of servers, but never reads beyond the given bytes. */
-#include "imap/imap_reply.h"
+#include "imap/imap_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-#include "imap/imap_internal.h"
 
 static bool starts_with(const char *text, const char *word)
 {

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "imap/imap.h"
-#include "imap/imap_connect.h"
 
 static char *describe_server(const struct config *config)
 {

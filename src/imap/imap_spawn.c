@@ -2,7 +2,7 @@
  *
  * Runs imap.command and imap.password_command without a shell: splits the setting into words, then replaces %{account}
  * or %{user} in each. */
-#include "imap/imap_connect.h"
+#include "imap/imap.h"
 
 #include <errno.h>
 #include <fcntl.h>

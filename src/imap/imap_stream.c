@@ -8,6 +8,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/module.h"
+
+/* NULL unless linked to the program. */
+#pragma weak imap_tls_module
+
 struct imap_stream {
     int fd;
     const struct imap_tls_module *tls; /* NULL: no TLS */
@@ -19,6 +24,20 @@ struct imap_stream {
     char out[8192];
 };
 
+const struct imap_tls_module *imap_stream_load_tls(struct error *error)
+{
+    static const struct imap_tls_module *loaded = &imap_tls_module;
+    static const struct module module = {
+        .file = "oncedrop-tls.so",
+        .table = "imap_tls_module",
+        .what = "TLS for IMAP",
+        .package = "oncedrop",
+    };
+    if (loaded == NULL)
+        loaded = module_load(&module, error);
+    return loaded;
+}
+
 void imap_stream_open(struct imap *imap, int fd)
 {
     imap->stream = base_alloc(sizeof(*imap->stream));
@@ -28,7 +47,7 @@ void imap_stream_open(struct imap *imap, int fd)
 bool imap_stream_secure(struct imap *imap, const struct config *config, struct error *error)
 {
     struct imap_stream *stream = imap->stream;
-    const struct imap_tls_module *tls = imap_tls_load(error);
+    const struct imap_tls_module *tls = imap_stream_load_tls(error);
     if (tls == NULL || !tls->begin(stream->fd, config, imap->peer_name, imap->timeout, &stream->tls_session, error))
         return false;
     stream->tls = tls;

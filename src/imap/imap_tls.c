@@ -8,11 +8,11 @@
 #include <libetpan/mailstream_ssl.h>
 #include <libetpan/mmapstring.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/descriptor.h"
 #include "imap/imap_tls.h"
-#include "imap/imap_trust.h"
 #include "module_build.h"
 
 /* Read by module_load(). */
@@ -20,6 +20,7 @@ extern const char imap_tls_module_build[];
 const char imap_tls_module_build[] = MODULE_BUILD;
 
 #define CHAIN_MAX 16 /* as in GnuTLS */
+#define AUTHORITIES_KEPT_MS INT64_C(600000)
 
 /* libetpan's own timeouts are whole seconds; 0 means this variable. */
 static void set_timeout(int64_t ms)
@@ -96,6 +97,69 @@ static void get_chain(mailstream_low *session, struct chain *ret, struct imap_ce
     mailstream_certificate_chain_free(array);
 }
 
+struct trust {
+    struct trust *next;
+    char *file;
+    gnutls_x509_trust_list_t list; /* NULL: unreadable */
+    struct stat stat;              /* before reading */
+    int64_t until_ms;              /* base_now_ms() */
+};
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+           a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+static struct trust *find_authorities(const char *file)
+{
+    static struct trust *first;
+    struct trust *trust = first;
+    while (trust != NULL && strcmp(trust->file, file) != 0)
+        trust = trust->next;
+    if (trust == NULL) {
+        trust = base_alloc(sizeof(*trust));
+        trust->next = first;
+        trust->file = base_strdup(file);
+        first = trust;
+    }
+    return trust;
+}
+
+static bool read_authorities(struct trust *trust, struct error *error)
+{
+    if (trust->list != NULL)
+        gnutls_x509_trust_list_deinit(trust->list, 1);
+    trust->list = NULL;
+    int added = gnutls_x509_trust_list_init(&trust->list, 0);
+    if (added >= 0)
+        added = *trust->file != '\0'
+                    ? gnutls_x509_trust_list_add_trust_file(trust->list, trust->file, NULL, GNUTLS_X509_FMT_PEM, 0, 0)
+                    : gnutls_x509_trust_list_add_system_trust(trust->list, 0, 0);
+    trust->until_ms = added > 0 ? base_now_ms() + AUTHORITIES_KEPT_MS : 0;
+    if (added > 0)
+        return true;
+    const char *why = added < 0 ? gnutls_strerror(added) : "no certificate in it";
+    if (*trust->file != '\0')
+        return error_set(error, "imap.ca_file %s: %s", trust->file, why);
+    return error_set(error, "the system's certificate authorities: %s (install ca-certificates or set imap.ca_file)",
+                     why);
+}
+
+/* Returns the authorities in this PEM file; "": the system's. Caches them, since reading the system's takes longer than a
+ * login. Valid until the next call. NULL with the error set: none. */
+static gnutls_x509_trust_list_t trusted_authorities(const char *file, struct error *error)
+{
+    struct trust *trust = find_authorities(file);
+    struct stat now = {.st_size = 0};
+    bool known = *file == '\0' || stat(file, &now) == 0;
+    if (known && base_now_ms() < trust->until_ms && is_same_file(&now, &trust->stat))
+        return trust->list;
+    trust->stat = now;
+    return read_authorities(trust, error) ? trust->list : NULL;
+}
+
 static const char *hint(unsigned status)
 {
     if (status & GNUTLS_CERT_UNEXPECTED_OWNER)
@@ -121,7 +185,7 @@ static bool verify(const struct config *config, const char *peer_name, struct pe
         wanted[1] = (gnutls_typed_vdata_st){GNUTLS_DT_IP_ADDRESS, peer->address, peer->address_size};
     if (chain->count == 0)
         return error_set(error, "%s: the server presented no certificate", peer_name);
-    gnutls_x509_trust_list_t trust = imap_trust(config->imap.ca_file, error);
+    gnutls_x509_trust_list_t trust = trusted_authorities(config->imap.ca_file, error);
     if (trust == NULL)
         return false;
     int result =

@@ -41,10 +41,7 @@ struct imap_tls_module {
     void (*end)(void *session);
 };
 
-/* imap_tls.c; for imap_tls_load(). */
+/* imap_tls.c */
 extern const struct imap_tls_module imap_tls_module;
-
-/* Returns the module, linked to this program or loaded; NULL with the error set. */
-const struct imap_tls_module *imap_tls_load(struct error *error) OD_MUST;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * What the files of lmtp/ share, from the stream up. The session is lmtp.h, the service lmtp_service.h. */
+ * What the files of lmtp/ share, from the stream up. */
 #ifndef ONCEDROP_LMTP_INTERNAL_H
 #define ONCEDROP_LMTP_INTERNAL_H
 
@@ -62,8 +62,7 @@ void lmtp_stream_reply(struct lmtp_stream *stream, const char *format, ...) OD_P
 /* Sends buffered replies; false if the peer takes none. */
 bool lmtp_stream_flush(struct lmtp_stream *stream);
 
-/* lmtp_transaction.c
- * The envelope, from MAIL, RCPT and XFORWARD (RFC 2033, RFC 5321, 4.1.1). */
+/* lmtp_serve.c */
 
 #define LMTP_RECIPIENTS_MAX 1000
 
@@ -73,32 +72,13 @@ struct lmtp_recipient {
     char *original; /* ORCPT, or NULL */
 };
 
-/* Returns RCPT's reply "CODE D.S.N text", a new string, for a refused recipient; else NULL. */
-typedef char *lmtp_objection(void *context, const struct address *address);
-
 struct lmtp_transaction {
-    struct lmtp_stream *stream;
-    lmtp_objection *objection; /* may be NULL */
-    void *context;
-    int64_t size_limit; /* bytes per message; 0: none */
     char *sender;       /* NULL before MAIL */
     GArray *recipients; /* of struct lmtp_recipient */
     char *queue_id;     /* XFORWARD IDENT, which precedes MAIL; or NULL */
 };
 
-struct lmtp_transaction lmtp_transaction_new(struct lmtp_stream *stream, int64_t size_limit) OD_MUST;
-void lmtp_transaction_clear(struct lmtp_transaction *transaction);
-
-/* Clears it for the next message. */
-void lmtp_transaction_reset(struct lmtp_transaction *transaction);
-
-/* Handle a command, and reply. A refused command changes nothing. False: a client error, to be counted. */
-bool lmtp_transaction_mail(struct lmtp_transaction *transaction, const char *arguments) OD_MUST;
-bool lmtp_transaction_rcpt(struct lmtp_transaction *transaction, const char *arguments) OD_MUST;
-void lmtp_transaction_xforward(struct lmtp_transaction *transaction, const char *arguments);
-
-/* lmtp_message.c; struct lmtp is the session (lmtp_serve.c). */
-
+/* The session. */
 struct lmtp {
     const struct config *config;
     const struct lmtp_terms *terms;
@@ -113,6 +93,26 @@ struct lmtp {
     bool expected; /* our reply to RSET, NOOP or XFORWARD invites a transaction */
     struct lmtp_transaction transaction;
 };
+
+/* lmtp_transaction.c
+ * The envelope, from MAIL, RCPT and XFORWARD (RFC 2033, RFC 5321, 4.1.1). */
+
+struct lmtp_transaction lmtp_transaction_new(void) OD_MUST;
+void lmtp_transaction_clear(struct lmtp_transaction *transaction);
+
+/* Clears it for the next message. */
+void lmtp_transaction_reset(struct lmtp_transaction *transaction);
+
+/* Handle a command, and reply. A refused command changes nothing. False: a client error, to be counted. */
+bool lmtp_transaction_mail(struct lmtp *lmtp, const char *arguments) OD_MUST;
+
+/* Refuses a recipient without an account, or during its login backoff, so that Postfix's address verification learns of
+ * it. Not if the next command is pipelined (RFC 2920): the delivery may find the message stored. */
+bool lmtp_transaction_rcpt(struct lmtp *lmtp, const char *arguments) OD_MUST;
+
+void lmtp_transaction_xforward(struct lmtp *lmtp, const char *arguments);
+
+/* lmtp_message.c */
 
 struct message_builder *lmtp_message_new(const struct config *config) OD_MUST;
 
@@ -144,13 +144,6 @@ void lmtp_run(struct lmtp *lmtp, struct delivery *delivery);
 
 /* arguments: after the verb. Afterwards the session is over. */
 void lmtp_deliver(struct lmtp *lmtp, const char *arguments);
-
-/* lmtp_recipient.c */
-
-/* An lmtp_objection; context: struct lmtp. Objects without an account, or during its login backoff, so that Postfix's
- * address verification learns of it. Not if the next command is pipelined (RFC 2920): the delivery may find the message
- * stored. */
-char *lmtp_recipient_objection(void *context, const struct address *address) OD_MUST;
 
 /* lmtp_command.c
  * Parses LMTP commands (RFC 2033, RFC 5321, 4.1). Strings returned are for free(3). */

@@ -109,8 +109,5 @@ bool lmtp_message_receive(struct lmtp *lmtp)
     if (result != LMTP_READ_OK)
         return false; /* incomplete without its end mark */
     deliver_and_reply(lmtp, builder, started_ms);
-    lmtp->messages++;
-    lmtp->expected = false;
-    lmtp_transaction_reset(&lmtp->transaction);
     return true;
 }

@@ -6,6 +6,9 @@
 
 #include "lmtp/lmtp_internal.h"
 
+#define LINE_SIZE 4096 /* with its line end */
+#define ERRORS_MAX 20  /* refused commands */
+
 /* Grace time of a client when the service stops or others wait. */
 #define MOMENT_MS 100
 #define EXPECTED_MS 2000 /* if invited to begin a transaction */
@@ -35,6 +38,21 @@ static void do_lhlo(struct lmtp *lmtp, const char *arguments)
 }
 
 /* False: the session is over. */
+static bool do_data(struct lmtp *lmtp)
+{
+    if (lmtp->transaction.recipients->len == 0) {
+        reply_error(lmtp, "503 5.5.1 no valid recipients");
+        return true;
+    }
+    if (!lmtp_message_receive(lmtp))
+        return false;
+    lmtp->messages++;
+    lmtp->expected = false;
+    lmtp_transaction_reset(&lmtp->transaction);
+    return true;
+}
+
+/* Also. */
 static bool do_line(struct lmtp *lmtp, const char *line)
 {
     char *config OD_CLEANUP(base_free) = NULL;
@@ -46,20 +64,17 @@ static bool do_line(struct lmtp *lmtp, const char *line)
         return true;
     case LMTP_MAIL:
         if (lmtp->greeted)
-            lmtp->errors += !lmtp_transaction_mail(&lmtp->transaction, arguments);
+            lmtp->errors += !lmtp_transaction_mail(lmtp, arguments);
         else
             reply_error(lmtp, "503 5.5.1 send LHLO first");
         return true;
     case LMTP_RCPT:
-        lmtp->errors += !lmtp_transaction_rcpt(&lmtp->transaction, arguments);
+        lmtp->errors += !lmtp_transaction_rcpt(lmtp, arguments);
         return true;
     case LMTP_DATA:
-        if (lmtp->transaction.recipients->len > 0)
-            return lmtp_message_receive(lmtp);
-        reply_error(lmtp, "503 5.5.1 no valid recipients");
-        return true;
+        return do_data(lmtp);
     case LMTP_XFORWARD:
-        lmtp_transaction_xforward(&lmtp->transaction, arguments);
+        lmtp_transaction_xforward(lmtp, arguments);
         lmtp->expected = true;
         return true;
     case LMTP_RSET:
@@ -172,9 +187,9 @@ static const char *reason_to_end(struct lmtp *lmtp, const char *line)
 
 static bool serve_line(struct lmtp *lmtp)
 {
-    char line[LMTP_LINE_MAX];
+    char line[LINE_SIZE];
     int64_t until = MIN(base_now_ms() + lmtp->terms->times.idle, lmtp->end_ms);
-    if (lmtp->errors > LMTP_ERRORS_MAX) {
+    if (lmtp->errors > ERRORS_MAX) {
         lmtp_stream_reply(lmtp->stream, "421 4.7.0 %s too many errors", lmtp->host);
         return false;
     }
@@ -211,18 +226,15 @@ void lmtp_cache_clear(struct lmtp_cache *cache)
 void lmtp_serve(const struct config *config, int in, int out, const struct lmtp_terms *terms, struct lmtp_cache *cache)
 {
     const int64_t end_ms = base_now_ms() + terms->times.session;
-    struct lmtp_stream *stream = lmtp_stream_new(in, out, end_ms + terms->times.last_data);
     struct lmtp lmtp = {
         .config = config,
         .terms = terms,
         .cache = cache,
-        .stream = stream,
+        .stream = lmtp_stream_new(in, out, end_ms + terms->times.last_data),
         .fd = in,
         .end_ms = end_ms,
-        .transaction = lmtp_transaction_new(stream, config->delivery.size_limit),
+        .transaction = lmtp_transaction_new(),
     };
-    lmtp.transaction.objection = lmtp_recipient_objection;
-    lmtp.transaction.context = &lmtp;
     if (gethostname(lmtp.host, sizeof(lmtp.host) - 1) != 0)
         strcpy(lmtp.host, "localhost");
     lmtp_stream_reply(lmtp.stream, "220 %s oncedrop LMTP", lmtp.host);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * The parent. Workers end when it dies or closes the write end of a pipe, which only it has. */
-#include "lmtp/lmtp_service.h"
+#include "lmtp/lmtp_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "lmtp/lmtp_internal.h"
 
 #define AT_ONCE_MS 1000 /* a shorter life gets backoff */
 #define FIRST_DELAY_MS 100

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "lmtp/lmtp_service_socket.h"
+#include "lmtp/lmtp.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 #define FIRST_PASSED 3 /* SD_LISTEN_FDS_START */
 
-union address {
+union socket_address {
     struct sockaddr any;
     struct sockaddr_un local;
     struct sockaddr_in v4;
@@ -25,7 +25,7 @@ union address {
     struct sockaddr_storage storage;
 };
 
-static bool is_allowed(const char *what, const union address *address, const char *networks, struct error *error)
+static bool is_allowed(const char *what, const union socket_address *address, const char *networks, struct error *error)
 {
     return networks[0] != '\0' || network_is_loopback(&address->any) ||
            error_set(
@@ -48,7 +48,7 @@ static bool is_passed(int *ret_count)
 static bool take_passed(int count, const char *networks, struct lmtp_service_socket *ret, struct error *error)
 {
     int fd = FIRST_PASSED, listens = 0, type = 0;
-    union address address = {.any.sa_family = AF_UNSPEC};
+    union socket_address address = {.any.sa_family = AF_UNSPEC};
     socklen_t size = sizeof(listens), type_size = sizeof(type), address_size = sizeof(address);
     if (count != 1)
         return error_set(error, "systemd passes %d sockets, but the service listens on one", count);
@@ -67,7 +67,7 @@ static bool take_passed(int count, const char *networks, struct lmtp_service_soc
     return true;
 }
 
-static bool parse_tcp(const char *name, union address *ret, socklen_t *ret_size)
+static bool parse_tcp(const char *name, union socket_address *ret, socklen_t *ret_size)
 {
     const char *colon = strrchr(name, ':');
     char *end;
@@ -76,7 +76,7 @@ static bool parse_tcp(const char *name, union address *ret, socklen_t *ret_size)
         return false;
     bool bracketed = name[0] == '[' && colon[-1] == ']';
     char *host OD_CLEANUP(base_free) = base_strndup(name + bracketed, (size_t)(colon - name) - (bracketed ? 2 : 0));
-    *ret = (union address){.any.sa_family = AF_UNSPEC};
+    *ret = (union socket_address){.any.sa_family = AF_UNSPEC};
     if (bracketed && inet_pton(AF_INET6, host, &ret->v6.sin6_addr) == 1) {
         ret->v6.sin6_family = AF_INET6;
         ret->v6.sin6_port = htons((uint16_t)port);
@@ -101,7 +101,7 @@ static int new_socket(int family, struct error *error)
 
 static bool open_tcp(const char *name, const char *networks, struct lmtp_service_socket *ret, struct error *error)
 {
-    union address address;
+    union socket_address address;
     socklen_t size;
     int on = 1;
     if (!parse_tcp(name, &address, &size))
@@ -140,7 +140,7 @@ static int lock_path(const char *path, struct error *error)
 }
 
 /* Removes a dead service's socket. False: the path is in use. */
-static bool free_path(const union address *address, struct error *error)
+static bool free_path(const union socket_address *address, struct error *error)
 {
     const char *path = address->local.sun_path;
     struct stat status;
@@ -163,7 +163,7 @@ static bool free_path(const union address *address, struct error *error)
 
 static bool open_unix(const char *path, struct lmtp_service_socket *ret, struct error *error)
 {
-    union address address = {.local.sun_family = AF_UNIX};
+    union socket_address address = {.local.sun_family = AF_UNIX};
     struct stat status;
     if (strlen(path) >= sizeof(address.local.sun_path))
         return error_set(error, "service.socket = %s: longer than the %zu bytes of a socket's name", path,
@@ -188,7 +188,7 @@ static bool open_unix(const char *path, struct lmtp_service_socket *ret, struct 
 
 bool lmtp_service_socket_is_remote(const char *name)
 {
-    union address address;
+    union socket_address address;
     socklen_t size;
     return name[0] != '/' && parse_tcp(name, &address, &size) && !network_is_loopback(&address.any);
 }

@@ -5,8 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "imap/imap_connect.h"
-#include "imap/imap_password.h"
 #include "mailbox/mailbox_internal.h"
 
 /* Fixed names: a server that creates an account for any name creates only these. Skips one that the login contains. */

@@ -8,7 +8,6 @@
 
 #include "base/base.h"
 #include "imap/imap.h"
-#include "imap/imap_reply.h"
 #include "mailbox/mailbox.h"
 
 /* mailbox_namespace.c

@@ -4,8 +4,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "imap/imap_connect.h"
-#include "imap/imap_password.h"
 #include "mailbox/mailbox_internal.h"
 
 /* more, while opening: resolver, password, command, certificates */
@@ -21,7 +19,7 @@ bool mailbox_load(const struct config *config, struct error *error)
     bool tls = speaks_tls(config);
     for (size_t i = 0; i < config_server_count(config); i++)
         tls |= speaks_tls(config->servers[i]);
-    return !tls || imap_tls_load(error) != NULL;
+    return !tls || imap_stream_load_tls(error) != NULL;
 }
 
 struct descriptors mailbox_descriptors(const struct config *config)

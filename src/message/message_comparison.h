@@ -20,7 +20,7 @@ enum message_likeness {
  * If only the digest is known (message->data is NULL), nothing is MESSAGE_SIMILAR: see message_comparison_unclear(). */
 struct message_comparison *message_comparison_new(const struct message *message, const char *const *ignore) OD_MUST;
 
-/* Compares a notice in the message's place (decode/notice.h): MESSAGE_SAME if its attachment has the message's content,
+/* Compares a notice in the message's place (decode/notice.c): MESSAGE_SAME if its attachment has the message's content,
  * else MESSAGE_OTHER. The text and trace fields may be those of another attempt. */
 struct message_comparison *message_comparison_new_notice(const struct message *message,
                                                          const char *const *ignore) OD_MUST;

@@ -8,7 +8,7 @@
 #include <gmime/gmime.h>
 
 #include "../message_bytes.h"
-#include "decode/decoder.h"
+#include "decode/decode_internal.h"
 
 #define TEXT_MAX ((size_t)1 << 20)
 /* A byte becomes at most four of UTF-8, with a little of what converters write of themselves. */

@@ -5,7 +5,7 @@
 
 #include "../decoded_same.h"
 #include "../message_bytes.h"
-#include "decode/decoder.h"
+#include "decode/decode_internal.h"
 
 /* Of what headers are made, plain ones and others: random bytes would hardly ever be plain. */
 static const char *const pieces[] = {

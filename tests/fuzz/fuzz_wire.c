@@ -6,7 +6,7 @@
 
 #include <glib.h>
 
-#include "decode/decoder.h"
+#include "decode/decode_internal.h"
 
 static struct decode_wire wire;
 

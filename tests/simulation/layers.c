@@ -13,7 +13,6 @@
 #include "base/output.h"
 #include "breakage.h"
 #include "decode/decode.h"
-#include "decode/notice.h"
 #include "delivery/received.h"
 #include "faults.h"
 #include "message/message_field.h"

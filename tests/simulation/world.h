@@ -60,7 +60,7 @@ struct content {
     bool again;    /* or may have been, or a search was requested */
     bool bounced;
     bool sent_refused;              /* the server refused the Sent copy for good */
-    const struct content *explains; /* NULL: it is no explanation (decode/notice.h) */
+    const struct content *explains; /* NULL: it is no explanation (decode/notice.c) */
 };
 
 enum job_kind { JOB_PIPE, JOB_LMTP, JOB_REPLAY };

@@ -9,7 +9,6 @@
 
 #include "../decoded_same.h"
 #include "decode/decode_internal.h"
-#include "decode/decoder.h"
 
 static struct decoded *decoded_of(const char *bytes, size_t size, enum record_level level)
 {

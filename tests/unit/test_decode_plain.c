@@ -6,7 +6,7 @@
 #include <glib.h>
 
 #include "../decoded_same.h"
-#include "decode/decoder.h"
+#include "decode/decode_internal.h"
 
 #define HEAD "From: Lisa Doe <lisa@mail.example>\nTo: scuba@mail.example\nSubject: hello\n"
 
@@ -29,6 +29,14 @@ static const struct {
     {"two authors", "From: a@mail.example, B <b@mail.example>\n\nHello.\n", true},
     {"two fields From", "From: a@mail.example\nSubject: one\nFrom: b@mail.example\nSubject: two\n\nHello.\n", true},
     {"two fields of a name", "To: a@mail.example\nTo: b@mail.example\n\nHello.\n", true},
+    {"a comment", "From: lisa@mail.example (Lisa)\n\nHello.\n", true},
+    {"a group", "To: undisclosed-recipients:;\n\nHello.\n", true},
+    {"a route", "From: <@a.example:lisa@mail.example>\n\nHello.\n", true},
+    {"a quoted local part", "From: \"lisa\"@mail.example\n\nHello.\n", true},
+    {"dots", "From: lisa..doe@mail.example\n\nHello.\n", true},
+    {"no domain", "From: lisa\n\nHello.\n", true},
+    {"a comma too many", "To: lisa@mail.example,\n\nHello.\n", true},
+    {"two addresses without a comma", "To: a@mail.example b@mail.example\n\nHello.\n", true},
     {"a type", HEAD "Content-Type: text/plain\n\nHello.\n", true},
     {"a character set", HEAD "Content-Type: Text/Plain; Charset=\"US-ASCII\" ; format=flowed;delsp=yes\n\nHello.\n",
      true},
@@ -44,18 +52,14 @@ static const struct {
     {"an encoded word", "Subject: =?utf-8?q?H=C3=A9llo?=\n\nHello.\n", false},
     {"an encoded name", "From: =?utf-8?q?H=C3=A9llo?= <lisa@mail.example>\n\nHello.\n", false},
     {"an encoded name in quotes", "From: \"=?utf-8?q?H=C3=A9llo?=\" <lisa@mail.example>\n\nHello.\n", false},
-    {"a comment", "From: lisa@mail.example (Lisa)\n\nHello.\n", false},
-    {"a group", "To: undisclosed-recipients:;\n\nHello.\n", false},
-    {"a route", "From: <@a.example:lisa@mail.example>\n\nHello.\n", false},
     {"a tab in a name in quotes", "From: \"Lisa\tDoe\" <lisa@mail.example>\n\nHello.\n", false},
     {"a quoted pair", "From: \"Li\\sa\" <lisa@mail.example>\n\nHello.\n", false},
-    {"a quoted local part", "From: \"lisa\"@mail.example\n\nHello.\n", false},
-    {"dots", "From: lisa..doe@mail.example\n\nHello.\n", false},
+    {"a comment with a quoted pair", "From: lisa@mail.example (Li\\)sa)\n\nHello.\n", false},
+    {"an encoded name in a comment", "From: lisa@mail.example (=?utf-8?q?H=C3=A9llo?=)\n\nHello.\n", false},
+    {"an encoded group", "To: =?utf-8?q?H=C3=A9llo?=: lisa@mail.example;\n\nHello.\n", false},
+    {"a group with a dot", "To: the board, inc.: lisa@mail.example;\n\nHello.\n", false},
     {"a dot in a name", "From: J. Doe <j@mail.example>\n\nHello.\n", false},
-    {"no domain", "From: lisa\n\nHello.\n", false},
     {"a domain of other letters", "From: lisa@xn--bcher-kva.example\n\nHello.\n", false},
-    {"a comma too many", "To: lisa@mail.example,\n\nHello.\n", false},
-    {"two addresses without a comma", "To: a@mail.example b@mail.example\n\nHello.\n", false},
     {"another type", HEAD "Content-Type: text/html\n\nHello.\n", false},
     {"several parts", HEAD "Content-Type: multipart/mixed; boundary=x\n\n--x\n\nHello.\n--x--\n", false},
     {"a type that begins alike", HEAD "Content-Type: text/plainer\n\nHello.\n", false},

@@ -6,7 +6,7 @@
 
 #include <sys/mman.h>
 
-#include "decode/decoder.h"
+#include "decode/decode_internal.h"
 
 static const char letter[] =
     "From: =?utf-8?q?J=C3=BCrgen?= <juergen@EXAMPLE.net>\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * decoding.h: no matter what the decoding process does, its parent has a result that can be recorded. Seen to fail: a test
+ * decoding.c: no matter what the decoding process does, its parent has a result that can be recorded. Seen to fail: a test
  * here fails without the reset of signals, any of the limits, PR_SET_PDEATHSIG or close_range. */
 #include "message_fixture.h"
 
@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 
 #include "decode/decode_internal.h"
-/* what is behind decoding.h, too */
+/* what is behind decode.h, too */
 #include "decode/decoding.c"
 
 static const char letter[] =

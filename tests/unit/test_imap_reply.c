@@ -5,7 +5,6 @@
 #include "message_fixture.h"
 
 #include "imap/imap_internal.h"
-#include "imap/imap_reply.h"
 
 /* The response in memory of exactly its size, so that checkers detect every read beyond it. */
 struct line {

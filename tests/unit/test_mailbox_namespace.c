@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "imap/imap_reply.h"
+#include "imap/imap_internal.h"
 #include "mailbox/mailbox_internal.h"
 
 static void names_are_mapped(void **state)

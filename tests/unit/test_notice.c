@@ -5,7 +5,7 @@
  * is not required. */
 #include "message_fixture.h"
 
-#include "decode/notice.h"
+#include "decode/decode.h"
 
 static const char damaged[] = "Message-ID: <a@example.org>\nReceived: from a\nno field\nSubject: s\n\nbody\rof\0it\n";
 static const char anew[] = "Received: from b\nMessage-ID: <a@example.org>\nno field\nSubject: s\n\nbody\rof\0it\n";
