@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/log_escape.h"
+#include "base/log.h"
 
 #define SHOWN_MAX 2048 /* bytes of a line, escaped */
 #define MASK "****"

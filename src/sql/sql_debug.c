@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/debug.h"
-#include "base/log_escape.h"
+#include "base/log.h"
 
 #define VALUE_MAX 100  /* bytes */
 #define ITEMS_MAX 10   /* of a list */
