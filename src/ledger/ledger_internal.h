@@ -9,7 +9,7 @@
 #include "ledger/ledger.h"
 #include "ledger/ledger_query.h"
 #include "sql/sql.h"
-#include "sql/sql_load.h"
+#include "sql/sql_engine.h"
 
 /* ledger_session.c
  * The session with the database. ledger_add_* adds steps to the batch; sql_send reports a failure (sql.h). */

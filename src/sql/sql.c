@@ -6,7 +6,6 @@
 
 #include "base/debug.h"
 #include "sql/sql_debug.h"
-#include "sql/sql_load.h"
 
 struct sql_added {
     enum sql_step step; /* SQL_STEPS: a statement configured by the site */
@@ -96,7 +95,7 @@ static size_t record_added(struct sql *sql, enum sql_step step)
 
 static void record_took(struct sql *sql, size_t mark, int64_t started_us)
 {
-    sql->added[mark].took_us = sql_debug_now_us() - started_us;
+    sql->added[mark].took_us = g_get_monotonic_time() - started_us;
 }
 
 /* For the debug log. */
@@ -118,7 +117,7 @@ static void log_failure(struct sql *sql, const char *name, const struct error *e
 static void log_result(struct sql *sql, size_t mark, bool succeeded, const struct sql_rows *rows, int64_t started_us,
                        const struct error *error)
 {
-    int64_t waited_us = sql_debug_now_us() - started_us;
+    int64_t waited_us = g_get_monotonic_time() - started_us;
     if (!succeeded) {
         log_failure(sql, step_name(sql, mark), error);
         return;
@@ -133,7 +132,7 @@ static void log_result(struct sql *sql, size_t mark, bool succeeded, const struc
 /* 0 without a debug log. */
 static int64_t now_us(void)
 {
-    return debug_sql() ? sql_debug_now_us() : 0;
+    return debug_sql() ? g_get_monotonic_time() : 0;
 }
 
 void sql_add(struct sql *sql, enum sql_step step, const struct sql_value *values)

@@ -121,8 +121,3 @@ void sql_debug_failed(const char *name, const struct error *error)
     char text[ERROR_MAX];
     debug_line("sql: %s: failed: %s", name, log_escape_text(error->text, text, sizeof(text)));
 }
-
-int64_t sql_debug_now_us(void)
-{
-    return g_get_monotonic_time();
-}

@@ -20,7 +20,4 @@ void sql_debug_result(const char *name, const struct sql_rows *rows, int64_t us)
 
 void sql_debug_failed(const char *name, const struct error *error);
 
-/* The clock for `us`. */
-int64_t sql_debug_now_us(void) OD_MUST;
-
 #endif

@@ -10,7 +10,6 @@
 
 #include "sql/sql.h"
 #include "sql/sql_engine.h"
-#include "sql/sql_text.h"
 
 /* The files' suffixes: none, -wal, -shm. */
 enum lite_which { LITE_LEDGER, LITE_LOG, LITE_INDEX, LITE_FILES };

@@ -30,7 +30,7 @@ static int bind_value(sqlite3_stmt *statement, int parameter, const struct sql_v
         return sqlite3_bind_blob64(statement, parameter, value->bytes, value->size, SQLITE_STATIC);
     case SQL_KIND_TEXTS:
     case SQL_KIND_NUMBERS:
-        return sqlite3_bind_text(statement, parameter, sql_value_json(value), -1, free);
+        return sqlite3_bind_text(statement, parameter, sql_value_list(value, true), -1, free);
     }
     abort();
 }
