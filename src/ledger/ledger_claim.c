@@ -33,8 +33,9 @@ static void add_copy(struct ledger *ledger, const struct ledger_claim *claim, co
     const struct ledger_target *target = &message->targets[copy->target];
     sql_add(ledger->sql,
             SQL_STEP(claim_copy, LEDGER_KEY(message), .account = SQL_TEXT(target->account),
-                     .mailbox = SQL_TEXT(target->mailbox), .role = SQL_TEXT(target->role == COPY_SENT ? "sent" : "inbox"),
-                     .doubt = SQL_BOOL(copy->doubt), .claim = SQL_NUMBER(claim->token), .pid = SQL_NUMBER(getpid()),
+                     .mailbox = SQL_TEXT(target->mailbox),
+                     .role = SQL_TEXT(target->role == COPY_SENT ? "sent" : "inbox"), .doubt = SQL_BOOL(copy->doubt),
+                     .claim = SQL_NUMBER(claim->token), .pid = SQL_NUMBER(getpid()),
                      .recipient = SQL_TEXT(message->recipients[copy->recipient].address),
                      .attempt_before = SQL_NUMBER_OR_NULL(claimed->generation > 1, claimed->generation - 1),
                      .again = SQL_BOOL(copy->again), LEDGER_CLOCKS(ledger)));

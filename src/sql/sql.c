@@ -81,21 +81,22 @@ const char *sql_tls_summary(const struct sql *sql, bool *ret_ok)
     return sql->engine->tls_summary != NULL ? sql->engine->tls_summary(sql->session, ret_ok) : "a file of this host";
 }
 
-/* Returns its mark. */
-static size_t record_added(struct sql *sql, enum sql_step step)
+/* 0 without a debug log. */
+static int64_t now_us(void)
+{
+    return debug_sql() ? g_get_monotonic_time() : 0;
+}
+
+/* took_us: when it began. */
+static struct sql_added *record_added(struct sql *sql, enum sql_step step)
 {
     size_t mark = sql->count++;
     if (mark >= sql->added_size) {
         sql->added_size = mark + 32;
         sql->added = base_realloc(sql->added, sql->added_size * sizeof(*sql->added));
     }
-    sql->added[mark] = (struct sql_added){.step = step};
-    return mark;
-}
-
-static void record_took(struct sql *sql, size_t mark, int64_t started_us)
-{
-    sql->added[mark].took_us = g_get_monotonic_time() - started_us;
+    sql->added[mark] = (struct sql_added){.step = step, .took_us = now_us()};
+    return &sql->added[mark];
 }
 
 /* For the debug log. */
@@ -129,35 +130,25 @@ static void log_result(struct sql *sql, size_t mark, bool succeeded, const struc
     sql->logged = mark + 1;
 }
 
-/* 0 without a debug log. */
-static int64_t now_us(void)
-{
-    return debug_sql() ? g_get_monotonic_time() : 0;
-}
-
 void sql_add(struct sql *sql, enum sql_step step, const struct sql_value *values)
 {
     for (size_t i = 0; i < sql->engine->steps[step].params; i++)
         if (values[i].kind == SQL_KIND_FORGOTTEN)
             abort();
-    size_t mark = record_added(sql, step);
     if (debug_sql())
         sql_debug_added(&sql->engine->steps[step], values);
-    int64_t started_us = now_us();
+    struct sql_added *added = record_added(sql, step);
     sql->engine->add(sql->session, step, values);
-    if (debug_sql())
-        record_took(sql, mark, started_us);
+    added->took_us = now_us() - added->took_us;
 }
 
 void sql_add_text(struct sql *sql, const char *text, struct sql_value value)
 {
-    size_t mark = record_added(sql, SQL_STEPS);
     if (debug_sql())
         sql_debug_added_text(&value);
-    int64_t started_us = now_us();
+    struct sql_added *added = record_added(sql, SQL_STEPS);
     sql->engine->add_text(sql->session, text, value);
-    if (debug_sql())
-        record_took(sql, mark, started_us);
+    added->took_us = now_us() - added->took_us;
 }
 
 bool sql_send(struct sql *sql, struct error *error)

@@ -71,7 +71,7 @@ void sql_debug_opened(const struct sql_engine *engine, const struct config *conf
                       const struct error *error)
 {
     char text[ERROR_MAX];
-    char *conninfo OD_CLEANUP(base_free) = config_conninfo_shown(config);
+    char *conninfo OD_CLEANUP(base_free) = config_conninfo_shown(config->database.conninfo);
     char where[ERROR_MAX];
     log_escape_text(conninfo, where, sizeof(where));
     if (opened)
