@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "imap/imap_connect.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -12,6 +11,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "base/network.h"
 
 /* Returns -1 with errno set on failure. */
 static int connect_socket(const struct sockaddr *address, socklen_t length, int64_t ms)
@@ -36,21 +37,6 @@ static int connect_socket(const struct sockaddr *address, socklen_t length, int6
     int connected = fd;
     fd = -1;
     return connected;
-}
-
-static bool is_local(const struct sockaddr *address)
-{
-    if (address->sa_family == AF_UNIX)
-        return true;
-    if (address->sa_family == AF_INET) {
-        const struct sockaddr_in *in = (const void *)address;
-        return ntohl(in->sin_addr.s_addr) >> 24 == 127;
-    }
-    if (address->sa_family == AF_INET6) {
-        const struct in6_addr *in6 = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
-        return IN6_IS_ADDR_LOOPBACK(in6) || (IN6_IS_ADDR_V4MAPPED(in6) && in6->s6_addr[12] == 127);
-    }
-    return false;
 }
 
 static int connect_unix(const struct config *config, const char *peer_name, int64_t ms, struct error *error)
@@ -117,6 +103,6 @@ int imap_connect(const struct config *config, const char *peer_name, int64_t ms,
     }
     if (!is_path) /* a literal's end must not wait for a delayed ACK */
         (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-    *ret_local = is_local((const struct sockaddr *)&peer);
+    *ret_local = network_is_loopback((const struct sockaddr *)&peer);
     return fd;
 }
