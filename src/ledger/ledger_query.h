@@ -163,28 +163,8 @@ struct sql_rows *ledger_show(struct ledger *ledger, const char *section, const c
 
 /* Lists claims in progress and held locks with the sessions that wait for them, oldest first, by key. Includes a lock
  * without a claim if a delivery of ours holds it or waits for it, or its key is of a recorded message or looks like
- * ours. */
+ * ours. Columns: oncedrop-locks(1). */
 struct sql_rows *ledger_locks(struct ledger *ledger, struct error *error) OD_MUST;
-
-enum {
-    LOCKS_KEY,        /* of a row lock without a claim: the number of the row */
-    LOCKS_MESSAGE_ID, /* NULL: not recorded */
-    LOCKS_ACCOUNT,    /* of the claim, up to LOCKS_PID; NULL: none */
-    LOCKS_MAILBOX,
-    LOCKS_STATE,
-    LOCKS_HOST,
-    LOCKS_PID,
-    LOCKS_AGE,     /* seconds since the claim, else the lock */
-    LOCKS_LOCK,    /* held; claimed: about to be taken for the claim; free */
-    LOCKS_SESSION, /* name of the lock holder's session */
-    LOCKS_OURS,    /* of oncedrop */
-    LOCKS_BACKEND, /* its process on the server */
-    LOCKS_USER,
-    LOCKS_CLIENT, /* its address */
-    LOCKS_HELD,   /* seconds since its transaction began or last statement ended */
-    LOCKS_HIDDEN, /* from our user: client and held */
-    LOCKS_WAITING /* JSON array: backend, user, session, seconds */
-};
 
 /* Returns the hint for hidden columns: a new string. */
 char *ledger_locks_hint(const struct ledger *ledger) OD_MUST;

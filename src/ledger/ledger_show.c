@@ -4,11 +4,6 @@
 
 #include "ledger/ledger_internal.h"
 
-_Static_assert((int)LOCKS_ADVISORY_WAITING == (int)LOCKS_WAITING, "columns");
-_Static_assert((int)LOCKS_ROW_WAITING == (int)LOCKS_WAITING, "columns");
-_Static_assert((int)LOCKS_LEASE_WAITING == (int)LOCKS_WAITING, "columns");
-_Static_assert((int)LOCKS_SESSION_WAITING == (int)LOCKS_WAITING, "columns");
-
 /* Appends a literal character: in brackets only ^ and the backslash are special. */
 static void add_character(GString *pattern, gunichar c)
 {
