@@ -13,8 +13,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/process.h"
-
 /* grace: hard limit minus soft limit. */
 static void limit(__rlimit_resource_t resource, rlim_t max, rlim_t grace)
 {
@@ -121,7 +119,7 @@ static bool fork_child(struct decoder *decoder, decoder_work work, const struct 
 
 int decoder_end(struct decoder *decoder)
 {
-    return process_kill(&decoder->child);
+    return base_kill(&decoder->child);
 }
 
 void decoder_free(struct decoder **decoder)
