@@ -14,7 +14,7 @@
 
 static bool is_logged(const struct imap_debug *debug)
 {
-    return debug_imap() && debug_account(debug->account);
+    return debug_imap && debug_account(debug->account);
 }
 
 /* who: "C", "S" or "". */

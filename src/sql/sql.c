@@ -29,7 +29,7 @@ struct sql *sql_open(const struct config *config, const char *application, struc
     struct sql_session *session = engine != NULL ? engine->open(config, application, error) : NULL;
     if (engine != NULL && session == NULL)
         sql_add_login_hint(engine, config, SQL_DELIVERY, error);
-    if (engine != NULL && debug_sql())
+    if (engine != NULL && debug_sql)
         sql_debug_opened(engine, config, session != NULL, error);
     if (session == NULL)
         return NULL;
@@ -84,7 +84,7 @@ const char *sql_tls_summary(const struct sql *sql, bool *ret_ok)
 /* 0 without a debug log. */
 static int64_t now_us(void)
 {
-    return debug_sql() ? g_get_monotonic_time() : 0;
+    return debug_sql ? g_get_monotonic_time() : 0;
 }
 
 /* took_us: when it began. */
@@ -135,7 +135,7 @@ void sql_add(struct sql *sql, enum sql_step step, const struct sql_value *values
     for (size_t i = 0; i < sql->engine->steps[step].params; i++)
         if (values[i].kind == SQL_KIND_FORGOTTEN)
             abort();
-    if (debug_sql())
+    if (debug_sql)
         sql_debug_added(&sql->engine->steps[step], values);
     struct sql_added *added = record_added(sql, step);
     sql->engine->add(sql->session, step, values);
@@ -144,7 +144,7 @@ void sql_add(struct sql *sql, enum sql_step step, const struct sql_value *values
 
 void sql_add_text(struct sql *sql, const char *text, struct sql_value value)
 {
-    if (debug_sql())
+    if (debug_sql)
         sql_debug_added_text(&value);
     struct sql_added *added = record_added(sql, SQL_STEPS);
     sql->engine->add_text(sql->session, text, value);
@@ -154,7 +154,7 @@ void sql_add_text(struct sql *sql, const char *text, struct sql_value value)
 bool sql_send(struct sql *sql, struct error *error)
 {
     bool sent = sql->engine->send == NULL || sql->engine->send(sql->session, error);
-    if (debug_sql() && !sent)
+    if (debug_sql && !sent)
         log_failure(sql, "batch", error);
     return sent;
 }
@@ -183,7 +183,7 @@ struct sql_rows *sql_get_result(struct sql *sql, size_t mark, struct error *erro
 {
     int64_t started_us = now_us();
     struct sql_rows *rows = read_until(sql, mark, error);
-    if (debug_sql())
+    if (debug_sql)
         log_result(sql, mark, rows != NULL, rows, started_us, error);
     enum sql_step step = sql->added[mark].step;
     if (rows == NULL || step == SQL_STEPS)
@@ -203,7 +203,7 @@ bool sql_succeeded(struct sql *sql, size_t mark, struct error *error)
     if (mark <= sql->taken)
         return true;
     struct sql_rows *last OD_CLEANUP(sql_rows_free) = read_until(sql, mark - 1, error);
-    if (debug_sql())
+    if (debug_sql)
         log_result(sql, mark - 1, last != NULL, NULL, started_us, error);
     return last != NULL;
 }
@@ -213,7 +213,7 @@ bool sql_committed(struct sql *sql, size_t mark, struct error *error)
     int64_t started_us = now_us();
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) = read_until(sql, mark, error);
     bool committed = rows != NULL && (sql->engine->committed == NULL || sql->engine->committed(sql->session, error));
-    if (debug_sql())
+    if (debug_sql)
         log_result(sql, mark, committed, NULL, started_us, error);
     return committed;
 }
@@ -227,7 +227,7 @@ bool sql_finish(struct sql *sql)
 
 bool sql_script(struct sql *sql, const char *text, struct error *error)
 {
-    if (debug_sql())
+    if (debug_sql)
         debug_line("sql: a script of %zu bytes", strlen(text));
     return sql->engine->script(sql->session, text, error);
 }

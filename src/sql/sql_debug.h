@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * Steps in the debug log: "sql: NAME (PARAMETER VALUE, ...)" when added, "sql: NAME: RESULT" when the result is used.
- * Long values are truncated; of bytes and message content only the size is logged. Precondition: debug_sql(). */
+ * Long values are truncated; of bytes and message content only the size is logged. Precondition: debug_sql. */
 #ifndef ONCEDROP_SQL_DEBUG_H
 #define ONCEDROP_SQL_DEBUG_H
 
