@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <sys/auxv.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -98,6 +100,21 @@ int base_poll(struct pollfd *waited, size_t count, int64_t until_ms)
         if (ready >= 0 || errno != EINTR)
             return ready;
     }
+}
+
+int base_wait(pid_t child)
+{
+    int status;
+    return child > 0 && TEMP_FAILURE_RETRY(waitpid(child, &status, 0)) == child ? status : SIGKILL;
+}
+
+int base_kill(pid_t *child)
+{
+    if (*child > 0)
+        (void)kill(*child, SIGKILL);
+    int status = base_wait(*child);
+    *child = 0;
+    return status;
 }
 
 /* Returns `length` without an incomplete UTF-8 sequence at the end. */

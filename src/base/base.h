@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define OD_MUST __attribute__((warn_unused_result))
 #define OD_PRINTF(string, first) __attribute__((format(printf, string, first)))
@@ -29,6 +30,12 @@ bool base_write(int fd, const void *bytes, size_t size) OD_MUST;
 /* Calls poll(2) until until_ms (base_now_ms), at most INT32_MAX ms; repeats after EINTR. */
 struct pollfd;
 int base_poll(struct pollfd *waited, size_t count, int64_t until_ms) OD_MUST;
+
+/* Waits until a child ends. Returns its status (waitpid(2)); without such a child, that of a killed one. */
+int base_wait(pid_t child) OD_MUST;
+
+/* Kills a child, and waits for it; sets *child to 0. Returns its status, which is its own if it had ended. */
+int base_kill(pid_t *child);
 
 /* Returns the process's data in bytes; 0: unknown. Limits are relative to it: under a sanitizer it is terabytes. */
 size_t base_data_size(void) OD_MUST;

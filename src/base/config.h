@@ -171,8 +171,8 @@ void config_print(FILE *out, const struct config *config, enum config_print whic
 void config_visit(const struct config *config, enum config_print which,
                   void (*take)(void *context, const char *name, const char *value), void *context);
 
-/* Returns a new string, as config_print shows it. */
-char *config_conninfo_shown(const struct config *config) OD_MUST;
+/* Returns database.conninfo as config_print shows it, a new string. */
+char *config_conninfo_shown(const char *conninfo) OD_MUST;
 
 /* Returns SHA-256 (hex, a new string) of settings and IMAP password, without password_file, which may be systemd's.
  * Never show it: it depends on secrets. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "base/config_internal.h"
 
-#include <arpa/inet.h>
 #include <glib.h>
 #include <stdarg.h>
 #include <string.h>
@@ -107,17 +106,6 @@ static bool valid_times(const struct config_loading *it)
     return true;
 }
 
-static bool is_loopback(const char *host)
-{
-    struct in_addr four;
-    struct in6_addr six;
-    if (strcmp(host, "localhost") == 0)
-        return true;
-    if (inet_pton(AF_INET, host, &four) == 1)
-        return ntohl(four.s_addr) >> 24 == 127;
-    return inet_pton(AF_INET6, host, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
-}
-
 /* Relative paths would depend on the caller's working directory. */
 static bool valid_paths(const struct config_loading *it)
 {
@@ -149,11 +137,13 @@ static bool valid_imap(const struct config_loading *it)
 {
     const struct config *config = it->config;
     bool is_path = *config->imap.host == '/';
+    bool is_local = is_path || strcmp(config->imap.host, "localhost") == 0 ||
+                    network_is_loopback_text(config->imap.host);
     if (*config->imap.command)
         return valid_command(it, &config->imap.command);
     if (!*config->imap.host)
         return refuse_value(it, &config->imap.host, "must be set if command is not");
-    if (config->imap.tls == IMAP_TLS_NONE && !is_path && !is_loopback(config->imap.host))
+    if (config->imap.tls == IMAP_TLS_NONE && !is_local)
         return refuse_value(it, &config->imap.tls,
                             "passwords and mail would cross the network in the clear to host = %s;"
                             " only for localhost, 127.0.0.0/8, ::1 and unix sockets",

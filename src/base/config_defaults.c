@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: ISC */
-
 #include <stdlib.h>
 #include <string.h>
 

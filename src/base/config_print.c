@@ -9,7 +9,7 @@
 
 /* Hides a URI's password, up to the last @, and values whose name has "password", "secret" or an escape, which may
  * encode any name. Other text becomes "***", except a file's path. */
-static char *hide_secrets(const char *conninfo)
+char *config_conninfo_shown(const char *conninfo)
 {
     static const char uri[] = "^(?:postgres(?:ql)?|mariadb|mysql)://";
     static const char pairs[] = "^\\s*(?:[^\\s=]+\\s*=\\s*(?:" QUOTED "|(?!')(?:[^\\s\\\\]|\\\\.)*+)\\s*)*+$";
@@ -24,11 +24,6 @@ static char *hide_secrets(const char *conninfo)
     g_autofree char *shown = g_regex_replace(login, conninfo, -1, 0, "\\1***@", 0, NULL);
     char *all = shown != NULL ? g_regex_replace(names, shown, -1, 0, "\\1***", 0, NULL) : NULL;
     return all != NULL ? all : base_strdup("***"); /* NULL: the regex match limit */
-}
-
-char *config_conninfo_shown(const struct config *config)
-{
-    return hide_secrets(config->database.conninfo);
 }
 
 /* Passes settings that differ from [imap]. */
@@ -55,7 +50,7 @@ void config_visit(const struct config *config, enum config_print which,
         if (which == CONFIG_PRINT_NON_DEFAULT && strcmp(value, setting->text) == 0)
             continue;
         if (setting->flags & SETTING_SECRET) {
-            char *shown = hide_secrets(value);
+            char *shown = config_conninfo_shown(value);
             base_free(&value);
             value = shown;
         }

@@ -10,7 +10,7 @@
 
 #define LINE_MAX_SIZE 2048 /* the log truncates longer lines */
 
-bool debug_imap_on, debug_sql_on;
+bool debug_imap, debug_sql;
 
 static bool everything;
 static char **chosen;         /* log.debug_accounts; case is ignored */
@@ -22,9 +22,9 @@ void debug_open(const char *accounts)
     g_strfreev(chosen);
     chosen = g_strsplit_set(accounts, ", \t", -1);
     everything = log_shows_debug();
-    debug_imap_on = everything;
+    debug_imap = everything;
     for (char **name = chosen; *name != NULL; name++)
-        debug_imap_on |= **name != '\0';
+        debug_imap |= **name != '\0';
     if (concerned == NULL)
         concerned = g_ptr_array_new_with_free_func(g_free);
     debug_end();
@@ -47,9 +47,9 @@ static bool is_chosen(const char *name)
 
 void debug_concerns(const char *address, const char *account)
 {
-    if (!debug_imap_on || everything || (!is_chosen(address) && !is_chosen(account)))
+    if (!debug_imap || everything || (!is_chosen(address) && !is_chosen(account)))
         return;
-    debug_sql_on = true;
+    debug_sql = true;
     if (account != NULL)
         g_ptr_array_add(concerned, g_strdup(account));
 }
@@ -57,7 +57,7 @@ void debug_concerns(const char *address, const char *account)
 void debug_end(void)
 {
     delivery_id[0] = '\0';
-    debug_sql_on = everything;
+    debug_sql = everything;
     if (concerned != NULL)
         g_ptr_array_set_size(concerned, 0);
 }

@@ -8,18 +8,8 @@
 #include "base/base.h"
 
 /* Set by debug.c only. */
-extern bool debug_imap_on; /* of some accounts or all */
-extern bool debug_sql_on;
-
-static inline bool debug_imap(void)
-{
-    return __builtin_expect(debug_imap_on, false);
-}
-
-static inline bool debug_sql(void)
-{
-    return __builtin_expect(debug_sql_on, false);
-}
+extern bool debug_imap; /* of some accounts or all */
+extern bool debug_sql;
 
 /* Call it after log_open. accounts: log.debug_accounts. */
 void debug_open(const char *accounts);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define MAPPED_BITS 96 /* of ::ffff:0:0/96 */
+#define LOOPBACK "127.0.0.0/8 ::1"
 
 static const unsigned char mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
@@ -66,22 +67,32 @@ static bool contains(const struct network *network, const unsigned char *address
     return i == network->bits;
 }
 
-bool network_list_contains(const char *list, const struct sockaddr *address)
+static bool list_contains(const char *list, const unsigned char *address)
 {
     g_auto(GStrv) names = g_strsplit_set(list, " \t,", -1);
-    unsigned char bytes[16];
     struct network network;
-    if (!address_of(address, bytes))
-        return false;
     for (char **name = names; *name != NULL; name++)
-        if (network_parse(*name, &network) && contains(&network, bytes))
+        if (network_parse(*name, &network) && contains(&network, address))
             return true;
     return false;
 }
 
+bool network_list_contains(const char *list, const struct sockaddr *address)
+{
+    unsigned char bytes[16];
+    return address_of(address, bytes) && list_contains(list, bytes);
+}
+
 bool network_is_loopback(const struct sockaddr *address)
 {
-    return address->sa_family == AF_UNIX || network_list_contains("127.0.0.0/8 ::1", address);
+    return address->sa_family == AF_UNIX || network_list_contains(LOOPBACK, address);
+}
+
+bool network_is_loopback_text(const char *address)
+{
+    unsigned char bytes[16];
+    unsigned first;
+    return parse_address(address, bytes, &first) && list_contains(LOOPBACK, bytes);
 }
 
 char *network_list_wrong(const char *list)

@@ -25,6 +25,9 @@ bool network_list_contains(const char *list, const struct sockaddr *address) OD_
 /* Returns true for loopback and AF_UNIX. */
 bool network_is_loopback(const struct sockaddr *address) OD_MUST;
 
+/* Returns true for the text of a loopback address; false for names, "localhost" too. */
+bool network_is_loopback_text(const char *address) OD_MUST;
+
 /* Returns the first entry that network_parse refuses, as a new string, or NULL. */
 char *network_list_wrong(const char *list) OD_MUST;
 

@@ -35,8 +35,3 @@ void sha256_end(struct sha256 *sha256, unsigned char ret[SHA256_SIZE])
     sha256_digest(&sha256->context, SHA256_SIZE, ret);
 #endif
 }
-
-void sha256_free(struct sha256 **sha256)
-{
-    base_free(sha256);
-}

@@ -8,7 +8,7 @@
 
 #define SHA256_SIZE 32
 
-struct sha256;
+struct sha256; /* for base_free */
 
 struct sha256 *sha256_new(void) OD_MUST;
 struct sha256 *sha256_copy(const struct sha256 *sha256) OD_MUST;
@@ -16,6 +16,5 @@ void sha256_feed(struct sha256 *sha256, const void *bytes, size_t size);
 
 /* Nothing can be fed afterwards. */
 void sha256_end(struct sha256 *sha256, unsigned char ret[SHA256_SIZE]);
-void sha256_free(struct sha256 **sha256);
 
 #endif

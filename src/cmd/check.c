@@ -9,7 +9,6 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "base/process.h"
 #include "cmd/check.h"
 #include "decode/decoded.h"
 #include "delivery/sessions_limit.h"
@@ -223,7 +222,7 @@ static int examine_apart(struct check *check)
         return cmd_fail(EX_OSERR, "check: fork: %m");
     if (child == 0)
         _exit(examine_all(check));
-    int status = process_wait(child);
+    int status = base_wait(child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : EX_SOFTWARE;
 }
 

@@ -6,8 +6,7 @@
 
 #include "cmd/check.h"
 #include "delivery/login_backoff.h"
-#include "ledger/ledger_refusal.h"
-#include "ledger/ledger_server.h"
+#include "ledger/ledger.h"
 #include "mailbox/mailbox.h"
 
 #define REPLY_MS 8000        /* a delivery waits longer */

@@ -18,7 +18,6 @@
 
 #include "base/deadline.h"
 #include "base/log.h"
-#include "base/process.h"
 #include "replay/replay.h"
 
 #define ITEMS_MAX 256
@@ -152,7 +151,7 @@ void check_step(const char *name, int64_t ms, const char *timeout_text, void (*r
     pid_t child = fork();
     if (child == 0)
         run_step(ms, run, check);
-    int errnum = errno, status = process_wait(child);
+    int errnum = errno, status = base_wait(child);
     if (child < 0)
         check_item(false, name, "not tried: fork: %s", strerror(errnum));
     else if (WIFEXITED(status) && WEXITSTATUS(status) == TIME_OVER)

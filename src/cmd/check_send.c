@@ -11,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/process.h"
 #include "cmd/check.h"
 #include "cmd/table.h"
 #include "delivery/presence.h"
@@ -70,7 +69,7 @@ static bool send_by_postfix(const struct sending *sending)
     bool written = child > 0 && write_message(sending, ends[1]);
     close(ends[0]);
     close(ends[1]);
-    int status = process_wait(child);
+    int status = base_wait(child);
     return (written && status == 0) || check_item(false, "send", "sendmail -i %s ended with status %d: see its log",
                                                   check->address, WIFEXITED(status) ? WEXITSTATUS(status) : status);
 }

@@ -13,7 +13,7 @@ static void print_locks(const struct ledger *ledger, const struct sql_rows *tabl
     for (size_t row = 0; row < table->count; row++) {
         fputs(row > 0 ? "\n" : "", stdout);
         table_print_row(table, row);
-        hidden = hidden || sql_bool(table, row, LOCKS_HIDDEN);
+        hidden = hidden || sql_bool(table, row, LOCKS_LEASE_HIDDEN);
     }
     if (!hidden)
         return;

@@ -48,7 +48,7 @@ static void read_content(struct decode_span body, GMimeContentEncoding encoding,
                          GByteArray *text)
 {
     const unsigned char *begin = encoding == GMIME_CONTENT_ENCODING_UUENCODE ? after_uu_begin(body) : body.start;
-    struct sha256 *sha256 OD_CLEANUP(sha256_free) = sha256_new();
+    struct sha256 *sha256 OD_CLEANUP(base_free) = sha256_new();
     GMimeEncoding decoder;
 
     /* without an encoding, bytes stay */

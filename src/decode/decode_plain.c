@@ -170,7 +170,7 @@ static bool read_part(struct decode_span header, struct decode_span body, struct
 {
     struct decoded_part *part = decoded_add_part(decoded);
     size_t size = decode_span_size(body);
-    struct sha256 *sha256 OD_CLEANUP(sha256_free) = sha256_new();
+    struct sha256 *sha256 OD_CLEANUP(base_free) = sha256_new();
 
     if (!is_as_it_stands(header) || !read_text_type(header, part))
         return false;

@@ -13,8 +13,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/process.h"
-
 /* grace: hard limit minus soft limit. */
 static void limit(__rlimit_resource_t resource, rlim_t max, rlim_t grace)
 {
@@ -123,7 +121,7 @@ void decoder_free(struct decoder **decoder)
 {
     if (*decoder == NULL)
         return;
-    (void)process_kill(&(*decoder)->child);
+    (void)base_kill(&(*decoder)->child);
     base_close(&(*decoder)->socket);
     if ((*decoder)->shared != MAP_FAILED)
         munmap((*decoder)->shared, sizeof(*(*decoder)->shared));

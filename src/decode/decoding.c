@@ -7,9 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "base/deadline.h"
 #include "base/module.h"
-#include "base/process.h"
 
 #define PROCESSOR_S 10
 #define BYTES_PER_S ((size_t)16 << 20)
@@ -199,7 +199,7 @@ static enum decoder_state wait_for_child(struct decoding *decoding, int *status)
 
     *status = 0;
     if (state != DECODER_DONE)
-        *status = process_kill(&decoding->decoder->child);
+        *status = base_kill(&decoding->decoder->child);
     return state;
 }
 

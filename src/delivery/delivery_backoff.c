@@ -2,7 +2,6 @@
 #include "delivery/delivery_backoff.h"
 
 #include "delivery/delivery_internal.h"
-#include "ledger/ledger_refusal.h"
 
 static bool takes_login(const struct sessions *sessions, const struct config *config, const char *account)
 {

@@ -8,7 +8,6 @@
 #include "base/deadline.h"
 #include "base/log.h"
 #include "decode/decode.h"
-#include "ledger/ledger_refusal.h"
 #include "mailbox/mailbox.h"
 
 #define REMEMBERED_MAX 10000    /* then the cache is cleared */

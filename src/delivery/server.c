@@ -2,7 +2,6 @@
 #include "delivery/delivery_internal.h"
 
 #include "base/log.h"
-#include "ledger/ledger_server.h"
 
 #define PROBES_MAX 3 /* accounts to try: any may be missing on the server */
 

@@ -7,14 +7,14 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/log_escape.h"
+#include "base/log.h"
 
 #define SHOWN_MAX 2048 /* bytes of a line, escaped */
 #define MASK "****"
 
 static bool is_logged(const struct imap_debug *debug)
 {
-    return debug_imap() && debug_account(debug->account);
+    return debug_imap && debug_account(debug->account);
 }
 
 /* who: "C", "S" or "". */

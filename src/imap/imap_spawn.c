@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
-#include "base/process.h"
 #include "base/secret_file.h"
 
 #define ACCOUNT "%{account}"
@@ -122,7 +121,7 @@ int imap_spawn_reap(pid_t *child)
             nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
     }
     if (done == 0)
-        (void)process_kill(child);
+        (void)base_kill(child);
     *child = 0;
     return done > 0 ? status : -1;
 }

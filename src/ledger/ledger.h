@@ -74,7 +74,7 @@ struct ledger_message {
 
 #define LEDGER_OTHER SIZE_MAX /* a recipient of another delivery */
 
-/* Login backoff of an account (ledger_refusal.h). */
+/* Login backoff of an account, shared by all hosts. delivery/login_backoff.h decides when to try again. */
 struct ledger_refusal {
     int64_t refusals; /* refused logins in a row; 0: none */
     int64_t age_ms;   /* since the last one, by the database's clock; may be negative */
@@ -224,6 +224,45 @@ void ledger_release(struct ledger *ledger, struct ledger_claim *claim, struct le
  * returns several. */
 bool ledger_account_query(struct ledger *ledger, const char *query, const char *address, bool *ret_found,
                           char *ret_columns[4], struct error *error) OD_MUST;
+
+/* ledger_refusal.c: login backoff */
+
+#define LEDGER_REFUSAL_DAY_MS (24 * INT64_C(3600000)) /* how long a record counts */
+
+/* Returns the id of a record, a new string. server: login_backoff_server. */
+char *ledger_refusal_id(const char *server, const char *account) OD_MUST;
+
+/* Reads the record, outside of a transaction; zeroed if there is none. */
+bool ledger_refusal_read(struct ledger *ledger, const char *id, struct ledger_refusal *ret,
+                         struct error *error) OD_MUST;
+
+/* Records a login refused just now; ignores refusal->age_ms. */
+bool ledger_refusal_record(struct ledger *ledger, const char *server, const char *account,
+                           const struct ledger_refusal *refusal, struct error *error) OD_MUST;
+
+/* Records that the login succeeded. */
+bool ledger_refusal_forget(struct ledger *ledger, const char *id, struct error *error) OD_MUST;
+
+/* ledger_server.c
+ * What all hosts know of an IMAP server: whether its identity is verified, that is, it honours the account that a
+ * login names (mailbox_identity). To examine it costs logins, one of them refused: one process does it, and others
+ * skip it. */
+
+#define LEDGER_SERVER_VERIFIED_MS (24 * INT64_C(3600000)) /* validity of a good result */
+#define LEDGER_SERVER_REFUSED_MS (10 * INT64_C(60000))    /* of a bad one: a repaired server is soon used again */
+
+enum ledger_server {
+    LEDGER_SERVER_NEW,
+    LEDGER_SERVER_VERIFIED,
+    LEDGER_SERVER_IGNORED,
+};
+
+/* Reads the result, outside of a transaction. *ret_due: the caller must examine the server (mailbox_server) and record
+ * the result; others skip it for LEDGER_SERVER_REFUSED_MS. Always true with LEDGER_SERVER_NEW. */
+bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_server *ret, bool *ret_due,
+                        struct error *error) OD_MUST;
+
+bool ledger_server_record(struct ledger *ledger, const char *server, bool verified, struct error *error) OD_MUST;
 
 /* Returns its name in lock.method and table setting. */
 const char *lock_method_name(enum lock_method method) OD_MUST;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: ISC */
-
 #include <stdio.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 
 #include "decode/decode.h"
 #include "ledger/ledger_internal.h"
-#include "ledger/ledger_server.h"
 
 const char *ledger_check_tls(const struct ledger *ledger, bool *ret_ok)
 {
@@ -48,7 +47,10 @@ static bool write_delivery(struct ledger *ledger, const struct ledger_message *m
     const struct ledger_replies replies = {.replies = &reply, .count = 1};
     struct ledger_claim *claim OD_CLEANUP(ledger_claim_free) = ledger_claim_new(message, found, &copy, 1);
     ledger_add_begin_under(ledger);
-    ledger_add_server(ledger);
+    sql_add(ledger->sql, SQL_STEP(server_record, .server = SQL_TEXT("check"), .verified = SQL_BOOL(true)));
+    sql_add(ledger->sql, SQL_STEP(server_read, .server = SQL_TEXT("check"), .verified_ms = SQL_NUMBER(0),
+                                  .refused_ms = SQL_NUMBER(0)));
+    sql_add(ledger->sql, SQL_STEP(server_set_out, .server = SQL_TEXT("check"), .refused_ms = SQL_NUMBER(0)));
     ledger_add_claim(ledger, claim, found, replies, &decoded);
     ledger_add_settle(ledger, claim, &result, 1, replies);
     bool written = sql_send(ledger->sql, error) && sql_succeeded(ledger->sql, sql_mark(ledger->sql), error);

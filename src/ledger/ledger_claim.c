@@ -33,8 +33,9 @@ static void add_copy(struct ledger *ledger, const struct ledger_claim *claim, co
     const struct ledger_target *target = &message->targets[copy->target];
     sql_add(ledger->sql,
             SQL_STEP(claim_copy, LEDGER_KEY(message), .account = SQL_TEXT(target->account),
-                     .mailbox = SQL_TEXT(target->mailbox), .role = SQL_TEXT(ledger_role_name(target->role)),
-                     .doubt = SQL_BOOL(copy->doubt), .claim = SQL_NUMBER(claim->token), .pid = SQL_NUMBER(getpid()),
+                     .mailbox = SQL_TEXT(target->mailbox),
+                     .role = SQL_TEXT(target->role == COPY_SENT ? "sent" : "inbox"), .doubt = SQL_BOOL(copy->doubt),
+                     .claim = SQL_NUMBER(claim->token), .pid = SQL_NUMBER(getpid()),
                      .recipient = SQL_TEXT(message->recipients[copy->recipient].address),
                      .attempt_before = SQL_NUMBER_OR_NULL(claimed->generation > 1, claimed->generation - 1),
                      .again = SQL_BOOL(copy->again), LEDGER_CLOCKS(ledger)));
@@ -76,7 +77,7 @@ enum ledger_result ledger_take_hold(struct ledger *ledger, size_t mark, size_t c
     if (ours == NULL || !ledger_ended(ledger, mark + 2, error))
         return ledger_lock_timed_out(ledger, error) ? LEDGER_BUSY : LEDGER_ERROR;
     ledger_remember_lock(ledger, true);
-    if (!lock_reasserted(lock)) {
+    if (lock->count != 1) {
         ledger->leased = false; /* another session has it */
         return LEDGER_BUSY;
     }

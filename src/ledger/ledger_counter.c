@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: ISC */
-
 #include "ledger/ledger_internal.h"
 
 #define LONGEST_MS (60 * 60 * INT64_C(1000)) /* years of attempts may take this long */

@@ -22,8 +22,7 @@ static void sentence_clear(gpointer sentence)
     base_free(&((struct sentence *)sentence)->text);
 }
 
-static void say(GArray *sentences, enum rank rank, int64_t at_us, int64_t id, const char *format, ...) OD_PRINTF(5, 6);
-
+OD_PRINTF(5, 6)
 static void say(GArray *sentences, enum rank rank, int64_t at_us, int64_t id, const char *format, ...)
 {
     va_list arguments;

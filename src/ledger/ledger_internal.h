@@ -9,7 +9,7 @@
 #include "ledger/ledger.h"
 #include "ledger/ledger_query.h"
 #include "sql/sql.h"
-#include "sql/sql_load.h"
+#include "sql/sql_engine.h"
 
 /* ledger_session.c
  * The session with the database. ledger_add_* adds steps to the batch; sql_send reports a failure (sql.h). */
@@ -80,9 +80,6 @@ void ledger_add_begin_as_is(struct ledger *ledger);
 /* Like ledger_add_begin, but COMMIT does not wait for the disk. */
 void ledger_add_begin_idle(struct ledger *ledger);
 
-/* Adds what a batch outside of any transaction needs to read. */
-void ledger_add_path(struct ledger *ledger);
-
 /* Adds a row for the statistics: "busy", "search". */
 void ledger_add_event(struct ledger *ledger, const char *name, size_t count);
 
@@ -91,7 +88,6 @@ void ledger_finish(struct ledger *ledger);
 
 const char *ledger_copy_state_name(enum copy_state state) OD_MUST;
 enum copy_state ledger_copy_state_of_name(const char *name) OD_MUST;
-const char *ledger_role_name(enum copy_role role) OD_MUST;
 
 /* ledger_lock.c
  * The lock that excludes two deliveries of one message, on all hosts. With lock.method = advisory or row it ends with
@@ -117,10 +113,9 @@ void ledger_remember_lock(struct ledger *ledger, bool held);
 void ledger_add_acquire(struct ledger *ledger, int64_t key, int64_t wait_ms);
 bool lock_granted(const struct sql_rows *rows) OD_MUST;
 
-/* Adds a statement that takes the lock again in a new transaction, for lock_reasserted. A lease is prolonged, unless
- * another session has had it. */
+/* Adds a statement that takes the lock again in a new transaction; it returns a row if the lock is ours. A lease is
+ * prolonged, unless another session has had it. */
 void ledger_add_reassert(struct ledger *ledger);
-bool lock_reasserted(const struct sql_rows *rows) OD_MUST;
 
 /* Returns true if ledger_add_end at this mark succeeded: a lease counts only once it is committed. */
 bool ledger_ended(struct ledger *ledger, size_t mark, struct error *error) OD_MUST;
@@ -156,6 +151,15 @@ void ledger_add_begin_under(struct ledger *ledger);
 /* Adds a query for the lock holder; ledger_take_holder keeps it for ledger_holder. */
 void ledger_add_holder(struct ledger *ledger);
 void ledger_take_holder(struct ledger *ledger, size_t mark);
+
+/* ledger_refusal.c */
+
+/* Adds a query for the records that the targets name; false: none. */
+bool ledger_add_refusals(struct ledger *ledger, const struct ledger_message *message) OD_MUST;
+
+/* Copies the rows of that query to found->copies. */
+void ledger_take_refusals(const struct ledger_message *message, const struct sql_rows *rows,
+                          struct ledger_state *found);
 
 /* ledger_record.c */
 

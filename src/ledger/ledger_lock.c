@@ -103,11 +103,6 @@ bool lock_granted(const struct sql_rows *rows)
     return rows->count == 1 && sql_bool(rows, 0, 0);
 }
 
-bool lock_reasserted(const struct sql_rows *rows)
-{
-    return rows->count == 1;
-}
-
 bool ledger_conflicted(const struct ledger *ledger, const struct error *error)
 {
     return sql_failure(ledger->engine->failures, error) == SQL_FAILURE_CONFLICT;
@@ -194,7 +189,7 @@ char *ledger_holder(struct ledger *ledger)
 {
     struct error ignored;
     if (ledger->holder == NULL && !ledger->in_transaction && sql_usable(ledger->sql)) {
-        ledger_add_path(ledger);
+        sql_add(ledger->sql, SQL_STEP(path));
         ledger_add_holder(ledger);
         if (sql_send(ledger->sql, &ignored))
             ledger_take_holder(ledger, sql_mark(ledger->sql) - 1);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: ISC */
-
 #include "ledger/ledger_internal.h"
 
 /* Locks the next messages of the step find_expired or find_old. */

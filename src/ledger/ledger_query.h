@@ -20,6 +20,13 @@ struct sql_rows *ledger_table_new(const char *const *names, size_t columns) OD_M
 /* Returns a new string, "PostgreSQL 15.4 ...". */
 char *ledger_server_version(struct ledger *ledger, struct error *error) OD_MUST;
 
+/* Of a ledger that is a file (config_is_file): writes a copy to a new file, synced, while deliveries go on. Fails if
+ * the file exists; leaves no partial file. */
+bool ledger_backup(const struct config *config, const char *file, struct error *error) OD_MUST;
+
+/* Also of a file: returns a row of text for each defect. */
+struct sql_rows *ledger_damage(struct ledger *ledger, struct error *error) OD_MUST;
+
 /* ledger_address.c
  * What the ledger has about one address (lower case, not empty), for `export` and `forget`: messages with it as
  * envelope sender, envelope recipient (also before aliases), account, or recorded header address. */
@@ -72,15 +79,6 @@ bool ledger_counter_update(struct ledger *ledger, struct error *error) OD_MUST;
 /* Sets *ret: so much is to be added up that queries are noticeably slower. */
 bool ledger_counter_is_due(struct ledger *ledger, bool *ret, struct error *error) OD_MUST;
 
-/* ledger_file.c
- * A ledger that is a file (config_is_file): backup and integrity check. */
-
-/* Writes a copy to a new file, synced, while deliveries go on. Fails if the file exists; leaves no partial file. */
-bool ledger_backup(const struct config *config, const char *file, struct error *error) OD_MUST;
-
-/* Returns a row of text for each defect. */
-struct sql_rows *ledger_damage(struct ledger *ledger, struct error *error) OD_MUST;
-
 /* ledger_purge.c
  * Old records, in batches: expires unfinished messages, deletes finished ones after adding up their counts
  * (ledger_counter.c).
@@ -122,7 +120,7 @@ bool ledger_purge_count(struct ledger *ledger, int64_t older_than_ms, int64_t *r
  * has. */
 bool ledger_purge_batch(struct ledger *ledger, struct ledger_purge *purge, struct error *error) OD_MUST;
 
-/* ledger_list.c, ledger_show.c, ledger_locks.c
+/* ledger_show.c
  * Queries of `list`, `stats`, `show` and `locks`. The lines "-- columns:" in sql/steps name the columns. Times are UTC,
  * ISO 8601. */
 
@@ -165,28 +163,8 @@ struct sql_rows *ledger_show(struct ledger *ledger, const char *section, const c
 
 /* Lists claims in progress and held locks with the sessions that wait for them, oldest first, by key. Includes a lock
  * without a claim if a delivery of ours holds it or waits for it, or its key is of a recorded message or looks like
- * ours. */
+ * ours. Columns: oncedrop-locks(1). */
 struct sql_rows *ledger_locks(struct ledger *ledger, struct error *error) OD_MUST;
-
-enum {
-    LOCKS_KEY,        /* of a row lock without a claim: the number of the row */
-    LOCKS_MESSAGE_ID, /* NULL: not recorded */
-    LOCKS_ACCOUNT,    /* of the claim, up to LOCKS_PID; NULL: none */
-    LOCKS_MAILBOX,
-    LOCKS_STATE,
-    LOCKS_HOST,
-    LOCKS_PID,
-    LOCKS_AGE,     /* seconds since the claim, else the lock */
-    LOCKS_LOCK,    /* held; claimed: about to be taken for the claim; free */
-    LOCKS_SESSION, /* name of the lock holder's session */
-    LOCKS_OURS,    /* of oncedrop */
-    LOCKS_BACKEND, /* its process on the server */
-    LOCKS_USER,
-    LOCKS_CLIENT, /* its address */
-    LOCKS_HELD,   /* seconds since its transaction began or last statement ended */
-    LOCKS_HIDDEN, /* from our user: client and held */
-    LOCKS_WAITING /* JSON array: backend, user, session, seconds */
-};
 
 /* Returns the hint for hidden columns: a new string. */
 char *ledger_locks_hint(const struct ledger *ledger) OD_MUST;

@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-#include "ledger/ledger_refusal.h"
-
-#include <glib.h>
-#include <string.h>
-
 #include "ledger/ledger_internal.h"
+
+#include <string.h>
 
 #define NAME_SIZE 500 /* of names only displayed */
 
 char *ledger_refusal_id(const char *server, const char *account)
 {
-    GChecksum *sha256 = g_checksum_new(G_CHECKSUM_SHA256);
-    g_checksum_update(sha256, (const guchar *)server, (gssize)strlen(server) + 1);
-    g_checksum_update(sha256, (const guchar *)account, (gssize)strlen(account));
-    char *id = base_strdup(g_checksum_get_string(sha256));
-    g_checksum_free(sha256);
-    return id;
+    char *both OD_CLEANUP(base_free) = base_printf("%s%c%s", server, '\0', account);
+    return g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)both, strlen(server) + 1 + strlen(account));
 }
 
 static struct ledger_refusal refusal_of_row(const struct sql_rows *rows, size_t row)

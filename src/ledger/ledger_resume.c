@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: ISC */
-
 #include <glib.h>
 
 #include "ledger/ledger_internal.h"

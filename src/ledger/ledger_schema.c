@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-
 #include <string.h>
 
 #include "ledger/ledger_internal.h"
 
 int ledger_schema_needed(const struct ledger *ledger)
 {
-    return sql_schema_needed(ledger->engine);
+    int newest = 0;
+    for (const struct sql_schema_file *file = ledger->engine->schema; file->text != NULL; file++)
+        newest = file->version;
+    return newest;
 }
 
 bool ledger_schema_create(const struct config *config, struct error *error)

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: ISC */
-#include "ledger/ledger_server.h"
-
 #include "ledger/ledger_internal.h"
 
 bool ledger_server_read(struct ledger *ledger, const char *server, enum ledger_server *ret, bool *ret_due,
@@ -39,12 +37,4 @@ bool ledger_server_record(struct ledger *ledger, const char *server, bool verifi
                               SQL_STEP(server_record, .server = SQL_TEXT(server), .verified = SQL_BOOL(verified)),
                               error);
     return rows != NULL;
-}
-
-void ledger_add_server(struct ledger *ledger)
-{
-    sql_add(ledger->sql, SQL_STEP(server_record, .server = SQL_TEXT("check"), .verified = SQL_BOOL(true)));
-    sql_add(ledger->sql, SQL_STEP(server_read, .server = SQL_TEXT("check"), .verified_ms = SQL_NUMBER(0),
-                                  .refused_ms = SQL_NUMBER(0)));
-    sql_add(ledger->sql, SQL_STEP(server_set_out, .server = SQL_TEXT("check"), .refused_ms = SQL_NUMBER(0)));
 }

@@ -24,11 +24,6 @@ enum copy_state ledger_copy_state_of_name(const char *name)
     return strcmp(name, "expired") == 0 ? COPY_PENDING : COPY_NONE;
 }
 
-const char *ledger_role_name(enum copy_role role)
-{
-    return role == COPY_SENT ? "sent" : "inbox";
-}
-
 struct ledger *ledger_open(const struct config *config, const char *queue_id, struct error *error)
 {
     const struct sql_engine *engine = sql_load(config, error);
@@ -118,11 +113,6 @@ void ledger_add_begin_idle(struct ledger *ledger)
     sql_add(ledger->sql, SQL_STEP(settings_idle));
 }
 
-void ledger_add_path(struct ledger *ledger)
-{
-    sql_add(ledger->sql, SQL_STEP(path));
-}
-
 void ledger_add_event(struct ledger *ledger, const char *name, size_t count)
 {
     sql_add(ledger->sql, SQL_STEP(event, .name = SQL_TEXT(name), .host = SQL_TEXT(ledger->host),
@@ -147,7 +137,7 @@ void ledger_add_hint(const struct ledger *ledger, const char *role, struct error
 struct sql_rows *ledger_query_here(struct ledger *ledger, const char *role, enum sql_step step,
                                    const struct sql_value *values, struct error *error)
 {
-    ledger_add_path(ledger);
+    sql_add(ledger->sql, SQL_STEP(path)); /* outside of any transaction, what is needed to read */
     size_t mark = sql_mark(ledger->sql);
     sql_add(ledger->sql, step, values);
     struct sql_rows *rows = sql_send(ledger->sql, error) ? sql_get_result(ledger->sql, mark, error) : NULL;

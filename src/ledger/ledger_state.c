@@ -4,7 +4,6 @@
 
 #include "base/same_mailbox.h"
 #include "ledger/ledger_internal.h"
-#include "ledger/ledger_refusal.h"
 #include "message/message.h"
 
 #define POLL_FIRST_MS 5
@@ -101,25 +100,17 @@ static void take_copy(const struct ledger_message *message, const struct sql_row
                 read_sibling(rows, row, &found->copies[i], &found->ahead);
             continue;
         }
-        found->copies[i] = (struct ledger_copy_state){
-            .state = ledger_copy_state_of_name(sql_text(rows, row, STATE_COPIES_STATE)),
-            .doubt = sql_bool(rows, row, STATE_COPIES_DOUBT),
-            .generation = sql_number(rows, row, STATE_COPIES_GENERATION),
-            .claim_age_ms = claim_age(rows, row, STATE_COPIES_CLAIM_AGE_MS, &found->ahead),
-            .first_age_ms = claim_age(rows, row, STATE_COPIES_FIRST_AGE_MS, &found->ahead),
-            .owner = find_recipient(message, sql_text(rows, row, STATE_COPIES_OWNER)),
-            .owner_finished = sql_bool(rows, row, STATE_COPIES_OWNER_FINISHED),
-            .recorded_today = sql_bool(rows, row, STATE_COPIES_RECORDED_TODAY),
-            .sibling = found->copies[i].sibling,
-            .same_mailbox = found->copies[i].same_mailbox,
-            .sibling_age_ms = found->copies[i].sibling_age_ms,
-            .variant_has_copy = found->copies[i].variant_has_copy,
-            .variant_in_flight = found->copies[i].variant_in_flight,
-            .variant_waits = found->copies[i].variant_waits,
-            .uidvalidity = sql_number(rows, row, STATE_COPIES_UIDVALIDITY),
-            .uid = sql_number(rows, row, STATE_COPIES_UID),
-            .refusal = found->copies[i].refusal,
-        };
+        struct ledger_copy_state *copy = &found->copies[i];
+        copy->state = ledger_copy_state_of_name(sql_text(rows, row, STATE_COPIES_STATE));
+        copy->doubt = sql_bool(rows, row, STATE_COPIES_DOUBT);
+        copy->generation = sql_number(rows, row, STATE_COPIES_GENERATION);
+        copy->claim_age_ms = claim_age(rows, row, STATE_COPIES_CLAIM_AGE_MS, &found->ahead);
+        copy->first_age_ms = claim_age(rows, row, STATE_COPIES_FIRST_AGE_MS, &found->ahead);
+        copy->owner = find_recipient(message, sql_text(rows, row, STATE_COPIES_OWNER));
+        copy->owner_finished = sql_bool(rows, row, STATE_COPIES_OWNER_FINISHED);
+        copy->recorded_today = sql_bool(rows, row, STATE_COPIES_RECORDED_TODAY);
+        copy->uidvalidity = sql_number(rows, row, STATE_COPIES_UIDVALIDITY);
+        copy->uid = sql_number(rows, row, STATE_COPIES_UID);
     }
 }
 
@@ -180,7 +171,7 @@ static bool read_copies(struct ledger *ledger, const struct ledger_message *mess
                         struct error *error)
 {
     if (ledger_leases(ledger)) /* otherwise the transaction has it */
-        ledger_add_path(ledger);
+        sql_add(ledger->sql, SQL_STEP(path));
     size_t mark = sql_mark(ledger->sql);
     add_copies_query(ledger, message);
     return sql_send(ledger->sql, error) && take_copies(ledger, message, mark, found, error);
@@ -320,12 +311,6 @@ static void end_held(struct ledger *ledger, bool ask, size_t recipients)
     ledger_finish(ledger);
 }
 
-static int64_t left_until(int64_t until)
-{
-    int64_t left = until - base_now_ms();
-    return left > 0 ? left : 0;
-}
-
 static size_t recipients_of(const struct ledger_message *message)
 {
     size_t count = 0;
@@ -343,7 +328,8 @@ enum ledger_result ledger_read_state(struct ledger *ledger, const struct ledger_
         return LEDGER_ERROR;
     for (int64_t pause = POLL_FIRST_MS;; pause = pause * 2 < POLL_LONGEST_MS ? pause * 2 : POLL_LONGEST_MS) {
         struct ledger_state *found = NULL;
-        enum ledger_result result = read_current_state(ledger, message, left_until(until), &found, error);
+        int64_t left = until - base_now_ms();
+        enum ledger_result result = read_current_state(ledger, message, MAX(left, 0), &found, error);
         bool again = result == LEDGER_BUSY || (result == LEDGER_OK && just_claimed(ledger, message, found, wait));
         if (!again || base_now_ms() >= until) {
             if (result == LEDGER_OK)

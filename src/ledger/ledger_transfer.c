@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "ledger/ledger_internal.h"
-#include "sql/sql_text.h"
 
 #define IDLE_MS 3600000 /* timeout of the source while writing */
 

@@ -162,11 +162,9 @@ static bool is_refusal(const struct error *reason)
         "1045", /* ER_ACCESS_DENIED_ERROR */
         "1049", /* ER_BAD_DB_ERROR */
         "1698", /* ER_ACCESS_DENIED_NO_PASSWORD_ERROR */
+        NULL,
     };
-    for (size_t i = 0; i < G_N_ELEMENTS(codes); i++)
-        if (strcmp(reason->code, codes[i]) == 0)
-            return true;
-    return false;
+    return g_strv_contains(codes, reason->code);
 }
 
 static bool connect_to_any(struct sql_session *maria, const struct config *config,

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: ISC
  *
  * Parses conninfo. */
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <string.h>
 
+#include "base/network.h"
 #include "mariadb/maria.h"
 
 #define PORT_MAX 65535
@@ -167,13 +166,7 @@ struct maria_conninfo *maria_conninfo_new(const char *conninfo, struct error *er
 
 bool maria_is_local(const struct maria_host *host)
 {
-    struct in_addr four;
-    struct in6_addr six;
-    if (host->name == NULL)
-        return true;
-    if (inet_pton(AF_INET, host->name, &four) == 1)
-        return ntohl(four.s_addr) >> 24 == 127;
-    return inet_pton(AF_INET6, host->name, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
+    return host->name == NULL || network_is_loopback_text(host->name);
 }
 
 static char *with_host(const char *conninfo, const struct maria_host *host)

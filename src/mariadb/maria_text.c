@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "mariadb/maria.h"
-#include "sql/sql_text.h"
 
 #define ROW "VALUES ("
 #define ROW_OF_MESSAGE "VALUES (@message, "
@@ -71,7 +70,7 @@ static void append_items(struct out *out, const struct sql_value *list)
 
 static void append_as_json(GString *sql, const struct sql_value *list)
 {
-    char *json OD_CLEANUP(base_free) = sql_value_json(list);
+    char *json OD_CLEANUP(base_free) = sql_value_list(list, true);
     append_text(sql, json, SIZE_MAX, false);
 }
 
@@ -102,12 +101,6 @@ static void append_value(GString *sql, const struct sql_value *value)
     }
 }
 
-static size_t number_at(const char *digits)
-{
-    int index = (digits[0] - '0') * 10 + (digits[1] - '0');
-    return (size_t)index;
-}
-
 /* Appends a row for each item of the lists. Returns the closing parenthesis. */
 static const char *append_rows(struct out *out, const char *text, const struct sql_value *values)
 {
@@ -116,7 +109,7 @@ static const char *append_rows(struct out *out, const char *text, const struct s
     size_t count = 0;
     for (; *text != ')'; text++)
         if (*text == SQL_TEXT_VALUE && count < SQL_VALUES_MAX)
-            lists[count++] = &values[number_at(text + 1)];
+            lists[count++] = &values[sql_text_index(text + 1)];
     for (size_t row = 0; count > 0 && row < lists[0]->size; row++) {
         if (row > 0)
             g_string_append_printf(out->sql, "), %s", begin + strlen("VALUES "));
@@ -141,7 +134,7 @@ static bool is_list(const struct sql_value *value)
 /* Appends the value at this place. Returns what follows it. */
 static const char *append_value_at(struct out *out, const char *text, const struct sql_value *values)
 {
-    const struct sql_value *value = &values[number_at(text + 1)];
+    const struct sql_value *value = &values[sql_text_index(text + 1)];
     if (is_list(value) && begins_row(out->sql))
         return append_rows(out, text, values);
     if (is_list(value) && g_str_has_suffix(out->sql->str, "IN ("))
@@ -156,7 +149,7 @@ char *maria_text(const char *text, const struct sql_value *values, GString *give
     struct out out = {.sql = g_string_sized_new(2 * strlen(text)), .given = given};
     while (*text != '\0') {
         if (*text == SQL_TEXT_IF) {
-            text += values[number_at(text + 1)].kind == SQL_KIND_NONE ? strcspn(text, "\n") : 3;
+            text += values[sql_text_index(text + 1)].kind == SQL_KIND_NONE ? strcspn(text, "\n") : 3;
         } else if (*text == SQL_TEXT_VALUE) {
             text = append_value_at(&out, text, values);
         } else {

@@ -128,7 +128,7 @@ static void update(struct hash *hash, const unsigned char *bytes, size_t size)
 
 static void clear(struct hash *hash)
 {
-    sha256_free(&hash->sha256);
+    base_free(&hash->sha256);
     *hash = (struct hash){0};
 }
 

@@ -13,7 +13,6 @@
 
 #include "sql/sql.h"
 #include "sql/sql_engine.h"
-#include "sql/sql_text.h"
 
 #define PG_RECEIVE_MAX (INT64_C(32) << 20) /* bytes of results per batch */
 
@@ -69,7 +68,9 @@ void pg_clear(PGresult **result);
 /* Initialises pg->statements and pg->prepares. */
 void pg_statements_begin(struct sql_session *pg);
 
-/* pg_value.c: a parameter; NULL data is SQL NULL. */
+/* pg_rows.c */
+
+/* A parameter; NULL data is SQL NULL. */
 struct pg_param {
     const char *data;
     char *owned; /* owns data (free(3)); or NULL */
@@ -78,7 +79,7 @@ struct pg_param {
 };
 struct pg_param pg_param_of(const struct sql_value *value) OD_MUST;
 
-/* pg_rows.c: copies a result. */
+/* Copies a result. */
 struct sql_rows *pg_rows(PGresult *result) OD_MUST;
 
 /* pg_hint.c */

@@ -2,66 +2,36 @@
  *
  * Checks the server's identity before password and mail are sent: by name, then by the socket's peer. libpq's
  * sslmode=prefer trusts any server. */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/network.h"
 #include "postgres/pg.h"
 
 #define HINT "set sslmode=verify-full and sslrootcert in conninfo (or [database] tls = conninfo, if you want less)"
-
-static bool is_loopback4(const struct in_addr *address)
-{
-    return ntohl(address->s_addr) >> 24 == 127;
-}
-
-static bool is_loopback6(const struct in6_addr *address)
-{
-    return IN6_IS_ADDR_LOOPBACK(address) || (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] == 127);
-}
-
-static bool is_loopback_name(const char *name)
-{
-    struct in_addr four;
-    struct in6_addr six;
-    if (inet_pton(AF_INET, name, &four) == 1)
-        return is_loopback4(&four);
-    if (inet_pton(AF_INET6, name, &six) == 1)
-        return is_loopback6(&six);
-    return g_ascii_strcasecmp(name, "localhost") == 0;
-}
 
 enum pg_peer pg_peer_named(const char *host, const char *hostaddr)
 {
     const char *name = hostaddr != NULL && *hostaddr != '\0' ? hostaddr : host;
     if (name == NULL || *name == '\0' || *name == '/' || *name == '@') /* libpq's default is a unix socket */
         return PG_PEER_SOCKET;
-    return is_loopback_name(name) ? PG_PEER_LOOPBACK : PG_PEER_REMOTE;
+    bool is_local = network_is_loopback_text(name) || g_ascii_strcasecmp(name, "localhost") == 0;
+    return is_local ? PG_PEER_LOOPBACK : PG_PEER_REMOTE;
 }
 
 enum pg_peer pg_peer_of(int fd)
 {
     union {
         struct sockaddr any;
-        struct sockaddr_in four;
-        struct sockaddr_in6 six;
         struct sockaddr_storage storage;
     } address = {.any = {.sa_family = AF_UNIX}};
     socklen_t size = sizeof(address);
     if (fd < 0 || (getpeername(fd, &address.any, &size) != 0 && errno == ENOTCONN))
         return PG_PEER_SOCKET;
-    switch (address.any.sa_family) {
-    case AF_UNIX:
+    if (address.any.sa_family == AF_UNIX)
         return PG_PEER_SOCKET;
-    case AF_INET:
-        return is_loopback4(&address.four.sin_addr) ? PG_PEER_LOOPBACK : PG_PEER_REMOTE;
-    case AF_INET6:
-        return is_loopback6(&address.six.sin6_addr) ? PG_PEER_LOOPBACK : PG_PEER_REMOTE;
-    default:
-        return PG_PEER_REMOTE;
-    }
+    return network_is_loopback(&address.any) ? PG_PEER_LOOPBACK : PG_PEER_REMOTE;
 }
 
 static bool refuse_host(const char *host, const char *sslmode, struct error *error)

@@ -19,7 +19,7 @@ static void drop_full_stop(GString *text)
 char *pg_reason(const char *message)
 {
     GString *text = g_string_new(NULL);
-    char **lines = g_strsplit(message, "\n", -1);
+    g_auto(GStrv) lines = g_strsplit(message, "\n", -1);
     for (char **line = lines; *line != NULL; line++) {
         bool explains = g_ascii_isspace(**line), detail = g_str_has_prefix(*line, "DETAIL:  ");
         const char *said = g_strstrip(*line) + (detail ? strlen("DETAIL:  ") : 0);
@@ -29,7 +29,6 @@ char *pg_reason(const char *message)
         const char *between = detail ? ": " : !explains ? "; " : g_ascii_isupper(*said) ? ". " : " ";
         g_string_append_printf(text, "%s%s", text->len == 0 ? "" : between, said);
     }
-    g_strfreev(lines);
     drop_full_stop(text);
     g_string_replace(text, ":  ", ": ", 0);
     return g_string_free(text, FALSE);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
- * Values are copied, and bytea is decoded. */
+ * Parameters: as text, except bytes. Rows: values are copied, and bytea is decoded. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "postgres/pg.h"
 
@@ -10,6 +11,41 @@
 #define OID_BYTEA 17
 #define OID_JSON 114
 #define OID_JSONB 3802
+
+static void set_owned(struct pg_param *param, char *owned)
+{
+    if (owned != NULL)
+        param->data = param->owned = owned;
+}
+
+struct pg_param pg_param_of(const struct sql_value *value)
+{
+    struct pg_param param = {.data = NULL};
+    switch (value->kind) {
+    case SQL_KIND_FORGOTTEN:
+        abort(); /* sql_add checks */
+    case SQL_KIND_NONE:
+        return param;
+    case SQL_KIND_BYTES:
+        return (struct pg_param){.data = value->bytes, .size = value->size, .binary = true};
+    case SQL_KIND_TEXT:
+        param.data = value->text;
+        set_owned(&param, sql_value_truncate(value->text, value->size));
+        break;
+    case SQL_KIND_BOOL:
+        param.data = value->boolean ? "t" : "f";
+        break;
+    case SQL_KIND_NUMBER:
+        set_owned(&param, base_printf("%" G_GINT64_FORMAT, value->number));
+        break;
+    case SQL_KIND_TEXTS:
+    case SQL_KIND_NUMBERS:
+        set_owned(&param, sql_value_list(value, false));
+        break;
+    }
+    param.size = param.data != NULL ? strlen(param.data) : 0;
+    return param;
+}
 
 static enum sql_type type_of(Oid oid)
 {

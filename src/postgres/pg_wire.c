@@ -81,11 +81,9 @@ static bool is_stale(const char *sqlstate)
         "0A000", /* feature_not_supported: BEGIN READ WRITE on a standby; or an upgrade changed a cached plan */
         "26000", /* invalid_sql_statement_name: there is a pooler */
         "42P05", /* duplicate_prepared_statement: there is a pooler */
+        NULL,
     };
-    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
-        if (strcmp(sqlstate, states[i]) == 0)
-            return true;
-    return false;
+    return g_strv_contains(states, sqlstate);
 }
 
 bool pg_statement_failed(struct sql_session *pg, const PGresult *result, struct error *error)

@@ -8,8 +8,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/process.h"
-
 struct worker {
     pid_t pid; /* 0: not started */
     int fd;
@@ -103,7 +101,7 @@ static bool start_worker(struct workers *workers, struct worker *worker, struct 
 static int reap(struct worker *worker)
 {
     close(worker->fd);
-    int status = process_wait(worker->pid);
+    int status = base_wait(worker->pid);
     *worker = (struct worker){.pid = 0};
     return status;
 }

@@ -6,7 +6,6 @@
 
 #include "base/debug.h"
 #include "sql/sql_debug.h"
-#include "sql/sql_load.h"
 
 struct sql_added {
     enum sql_step step; /* SQL_STEPS: a statement configured by the site */
@@ -30,7 +29,7 @@ struct sql *sql_open(const struct config *config, const char *application, struc
     struct sql_session *session = engine != NULL ? engine->open(config, application, error) : NULL;
     if (engine != NULL && session == NULL)
         sql_add_login_hint(engine, config, SQL_DELIVERY, error);
-    if (engine != NULL && debug_sql())
+    if (engine != NULL && debug_sql)
         sql_debug_opened(engine, config, session != NULL, error);
     if (session == NULL)
         return NULL;
@@ -82,21 +81,22 @@ const char *sql_tls_summary(const struct sql *sql, bool *ret_ok)
     return sql->engine->tls_summary != NULL ? sql->engine->tls_summary(sql->session, ret_ok) : "a file of this host";
 }
 
-/* Returns its mark. */
-static size_t record_added(struct sql *sql, enum sql_step step)
+/* 0 without a debug log. */
+static int64_t now_us(void)
+{
+    return debug_sql ? g_get_monotonic_time() : 0;
+}
+
+/* took_us: when it began. */
+static struct sql_added *record_added(struct sql *sql, enum sql_step step)
 {
     size_t mark = sql->count++;
     if (mark >= sql->added_size) {
         sql->added_size = mark + 32;
         sql->added = base_realloc(sql->added, sql->added_size * sizeof(*sql->added));
     }
-    sql->added[mark] = (struct sql_added){.step = step};
-    return mark;
-}
-
-static void record_took(struct sql *sql, size_t mark, int64_t started_us)
-{
-    sql->added[mark].took_us = sql_debug_now_us() - started_us;
+    sql->added[mark] = (struct sql_added){.step = step, .took_us = now_us()};
+    return &sql->added[mark];
 }
 
 /* For the debug log. */
@@ -118,7 +118,7 @@ static void log_failure(struct sql *sql, const char *name, const struct error *e
 static void log_result(struct sql *sql, size_t mark, bool succeeded, const struct sql_rows *rows, int64_t started_us,
                        const struct error *error)
 {
-    int64_t waited_us = sql_debug_now_us() - started_us;
+    int64_t waited_us = g_get_monotonic_time() - started_us;
     if (!succeeded) {
         log_failure(sql, step_name(sql, mark), error);
         return;
@@ -130,41 +130,31 @@ static void log_result(struct sql *sql, size_t mark, bool succeeded, const struc
     sql->logged = mark + 1;
 }
 
-/* 0 without a debug log. */
-static int64_t now_us(void)
-{
-    return debug_sql() ? sql_debug_now_us() : 0;
-}
-
 void sql_add(struct sql *sql, enum sql_step step, const struct sql_value *values)
 {
     for (size_t i = 0; i < sql->engine->steps[step].params; i++)
         if (values[i].kind == SQL_KIND_FORGOTTEN)
             abort();
-    size_t mark = record_added(sql, step);
-    if (debug_sql())
+    if (debug_sql)
         sql_debug_added(&sql->engine->steps[step], values);
-    int64_t started_us = now_us();
+    struct sql_added *added = record_added(sql, step);
     sql->engine->add(sql->session, step, values);
-    if (debug_sql())
-        record_took(sql, mark, started_us);
+    added->took_us = now_us() - added->took_us;
 }
 
 void sql_add_text(struct sql *sql, const char *text, struct sql_value value)
 {
-    size_t mark = record_added(sql, SQL_STEPS);
-    if (debug_sql())
+    if (debug_sql)
         sql_debug_added_text(&value);
-    int64_t started_us = now_us();
+    struct sql_added *added = record_added(sql, SQL_STEPS);
     sql->engine->add_text(sql->session, text, value);
-    if (debug_sql())
-        record_took(sql, mark, started_us);
+    added->took_us = now_us() - added->took_us;
 }
 
 bool sql_send(struct sql *sql, struct error *error)
 {
     bool sent = sql->engine->send == NULL || sql->engine->send(sql->session, error);
-    if (debug_sql() && !sent)
+    if (debug_sql && !sent)
         log_failure(sql, "batch", error);
     return sent;
 }
@@ -193,7 +183,7 @@ struct sql_rows *sql_get_result(struct sql *sql, size_t mark, struct error *erro
 {
     int64_t started_us = now_us();
     struct sql_rows *rows = read_until(sql, mark, error);
-    if (debug_sql())
+    if (debug_sql)
         log_result(sql, mark, rows != NULL, rows, started_us, error);
     enum sql_step step = sql->added[mark].step;
     if (rows == NULL || step == SQL_STEPS)
@@ -213,7 +203,7 @@ bool sql_succeeded(struct sql *sql, size_t mark, struct error *error)
     if (mark <= sql->taken)
         return true;
     struct sql_rows *last OD_CLEANUP(sql_rows_free) = read_until(sql, mark - 1, error);
-    if (debug_sql())
+    if (debug_sql)
         log_result(sql, mark - 1, last != NULL, NULL, started_us, error);
     return last != NULL;
 }
@@ -223,7 +213,7 @@ bool sql_committed(struct sql *sql, size_t mark, struct error *error)
     int64_t started_us = now_us();
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) = read_until(sql, mark, error);
     bool committed = rows != NULL && (sql->engine->committed == NULL || sql->engine->committed(sql->session, error));
-    if (debug_sql())
+    if (debug_sql)
         log_result(sql, mark, committed, NULL, started_us, error);
     return committed;
 }
@@ -237,7 +227,7 @@ bool sql_finish(struct sql *sql)
 
 bool sql_script(struct sql *sql, const char *text, struct error *error)
 {
-    if (debug_sql())
+    if (debug_sql)
         debug_line("sql: a script of %zu bytes", strlen(text));
     return sql->engine->script(sql->session, text, error);
 }

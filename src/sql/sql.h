@@ -10,7 +10,6 @@
 #define ONCEDROP_SQL_H
 
 #include "base/config.h"
-#include "sql/sql_rows.h"
 #include "sql/sql_value.h"
 #include "sql_steps.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/debug.h"
-#include "base/log_escape.h"
+#include "base/log.h"
 
 #define VALUE_MAX 100  /* bytes */
 #define ITEMS_MAX 10   /* of a list */
@@ -71,7 +71,7 @@ void sql_debug_opened(const struct sql_engine *engine, const struct config *conf
                       const struct error *error)
 {
     char text[ERROR_MAX];
-    char *conninfo OD_CLEANUP(base_free) = config_conninfo_shown(config);
+    char *conninfo OD_CLEANUP(base_free) = config_conninfo_shown(config->database.conninfo);
     char where[ERROR_MAX];
     log_escape_text(conninfo, where, sizeof(where));
     if (opened)
@@ -120,9 +120,4 @@ void sql_debug_failed(const char *name, const struct error *error)
 {
     char text[ERROR_MAX];
     debug_line("sql: %s: failed: %s", name, log_escape_text(error->text, text, sizeof(text)));
-}
-
-int64_t sql_debug_now_us(void)
-{
-    return g_get_monotonic_time();
 }

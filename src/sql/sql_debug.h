@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * Steps in the debug log: "sql: NAME (PARAMETER VALUE, ...)" when added, "sql: NAME: RESULT" when the result is used.
- * Long values are truncated; of bytes and message content only the size is logged. Precondition: debug_sql(). */
+ * Long values are truncated; of bytes and message content only the size is logged. Precondition: debug_sql. */
 #ifndef ONCEDROP_SQL_DEBUG_H
 #define ONCEDROP_SQL_DEBUG_H
 
@@ -19,8 +19,5 @@ void sql_debug_added_text(const struct sql_value *value);
 void sql_debug_result(const char *name, const struct sql_rows *rows, int64_t us);
 
 void sql_debug_failed(const char *name, const struct error *error);
-
-/* The clock for `us`. */
-int64_t sql_debug_now_us(void) OD_MUST;
 
 #endif

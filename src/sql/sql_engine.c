@@ -47,14 +47,6 @@ char *sql_with_schema(const struct config *config, const char *text)
     return g_string_free(all, FALSE);
 }
 
-int sql_schema_needed(const struct sql_engine *engine)
-{
-    int newest = 0;
-    for (const struct sql_schema_file *file = engine->schema; file->text != NULL; file++)
-        newest = file->version;
-    return newest;
-}
-
 char *sql_schema(const struct sql_engine *engine, const struct config *config, int from)
 {
     GString *sql = g_string_new(NULL);

@@ -5,7 +5,6 @@
 #define ONCEDROP_SQL_ENGINE_H
 
 #include "base/config.h"
-#include "sql/sql_rows.h"
 #include "sql/sql_value.h"
 #include "sql_steps.h"
 
@@ -119,7 +118,8 @@ struct sql_engine {
     const char *schema_again; /* ends the statement that records a version: it may be there */
 };
 
-/* What an engine can do without a session (sql_engine.c): */
+/* sql_engine.c
+ * What an engine can do without a session. */
 
 enum sql_failure sql_failure(const struct sql_failure_code *failures, const struct error *error) OD_MUST;
 
@@ -136,10 +136,13 @@ char *sql_nth_host(const struct sql_engine *engine, const struct config *config,
 /* Returns a new string: `text` with %s replaced by database.schema. */
 char *sql_with_schema(const struct config *config, const char *text) OD_MUST;
 
-/* Returns the newest version of the schema. */
-int sql_schema_needed(const struct sql_engine *engine) OD_MUST;
-
 /* Returns the schema's statements of all versions after `from`, a new string. */
 char *sql_schema(const struct sql_engine *engine, const struct config *config, int from) OD_MUST;
+
+/* sql_load.c */
+
+/* Returns the engine of database.conninfo, loaded if it is a module (base/module.h). NULL with the error set; a later
+ * call retries. */
+const struct sql_engine *sql_load(const struct config *config, struct error *error) OD_MUST;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "sql/sql_load.h"
+#include "sql/sql_engine.h"
 
 #include "base/module.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "sql/sql_rows.h"
+#include "sql/sql_value.h"
 
 #include <stdlib.h>
 #include <string.h>

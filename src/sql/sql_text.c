@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-#include "sql/sql_text.h"
+#include "sql/sql_value.h"
 
 #include <glib.h>
 #include <stdlib.h>
 #include <string.h>
-
-static size_t index_at(const char *digits)
-{
-    int index = (digits[0] - '0') * 10 + (digits[1] - '0');
-    return (size_t)index;
-}
 
 /* Returns the value's number in the statement, from 1. */
 static size_t number_of(size_t value, size_t order[SQL_VALUES_MAX], size_t *count)
@@ -40,12 +34,12 @@ char *sql_text_render(const char *text, const struct sql_value *values, struct s
     GString *sql = g_string_sized_new(strlen(text));
     *ret_count = 0;
     while (*text != '\0') {
-        if (*text == SQL_TEXT_IF && values[index_at(text + 1)].kind == SQL_KIND_NONE) {
+        if (*text == SQL_TEXT_IF && values[sql_text_index(text + 1)].kind == SQL_KIND_NONE) {
             text += strcspn(text, "\n");
         } else if (*text == SQL_TEXT_IF) {
             text += 3;
         } else if (*text == SQL_TEXT_VALUE) {
-            append_number(sql, number_of(index_at(text + 1), order, ret_count));
+            append_number(sql, number_of(sql_text_index(text + 1), order, ret_count));
             text += 3;
         } else {
             size_t plain = strcspn(text, (const char[]){SQL_TEXT_VALUE, SQL_TEXT_IF, '\0'});

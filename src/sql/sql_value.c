@@ -26,33 +26,33 @@ char *sql_value_truncate(const char *text, size_t max)
     return truncated;
 }
 
-static void append_json(GString *json, const char *text)
+static void append_quoted(GString *all, const char *text, bool json)
 {
     char *truncated OD_CLEANUP(base_free) = sql_value_truncate(text, SQL_TEXT_MAX);
-    g_string_append_c(json, '"');
+    g_string_append_c(all, '"');
     for (const char *from = truncated != NULL ? truncated : text; *from != '\0'; from++) {
-        if ((unsigned char)*from < ' ')
-            g_string_append_printf(json, "\\u%04x", (unsigned)*from);
+        if (json && (unsigned char)*from < ' ')
+            g_string_append_printf(all, "\\u%04x", (unsigned)*from);
         else if (*from == '"' || *from == '\\')
-            g_string_append_printf(json, "\\%c", *from);
+            g_string_append_printf(all, "\\%c", *from);
         else
-            g_string_append_c(json, *from);
+            g_string_append_c(all, *from);
     }
-    g_string_append_c(json, '"');
+    g_string_append_c(all, '"');
 }
 
-char *sql_value_json(const struct sql_value *list)
+char *sql_value_list(const struct sql_value *list, bool json)
 {
-    GString *json = g_string_new("[");
+    GString *all = g_string_new(json ? "[" : "{");
     for (size_t i = 0; i < list->size; i++) {
-        g_string_append(json, i > 0 ? "," : "");
+        g_string_append(all, i > 0 ? "," : "");
         if (list->kind == SQL_KIND_NUMBERS)
-            g_string_append_printf(json, "%" G_GINT64_FORMAT, list->numbers[i]);
+            g_string_append_printf(all, "%" G_GINT64_FORMAT, list->numbers[i]);
         else if (list->texts[i] == NULL)
-            g_string_append(json, "null");
+            g_string_append(all, json ? "null" : "NULL");
         else
-            append_json(json, list->texts[i]);
+            append_quoted(all, list->texts[i], json);
     }
-    g_string_append_c(json, ']');
-    return g_string_free(json, FALSE);
+    g_string_append_c(all, json ? ']' : '}');
+    return g_string_free(all, FALSE);
 }

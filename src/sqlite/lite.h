@@ -10,7 +10,6 @@
 
 #include "sql/sql.h"
 #include "sql/sql_engine.h"
-#include "sql/sql_text.h"
 
 /* The files' suffixes: none, -wal, -shm. */
 enum lite_which { LITE_LEDGER, LITE_LOG, LITE_INDEX, LITE_FILES };
@@ -39,14 +38,6 @@ struct sql_session {
     bool joined;                    /* counted by lite_files_join */
     struct lite_accounts *accounts; /* NULL: route.account_file is not set */
 };
-
-/* lite_error.c */
-
-/* Returns the error's name, such as "FULL"; "" unless callers act on it. */
-const char *lite_error_name(int rc) OD_MUST;
-
-/* Sets the error, with that name as the code. Returns false. After an I/O error or corruption the session is lost. */
-bool lite_fail(struct sql_session *lite, int rc, struct error *error);
 
 /* lite_hint.c */
 char *lite_hint(const struct config *config, const char *role, const struct error *error) OD_MUST;
@@ -99,7 +90,15 @@ struct sql_rows *lite_next(struct sql_session *lite, struct error *error) OD_MUS
 bool lite_finish(struct sql_session *lite);
 bool lite_script(struct sql_session *lite, const char *sql, struct error *error) OD_MUST;
 
-/* lite_rows.c: executes the statement. column_kinds: as in struct sql_step_text. */
+/* lite_rows.c */
+
+/* Returns the error's name, such as "FULL"; "" unless callers act on it. */
+const char *lite_error_name(int rc) OD_MUST;
+
+/* Sets the error, with that name as the code. Returns false. After an I/O error or corruption the session is lost. */
+bool lite_fail(struct sql_session *lite, int rc, struct error *error);
+
+/* Executes the statement. column_kinds: as in struct sql_step_text. */
 struct sql_rows *lite_run(struct sql_session *lite, sqlite3_stmt *statement, const char *column_kinds,
                           struct error *error) OD_MUST;
 

@@ -9,13 +9,6 @@
 
 #include "sqlite/lite.h"
 
-static bool fail(sqlite3 *db, const char *path, int rc, struct error *error)
-{
-    error_set(error, "database: %s: %s", path, db != NULL ? sqlite3_errmsg(db) : sqlite3_errstr(rc));
-    g_strlcpy(error->code, lite_error_name(rc), sizeof(error->code));
-    return false;
-}
-
 static bool copy_into(const struct config *config, const char *file, struct error *error)
 {
     sqlite3_stmt *statement = NULL;
@@ -36,12 +29,13 @@ static bool copy_into(const struct config *config, const char *file, struct erro
 /* Sets WAL mode, as the ledger has. EXCLUSIVE: without a -shm file. */
 static bool set_log(const char *file, struct error *error)
 {
-    sqlite3 *db = NULL;
-    int rc = sqlite3_open_v2(file, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+    struct sql_session *copy = lite_session_new(file);
+    int rc =
+        sqlite3_open_v2(file, &copy->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
     if (rc == SQLITE_OK)
-        rc = sqlite3_exec(db, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL", NULL, NULL, NULL);
-    bool done = rc == SQLITE_OK || fail(db, file, rc, error);
-    (void)sqlite3_close(db);
+        rc = sqlite3_exec(copy->db, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+    bool done = rc == SQLITE_OK || lite_fail(copy, rc, error);
+    lite_session_free(copy);
     return done;
 }
 

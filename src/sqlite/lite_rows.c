@@ -1,10 +1,40 @@
 /* SPDX-License-Identifier: ISC
  *
- * Parameters and rows. */
+ * Parameters, rows and errors. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "sqlite/lite.h"
+
+/* sqlite3_errstr returns descriptions, not names. */
+const char *lite_error_name(int rc)
+{
+    static const struct {
+        int rc;
+        const char *name;
+    } names[] = {
+        {SQLITE_PERM, "PERM"},       {SQLITE_BUSY, "BUSY"},     {SQLITE_READONLY, "READONLY"},
+        {SQLITE_IOERR, "IOERR"},     {SQLITE_FULL, "FULL"},     {SQLITE_CANTOPEN, "CANTOPEN"},
+        {SQLITE_CORRUPT, "CORRUPT"}, {SQLITE_NOTADB, "NOTADB"}, {SQLITE_AUTH, "AUTH"},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+        if (names[i].rc == (rc & 0xff))
+            return names[i].name;
+    return "";
+}
+
+bool lite_fail(struct sql_session *lite, int rc, struct error *error)
+{
+    int system = lite->db != NULL ? sqlite3_system_errno(lite->db) : 0;
+    const char *name = lite_error_name(rc);
+    error_set(error, "database: %s: %s%s%s", lite->path,
+              lite->db != NULL ? sqlite3_errmsg(lite->db) : sqlite3_errstr(rc), system != 0 ? ": " : "",
+              system != 0 ? strerror(system) : "");
+    g_strlcpy(error->code, name, sizeof(error->code));
+    lite->lost = lite->lost || strcmp(name, "IOERR") == 0 || strcmp(name, "CORRUPT") == 0 ||
+                 strcmp(name, "NOTADB") == 0;
+    return false;
+}
 
 static int bind_text(sqlite3_stmt *statement, int parameter, const struct sql_value *value)
 {
@@ -30,7 +60,7 @@ static int bind_value(sqlite3_stmt *statement, int parameter, const struct sql_v
         return sqlite3_bind_blob64(statement, parameter, value->bytes, value->size, SQLITE_STATIC);
     case SQL_KIND_TEXTS:
     case SQL_KIND_NUMBERS:
-        return sqlite3_bind_text(statement, parameter, sql_value_json(value), -1, free);
+        return sqlite3_bind_text(statement, parameter, sql_value_list(value, true), -1, free);
     }
     abort();
 }

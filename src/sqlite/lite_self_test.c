@@ -14,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/process.h"
 #include "sqlite/lite.h"
 
 #define MIB UINT64_C(1048576)
@@ -131,7 +130,7 @@ static enum sql_self_test test_locks(const struct config *config, struct error *
         (void)in_child(it, test_exclusion, &other);
     tried = tried && it->done;
     struct findings held = *it;
-    (void)process_kill(&holder);
+    (void)base_kill(&holder);
     it->waits = true;
     if (tried)
         (void)in_child(it, test_exclusion, &other);

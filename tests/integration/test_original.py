@@ -4,7 +4,7 @@ once. Both ask for one lock by its name (GET_LOCK, for up to 10 s). Each recipie
 mailbox has it once. This holds also if the lock is not released, or if the holder or its connection is killed, in each step, as
 by pt-kill(1).
 
-Seen to fail with: a lock that every delivery gets (lock_granted, lock_reasserted), where two ask at once; a copy in doubt that
+Seen to fail with: a lock that every delivery gets (lock_granted, ledger_take_hold), where two ask at once; a copy in doubt that
 is not searched for (plan.c: append_or_search), where the holder is killed; a settling taken for committed regardless of its COMMIT
 (ledger_settle.c: take_settling), by each way to KILL its connection."""
 

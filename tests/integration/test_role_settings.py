@@ -2,7 +2,7 @@
 """What is set for the roles does no harm: search_path (a user who may create something in a schema that it names runs nothing
 with the rights of deliveries, operators or the owner) and default_transaction_read_only.
 
-Seen to fail with: the path left out of ledger_add_begin, ledger_add_begin_idle, ledger_add_path and what `schema print`
+Seen to fail with: the path left out of ledger_add_begin, ledger_add_begin_idle, the step path and what `schema print`
 prints; an operator in the statement that sets it; the path set for account_query too;
 a statement that writes outside of a transaction of ours."""
 

@@ -7,8 +7,7 @@
 
 #include "breakage.h"
 #include "key.h"
-#include "ledger/ledger_refusal.h"
-#include "ledger/ledger_server.h"
+#include "ledger/ledger.h"
 #include "scheduler.h"
 
 struct session *ledger_session(const struct ledger *ledger)

@@ -20,7 +20,6 @@
 #include <glib.h>
 
 #include "base/log.h"
-#include "base/log_internal.h"
 
 static int log_fd;
 
@@ -65,7 +64,7 @@ static const char *member(const json_t *object, const char *name)
     return text;
 }
 
-/* Undoes what log_escape.h says of text, as far as JSON can say it. */
+/* Undoes what log.h says of text, as far as JSON can say it. */
 static char *unescaped(const char *text, size_t length)
 {
     GString *bytes = g_string_new(NULL);

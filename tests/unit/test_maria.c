@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "mariadb/maria.h"
-#include "sql/sql_text.h"
 
 extern const struct sql_engine mariadb_engine;
 

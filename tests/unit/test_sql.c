@@ -12,8 +12,7 @@
 #include <cmocka.h>
 #include <glib.h>
 
-#include "sql/sql_rows.h"
-#include "sql/sql_text.h"
+#include "sql/sql_value.h"
 
 #define BAD "\xef\xbf\xbd"
 

@@ -12,8 +12,7 @@
 #include <cmocka.h>
 
 #include "sql/sql.h"
-#include "sql/sql_load.h"
-#include "sql/sql_rows.h"
+#include "sql/sql_engine.h"
 
 struct sql_session {
     size_t columns; /* of every answer */

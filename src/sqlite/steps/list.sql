@@ -17,7 +17,7 @@ WHERE high - low > 1) SELECT max(low) FROM half)
 -- macro not_after: a copy after which all began later than a moment
 (@before({} + 172800000000)@ + 1)
 
--- macro has_part: compares with a pattern of ledger_list.c. In GLOB only brackets, * and ? are special
+-- macro has_part: compares with a pattern of ledger_show.c. In GLOB only brackets, * and ? are special
 GLOB ('*' || replace({}, '\^', '^') || '*')
 
 -- list: reads columns only of copies that are shown. The partial index of copies that are not stored is used only if a
