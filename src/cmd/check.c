@@ -12,7 +12,7 @@
 #include "base/process.h"
 #include "cmd/check.h"
 #include "decode/decode_module.h"
-#include "delivery/sessions_limit.h"
+#include "delivery/sessions.h"
 #include "ledger/ledger_check.h"
 
 /* A delivery must be able to read the file, too. */
