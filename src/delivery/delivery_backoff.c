@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-#include "delivery/delivery_backoff.h"
-
 #include "delivery/delivery_internal.h"
+
 #include "ledger/ledger_refusal.h"
 
 static bool takes_login(const struct sessions *sessions, const struct config *config, const char *account)

@@ -2,7 +2,6 @@
 #include "lmtp/lmtp_internal.h"
 
 #include "base/deadline.h"
-#include "delivery/delivery_backoff.h"
 
 static void examine(struct lmtp *lmtp, const struct address *address, struct report *report)
 {
