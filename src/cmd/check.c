@@ -11,7 +11,7 @@
 
 #include "cmd/check.h"
 #include "decode/decoded.h"
-#include "delivery/sessions_limit.h"
+#include "delivery/sessions.h"
 #include "ledger/ledger_check.h"
 
 /* A delivery must be able to read the file, too. */

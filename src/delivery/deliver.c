@@ -19,9 +19,7 @@
 #include "base/debug.h"
 #include "base/log.h"
 #include "base/output.h"
-#include "delivery/delivery_backoff.h"
 #include "delivery/delivery_internal.h"
-#include "delivery/verify.h"
 
 static void report_without_sandbox(int errnum)
 {

@@ -64,6 +64,14 @@ static inline const char *delivery_queue_id(const struct delivery_request *reque
     return request->queue_id != NULL ? request->queue_id : "NOQUEUE";
 }
 
+/* Returns true if copies are verified in their mailboxes before anything is claimed (verify.c): for dry runs, and `restore`,
+ * which records nothing about present copies. */
+static inline bool verify_is_wanted(const struct delivery_request *request)
+{
+    return request->redeliver == REDELIVER_MISSING || request->redeliver == REDELIVER_LOST ||
+           (request->redeliver == REDELIVER_VERIFY && request->dry_run);
+}
+
 struct delivery_reply {
     struct report report;
     struct route route; /* if known */
@@ -103,6 +111,10 @@ void delivery_run(struct delivery *delivery);
 void delivery_refuse(struct delivery *delivery, enum outcome outcome, const char *text);
 
 void delivery_clear(struct delivery *delivery);
+
+/* Returns true with the error set if the account must not be tried now (login_backoff.h). Tries no login. */
+bool delivery_backoff_now(struct ledger *ledger, struct sessions *sessions, const struct config *config,
+                          const char *account, struct error *error) OD_MUST;
 
 /* Signal handler, async-signal-safe: logs a line for each recipient if delivery_run() is in progress. */
 void delivery_log_end(int signal);

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: ISC */
-#include "delivery/delivery_backoff.h"
-
 #include "delivery/delivery_internal.h"
 
 static bool takes_login(const struct sessions *sessions, const struct config *config, const char *account)

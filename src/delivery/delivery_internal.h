@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * What the files of delivery/ share: targets and results, the copies, then server.c, claim.c and reply.c. The order of the
- * steps is in deliver.c; plan.h, sessions.h, presence.h and verify.h stand alone. */
+ * steps is in deliver.c; plan.h, sessions.h and presence.h stand alone. */
 #ifndef ONCEDROP_DELIVERY_INTERNAL_H
 #define ONCEDROP_DELIVERY_INTERNAL_H
 
@@ -73,6 +73,14 @@ static inline const char *append_item_mailbox(const struct delivery_work *work, 
 {
     return item->fallback != NULL ? item->fallback : work->targets.list[item->target].mailbox;
 }
+
+/* delivery_backoff.c */
+
+/* Before ledger_read_state(): adds the records of accounts that need a login to its batch. */
+void delivery_backoff_ask(struct delivery_work *work);
+
+/* After ledger_read_state(): passes the records on, for sessions_acquire(). */
+void delivery_backoff_learn(struct delivery_work *work);
 
 /* copy_result.c
  * The result of a copy. Decides what an APPEND's result means: stored, deferred, bounced, or a notice instead (quarantine). */
@@ -150,6 +158,14 @@ enum search_result search_copy(struct delivery_work *work, const struct append_i
 
 /* After SEARCH_MISSING: finds out why by the recorded UID (presence_explain_missing). */
 enum search_result search_explain_missing(struct delivery_work *work, size_t target, struct error *error) OD_MUST;
+
+/* verify.c */
+
+/* Searches for each copy that the ledger has as stored. Precondition: there is a plan, and the lock is held.
+ *
+ * Returns a new array of targets to skip, and sets their reports: present, perhaps deleted (REDELIVER_LOST), not verified
+ * or, with REDELIVER_MISSING and REDELIVER_LOST, never stored. The search before the APPEND confirms the absence of others. */
+bool *verify_copies(struct delivery_work *work) OD_MUST;
 
 /* fallback.c
  * The inbox, for mail to a folder that the address's detail names and that cannot be created.

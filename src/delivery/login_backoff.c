@@ -49,7 +49,8 @@ void login_backoff_free(struct refusals **refusals)
     base_free(refusals);
 }
 
-char *login_backoff_server(const struct config *config)
+/* Returns a new string: `server` of ledger_refusal_id(). */
+static char *name_server(const struct config *config)
 {
     char *server = mailbox_server(config);
     if (*config->imap.password_command != '\0' || config->imap.password == NULL)
@@ -61,7 +62,7 @@ char *login_backoff_server(const struct config *config)
 
 char *login_backoff_id(const struct config *config, const char *account)
 {
-    char *server OD_CLEANUP(base_free) = login_backoff_server(config);
+    char *server OD_CLEANUP(base_free) = name_server(config);
     return ledger_refusal_id(server, account);
 }
 
@@ -81,7 +82,7 @@ static struct account *find_or_add(struct refusals *refusals, const struct confi
     if (g_hash_table_size(refusals->accounts) >= REMEMBERED_MAX)
         g_hash_table_remove_all(refusals->accounts);
     it = base_alloc(sizeof(*it));
-    it->server = login_backoff_server(config);
+    it->server = name_server(config);
     it->name = base_strdup(account);
     g_hash_table_insert(refusals->accounts, ledger_refusal_id(it->server, account), it);
     return it;

@@ -30,8 +30,7 @@ struct refusals;
 struct refusals *login_backoff_new(void) OD_MUST;
 void login_backoff_free(struct refusals **refusals);
 
-/* Return new strings: the ledger's record is ledger_refusal_id() of login_backoff_server(). */
-char *login_backoff_server(const struct config *config) OD_MUST;
+/* Returns a new string: ledger_refusal_id() of the account. */
 char *login_backoff_id(const struct config *config, const char *account) OD_MUST;
 
 /* Returns true if the account must not be tried now; the error says why. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * Is a message in its mailbox? One search, one answer (enum search_result): for a delivery in doubt (search.c),
- * `replay --verify` and `restore` (verify.h), `show --verify` and `list --missing` (cmd/verify_copy.c), and
+ * `replay --verify` and `restore` (verify.c), `show --verify` and `list --missing` (cmd/verify_copy.c), and
  * `check --send`. */
 #ifndef ONCEDROP_PRESENCE_H
 #define ONCEDROP_PRESENCE_H

@@ -3,7 +3,8 @@
 
 #include "base/log.h"
 
-#define PROBES_MAX 3 /* accounts to try: any may be missing on the server */
+#define PROBES_MAX 3                 /* accounts to try: any may be missing on the server */
+#define VERIFIED_MS INT64_C(3600000) /* for so long an identity is not verified again */
 
 static enum identity_result verify_identity(struct delivery_work *work, const struct config *config, const char *name,
                                             struct error *error)
@@ -41,11 +42,12 @@ static bool identity_is_verified(struct delivery_work *work, const struct config
     enum ledger_server known;
     bool verify_due;
     char text[1024];
-    if (request->dry_run || !mailbox_delegates(config) || sessions_identity_verified(request->sessions, config))
+    struct breaker *breaker = sessions_breaker(request->sessions, config);
+    if (request->dry_run || !mailbox_delegates(config) || base_now_ms() < breaker->identity_verified_until)
         return true;
     char *name OD_CLEANUP(base_free) = mailbox_server(config);
     *ret = OUTCOME_MAILBOX;
-    if (sessions_is_unresponsive(request->sessions, config, error))
+    if (breaker_is_open(breaker, error))
         return false;
     *ret = OUTCOME_DATABASE;
     if (!ledger_server_read(work->delivery->ledger, name, &known, &verify_due, error))
@@ -57,7 +59,7 @@ static bool identity_is_verified(struct delivery_work *work, const struct config
         found = IDENTITY_COUNTS;
     }
     if (found == IDENTITY_COUNTS) {
-        sessions_set_identity_verified(request->sessions, config);
+        breaker->identity_verified_until = base_now_ms() + VERIFIED_MS;
         return true;
     }
     *ret = found == IDENTITY_IGNORED || known == LEDGER_SERVER_IGNORED ? OUTCOME_CONFIG : OUTCOME_MAILBOX;

@@ -8,7 +8,7 @@
 #define ONCEDROP_SESSIONS_H
 
 #include "base/config.h"
-#include "delivery/login_backoff.h"
+#include "delivery/breaker.h"
 #include "mailbox/mailbox.h"
 
 struct sessions;
@@ -41,7 +41,7 @@ enum sessions_age {
 /* Acquires the account's session, until sessions_release() or sessions_discard(). Opens one if none can be reused; in a
  * full pool, in place of the one unused longest. If the server seems to have too many sessions, or this process too many open
  * files, closes half of the unused ones and tries again, until it succeeds or none is left. error.code is then
- * MAILBOX_TOO_MANY_SESSIONS, MAILBOX_LIMIT or MAILBOX_NO_FILES. Fails during login backoff.
+ * MAILBOX_TOO_MANY_SESSIONS, MAILBOX_LIMIT or MAILBOX_NO_FILES. Fails if the breaker does not admit it.
  * Precondition: sessions_available().
  *
  * limit_ms   timeout for opening (mailbox_open); 0: none
@@ -58,10 +58,8 @@ void sessions_release(struct sessions *sessions, const struct config *config, co
 /* Closes the account's session, if any: for an unknown state, as amid an APPEND. */
 void sessions_discard(struct sessions *sessions, const struct config *config, const char *account);
 
-/* Circuit breaker: with several servers, mail for the others must not wait for one that timed out. Returns true, with the
- * error set, while that one is not tried. */
-bool sessions_is_unresponsive(const struct sessions *sessions, const struct config *config,
-                              struct error *error) OD_MUST;
+/* Returns what is known of the server. */
+struct breaker *sessions_breaker(struct sessions *sessions, const struct config *config) OD_MUST;
 
 /* For an idle process: closes one session unused for imap.idle_timeout. Returns when to call again (base_now_ms); INT64_MAX:
  * after the next delivery. */
@@ -69,8 +67,13 @@ int64_t sessions_expire(struct sessions *sessions) OD_MUST;
 
 struct refusals *sessions_login_backoff(struct sessions *sessions) OD_MUST;
 
-/* Returns true if the server's identity was verified (server.c) within the last hour. */
-bool sessions_identity_verified(const struct sessions *sessions, const struct config *config) OD_MUST;
-void sessions_set_identity_verified(struct sessions *sessions, const struct config *config);
+/* sessions_limit.c */
+
+/* Returns a process's share of imap.sessions, at least 1, limited by its descriptors; the server that needs most counts
+ * (mailbox_descriptors). Raises RLIMIT_NOFILE if necessary and allowed. */
+size_t sessions_limit(const struct config *config, size_t processes) OD_MUST;
+
+/* Returns true if one process can have imap.sessions; else sets *ret_limit to sessions_limit(), and the error. */
+bool sessions_suffice(const struct config *config, size_t *ret_limit, struct error *error) OD_MUST;
 
 #endif

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-#include "delivery/sessions_limit.h"
+#include "delivery/sessions.h"
 
 #include <sys/param.h>
 #include <sys/resource.h>
-
-#include "mailbox/mailbox.h"
 
 #define OTHER_FILES 64 /* descriptors for other purposes */
 

@@ -49,7 +49,7 @@ static enum route_result check_caller(const struct delivery *delivery, const cha
     if (!address_parse(request->only_login, &login, error))
         return ROUTE_ERROR;
     if (strcmp(login.user, request->only_login) == 0)
-        result = route_leads_to(request->config, delivery->ledger, &login, account, error);
+        result = route_leads_to(request->config, delivery->ledger, &login, account, NULL, error);
     if (result != ROUTE_NONE)
         return result;
     error_set(error, "user %s may not deliver to %s, only to the user's own account", request->only_login, account);
@@ -66,7 +66,6 @@ static bool route_recipients(struct delivery *delivery, struct targets *targets)
     const struct delivery_request *request = delivery->request;
     bool bounce = request->config->route.unknown_account == UNKNOWN_BOUNCE;
     enum outcome unknown = bounce ? OUTCOME_UNKNOWN_BOUNCE : OUTCOME_UNKNOWN_DEFER;
-    size_t routed = 0;
     for (size_t i = 0; i < request->recipient_count; i++) {
         const struct delivery_recipient *recipient = &request->recipients[i];
         struct route *route = &delivery->replies[i].route;
@@ -88,9 +87,8 @@ static bool route_recipients(struct delivery *delivery, struct targets *targets)
         targets->recipients[i].mailbox = route->inbox;
         targets->of_recipient[i] =
             add_target(targets, route->server, route->account, route->inbox, route->fallback, COPY_INBOX);
-        routed++;
     }
-    return routed > 0;
+    return targets->message.target_count > 0;
 }
 
 static bool local_domain(const struct delivery *delivery, const struct route *from)
@@ -139,9 +137,7 @@ static enum route_result sender_route(const struct delivery *delivery, struct ro
     struct address from OD_CLEANUP(address_clear) = {.address = NULL};
     if (mode == SENT_COPY_OFF || request->only_login != NULL)
         return ROUTE_NONE;
-    if (mode == SENT_COPY_AUTHENTICATED && !find_login(request, &login, &parsed))
-        return ROUTE_NONE;
-    if (!find_from(delivery, &from))
+    if ((mode == SENT_COPY_AUTHENTICATED && !find_login(request, &login, &parsed)) || !find_from(delivery, &from))
         return ROUTE_NONE;
     enum route_result result = route_find(request->config, delivery->ledger, &from, ret, error);
     bool stranger = login == NULL || strcmp(parsed.address, from.address) != 0;
@@ -155,40 +151,27 @@ static enum route_result sender_route(const struct delivery *delivery, struct ro
         return local_domain(delivery, ret) ? ROUTE_OK : ROUTE_NONE;
     if (strcmp(login, ret->account) == 0)
         return ROUTE_OK;
-    return route_leads_to(request->config, delivery->ledger, &parsed, ret->account, error);
-}
-
-/* Finds the server by an address. ROUTE_NONE: it does not lead to the account. */
-static enum route_result server_of(const struct delivery *delivery, const struct address *address, const char *account,
-                                   const struct config **ret, struct error *error)
-{
-    struct route route OD_CLEANUP(route_clear) = {.account = NULL};
-    enum route_result result = route_find(delivery->request->config, delivery->ledger, address, &route, error);
-    if (result == ROUTE_ERROR)
-        return ROUTE_ERROR;
-    if (result != ROUTE_OK || strcmp(route.account, account) != 0)
-        return ROUTE_NONE;
-    *ret = route.server;
-    return ROUTE_OK;
+    return route_leads_to(request->config, delivery->ledger, &parsed, ret->account, NULL, error);
 }
 
 /* By the account's name as an address, then by From. */
 static enum route_result recorded_server(const struct delivery *delivery, const char *account,
                                          const struct config **ret, struct error *error)
 {
+    const struct config *config = delivery->request->config;
     struct error ignored;
     struct address address OD_CLEANUP(address_clear) = {.address = NULL};
     struct address from OD_CLEANUP(address_clear) = {.address = NULL};
     enum route_result result = ROUTE_NONE;
-    if (config_server_count(delivery->request->config) == 0) {
-        *ret = delivery->request->config;
+    if (config_server_count(config) == 0) {
+        *ret = config;
         return ROUTE_OK;
     }
     if (address_parse(account, &address, &ignored))
-        result = server_of(delivery, &address, account, ret, error);
-    if (result == ROUTE_NONE && find_from(delivery, &from))
-        result = server_of(delivery, &from, account, ret, error);
-    if (result != ROUTE_NONE)
+        result = route_leads_to(config, delivery->ledger, &address, account, ret, error);
+    if ((result == ROUTE_NONE || result == ROUTE_NO_SERVER) && find_from(delivery, &from))
+        result = route_leads_to(config, delivery->ledger, &from, account, ret, error);
+    if (result == ROUTE_OK || result == ROUTE_ERROR)
         return result;
     error_set(error, "no address leads to account %s any more, so its IMAP server is not known", account);
     return ROUTE_ERROR;
@@ -229,8 +212,6 @@ static bool add_sent(struct delivery *delivery, struct targets *targets)
 static void shuffle(struct targets *targets)
 {
     size_t count = targets->message.target_count;
-    base_free(&targets->order);
-    targets->order = base_alloc((count + 1) * sizeof(*targets->order));
     for (size_t i = 0; i < count; i++) {
         size_t j = (size_t)g_random_int_range(0, (gint32)i + 1);
         targets->order[i] = targets->order[j];
@@ -264,12 +245,13 @@ bool targets_collect(struct delivery *delivery, struct targets *ret)
 {
     const struct delivery_request *request = delivery->request;
     size_t count = request->recipient_count;
-    *ret = (struct targets){.order = NULL};
+    *ret = (struct targets){.list = NULL};
     ret->list = base_alloc((count + 1) * sizeof(*ret->list));
     ret->servers = base_alloc((count + 1) * sizeof(*ret->servers));
     ret->fallbacks = base_alloc((count + 1) * sizeof(*ret->fallbacks));
     ret->recipients = base_alloc((count + 1) * sizeof(*ret->recipients));
     ret->of_recipient = base_alloc((count + 1) * sizeof(*ret->of_recipient));
+    ret->order = base_alloc((count + 1) * sizeof(*ret->order));
     if (!route_recipients(delivery, ret) || !add_sent(delivery, ret))
         return false;
     shuffle(ret);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-#include "delivery/verify.h"
+#include "delivery/delivery_internal.h"
 
 #include <string.h>
-
-#include "delivery/delivery_internal.h"
 
 static bool is_concerned(const struct delivery_request *request, const struct ledger_target *target)
 {

@@ -229,7 +229,7 @@ bool ledger_account_query(struct ledger *ledger, const char *query, const char *
 
 #define LEDGER_REFUSAL_DAY_MS (24 * INT64_C(3600000)) /* how long a record counts */
 
-/* Returns the id of a record, a new string. server: login_backoff_server. */
+/* Returns the id of a record, a new string. server: name_server() in login_backoff.c. */
 char *ledger_refusal_id(const char *server, const char *account) OD_MUST;
 
 /* Reads the record, outside of a transaction; zeroed if there is none. */

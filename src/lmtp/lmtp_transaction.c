@@ -5,7 +5,6 @@
 
 #include "base/deadline.h"
 #include "base/log.h"
-#include "delivery/delivery_backoff.h"
 
 static void recipient_clear(void *item)
 {

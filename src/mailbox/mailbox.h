@@ -4,6 +4,7 @@
 #ifndef ONCEDROP_MAILBOX_H
 #define ONCEDROP_MAILBOX_H
 
+#include <string.h>
 #include <sys/uio.h>
 
 #include "base/base.h"
@@ -31,6 +32,12 @@ bool mailbox_load(const struct config *config, struct error *error) OD_MUST;
 #define MAILBOX_TIMED_OUT "TIMED_OUT"
 #define MAILBOX_UNREACHABLE "unreachable"
 
+/* Returns true if the server may have too many sessions. */
+static inline bool mailbox_lacks_room(const struct error *error)
+{
+    return strcmp(error->code, MAILBOX_TOO_MANY_SESSIONS) == 0 || strcmp(error->code, MAILBOX_LIMIT) == 0;
+}
+
 /* Returns what one session needs. */
 struct descriptors mailbox_descriptors(const struct config *config) OD_MUST;
 
@@ -43,6 +50,10 @@ struct descriptors mailbox_descriptors(const struct config *config) OD_MUST;
  * On failure returns NULL; the error has the step and a hint. */
 struct mailbox *mailbox_open(const struct config *config, const char *account, int64_t limit_ms,
                              struct error *error) OD_MUST;
+
+/* Like mailbox_open(), after other sessions were closed: they may still count with the server, so it tries repeatedly. */
+struct mailbox *mailbox_open_again(const struct config *config, const char *account, int64_t limit_ms,
+                                   struct error *error) OD_MUST;
 
 /* Sets the account in the debug log, if one login opens several. */
 void mailbox_set_account(struct mailbox *mailbox, const char *account);

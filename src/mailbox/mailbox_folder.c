@@ -64,7 +64,9 @@ char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct erro
 /* Special in patterns, or in the regular expressions that Cyrus 3.6 makes of them, and crashes on. */
 #define SPECIAL "*%{}|()[]+?^$"
 
-char *mailbox_folder_pattern(const char *name, bool ascii)
+/* Returns a new string: the pattern for LIST, with '*' for characters that are special there, or that a server
+ * misunderstands; ascii: also for modified UTF-7. */
+static char *make_pattern(const char *name, bool ascii)
 {
     char *pattern = base_strdup(name), *out = pattern;
     for (const char *in = name; *in != '\0'; in++) {
@@ -77,7 +79,8 @@ char *mailbox_folder_pattern(const char *name, bool ascii)
     return pattern;
 }
 
-bool mailbox_folder_is_listed(const struct reply_list *list, const char *name, bool ascii)
+/* Returns true if the response to LIST means this mailbox: the pattern may match others. */
+static bool is_listed(const struct reply_list *list, const char *name, bool ascii)
 {
     if (!list->selectable || (strpbrk(name, SPECIAL) == NULL && !ascii))
         return list->selectable;
@@ -96,7 +99,7 @@ static void record_listed(void *context, struct imap_reply *reply)
 {
     struct sought *sought = context;
     struct reply_list list;
-    if (!imap_reply_list(reply, &list) || !mailbox_folder_is_listed(&list, sought->name, sought->ascii))
+    if (!imap_reply_list(reply, &list) || !is_listed(&list, sought->name, sought->ascii))
         return;
     sought->folder = (struct mailbox_folder){.exists = true, .is_sent = list.sent};
     snprintf(sought->folder.name, sizeof(sought->folder.name), "%.*s", (int)list.name_size, list.name);
@@ -110,7 +113,7 @@ static bool list_folder(struct imap *imap, const char *name, bool with_use, stru
     bool reported = false;
     snprintf(sought.folder.name, sizeof(sought.folder.name), "%s", name);
     for (int i = 0; i < 2 && !reported; i++) {
-        char *pattern OD_CLEANUP(base_free) = mailbox_folder_pattern(name, i > 0);
+        char *pattern OD_CLEANUP(base_free) = make_pattern(name, i > 0);
         sought.ascii = i > 0;
         reported = imap_command(imap, record_listed, &sought, error, "LIST \"\" %s%s", pattern,
                                 with_use ? " RETURN (SPECIAL-USE)" : "");

@@ -85,14 +85,19 @@ static void examine_inbox(const struct config *config, const char *login, struct
         ret->seen = INBOX_THERE;
 }
 
-/* In the account's domain: servers may accept or refuse all of a domain. */
-static void examine_no_account(const struct config *config, const char *login, size_t which, struct inbox *ret)
+/* Servers may accept or refuse all of a domain. */
+static char *in_domain_of(const char *login, const char *user)
 {
     const char *domain = strrchr(login, '@');
+    return base_printf("%s%s", user, domain != NULL ? domain : "");
+}
+
+static void examine_no_account(const struct config *config, const char *login, size_t which, struct inbox *ret)
+{
     size_t i = 0, last = sizeof(unknown_users) / sizeof(*unknown_users) - 1;
     while (i < last && (strcasestr(login, unknown_users[i]) != NULL || which-- > 0))
         i++;
-    char *name OD_CLEANUP(base_free) = base_printf("%s%s", unknown_users[i], domain != NULL ? domain : "");
+    char *name OD_CLEANUP(base_free) = in_domain_of(login, unknown_users[i]);
     examine_inbox(config, name, ret);
 }
 
@@ -193,11 +198,41 @@ enum identity_result mailbox_identity(const struct config *config, const char *a
     if (may_be_one(&own, &other)) {
         (void)poll(NULL, 0, SECOND_MS);
         examine_no_account(config, login, 1, &other);
-        if (strcmp(other.why.code, MAILBOX_TOO_MANY_SESSIONS) == 0 ||
-            strcmp(other.why.code, MAILBOX_LIMIT) == 0) /* the first login had room */
+        if (mailbox_lacks_room(&other.why)) /* the first login had room */
             other.seen = INBOX_UNKNOWN;
     }
     examine_inbox(config, login, &again);
     doubt_refusal(config, login, password, &other);
     return compare_inboxes(config, &own, &other, &again, error);
+}
+
+/* Nonexistent accounts. If Dovecot looks up accounts after the login, it may open the first, or not count the refusal.
+ * auth_username_chars forbids the second. */
+static const char *const delayed_users[] = {"oncedrop-probe", "oncedrop/probe"};
+
+/* Returns true if refused by NO. *ret_ms: -1: no session was opened. */
+static bool try_login(const struct config *config, const char *login, int64_t *ret_ms)
+{
+    bool refused;
+    struct error why = {.text = ""};
+    int64_t started = base_now_ms();
+    struct imap *imap OD_CLEANUP(imap_setup_end) = mailbox_open_as(config, login, login, 0, &refused, &why);
+    *ret_ms = imap != NULL ? base_now_ms() - started : -1;
+    return imap == NULL && strcmp(why.code, MAILBOX_REFUSED) == 0;
+}
+
+bool mailbox_refusal_delay(const struct config *config, const char *account, int64_t usual_ms, int64_t *ret_ms)
+{
+    const char *login = imap_login_name(config, account);
+    int64_t unknown_ms, after_ms;
+    for (size_t i = 0; i < G_N_ELEMENTS(delayed_users); i++) {
+        char *name OD_CLEANUP(base_free) = in_domain_of(login, delayed_users[i]);
+        if (strstr(login, delayed_users[i]) != NULL || !try_login(config, name, &unknown_ms))
+            continue;
+        (void)!try_login(config, login, &after_ms);
+        if (after_ms >= 0)
+            *ret_ms = after_ms > usual_ms ? after_ms - usual_ms : 0;
+        return after_ms >= 0;
+    }
+    return false;
 }

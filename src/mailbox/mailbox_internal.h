@@ -25,17 +25,10 @@ struct mailbox_namespaces {
     GPtrArray *prefixes; /* of all namespaces, if not empty; NULL: none */
 };
 
-/* Returns a new string: the name to send; both in modified UTF-7. Not for INBOX. Replaces '/' by the separator, and
- * adds the prefix unless the name has that of any namespace. */
-char *mailbox_namespace_apply(const struct mailbox_namespaces *namespaces, const char *name) OD_MUST;
-
-/* Like mailbox_namespace_apply(), but asks the server once per session, and never for INBOX. Returns NULL and sets the
- * error without a response: the name might mean another mailbox. */
+/* Returns a new string: the name to send; both in modified UTF-7. Asks the server once per session, and never for INBOX.
+ * Returns NULL and sets the error without a response: the name might mean another mailbox. */
 char *mailbox_namespace_name(struct mailbox_namespaces *namespaces, struct imap *imap, const char *name,
                              struct error *error) OD_MUST;
-
-/* Reads an untagged NAMESPACE response; ignores others. */
-void mailbox_namespace_record(void *context, struct imap_reply *reply);
 
 void mailbox_namespace_clear(struct mailbox_namespaces *namespaces);
 
@@ -100,24 +93,6 @@ enum search_result mailbox_candidates(struct imap *imap, const struct search *se
 enum search_result mailbox_candidates_newest(struct imap *imap, const struct search *search, uint32_t exists,
                                              uint32_t *ret_uid, struct error *error) OD_MUST;
 
-/* mailbox_examine.c */
-
-struct examined {
-    uint32_t uidvalidity;
-    uint32_t uidnext; /* 0: not reported */
-    uint32_t exists;
-    bool has_exists;
-};
-
-/* Opens a mailbox read-only. SEARCH_PRESENT: open; SEARCH_MISSING: no such mailbox. Only LIST distinguishes that from most
- * temporary failures. Retries once if the mailbox is refused but listed: another delivery may just have created it.
- * name: of mailbox_folder_name. */
-enum search_result mailbox_examine(struct imap *imap, const char *name, struct examined *ret,
-                                   struct error *error) OD_MUST;
-
-/* Deselects the mailbox, or closes the connection. */
-void mailbox_examine_end(struct imap *imap);
-
 /* mailbox_folder.c
  * Names, finds and creates mailboxes. Functions that fail set the error. */
 
@@ -127,13 +102,6 @@ char *mailbox_folder_name(struct mailbox *mailbox, const char *name, struct erro
 
 /* Asks LIST. Returns false without a response. */
 bool mailbox_folder_exists(struct imap *imap, const char *name, bool *ret_exists, struct error *error) OD_MUST;
-
-/* Returns a new string: the pattern for LIST, with '*' for characters that are special there, or that a server
- * misunderstands; ascii: also for modified UTF-7. */
-char *mailbox_folder_pattern(const char *name, bool ascii) OD_MUST;
-
-/* Returns true if the response to LIST means this mailbox: the pattern may match others. */
-bool mailbox_folder_is_listed(const struct reply_list *list, const char *name, bool ascii) OD_MUST;
 
 enum mailbox_created {
     CREATE_ERROR,      /* not created, or unknown */

@@ -21,7 +21,8 @@ static bool has_prefix(const struct mailbox_namespaces *namespaces, const char *
     return false;
 }
 
-char *mailbox_namespace_apply(const struct mailbox_namespaces *namespaces, const char *name)
+/* Replaces '/' by the separator, and adds the prefix unless the name has that of any namespace. Not for INBOX. */
+static char *apply_namespace(const struct mailbox_namespaces *namespaces, const char *name)
 {
     char *mapped = base_strdup(name);
     if (namespaces->own == NULL)
@@ -53,7 +54,7 @@ static void record_prefix(void *context, const struct reply_namespace *namespace
     namespaces->separator = namespace->separator;
 }
 
-void mailbox_namespace_record(void *context, struct imap_reply *reply)
+static void record_namespaces(void *context, struct imap_reply *reply)
 {
     struct mailbox_namespaces reported = {.asked = true};
     struct mailbox_namespaces *namespaces = context;
@@ -75,12 +76,12 @@ char *mailbox_namespace_name(struct mailbox_namespaces *namespaces, struct imap 
     if (g_ascii_strcasecmp(name, "INBOX") == 0)
         return base_strdup("INBOX");
     if (!namespaces->asked && has_any(imap)) {
-        namespaces->asked = imap_command(imap, mailbox_namespace_record, namespaces, error, "NAMESPACE") ||
+        namespaces->asked = imap_command(imap, record_namespaces, namespaces, error, "NAMESPACE") ||
                             imap->reply.status == STATUS_BAD; /* unknown command */
         if (!namespaces->asked)
             return NULL;
     }
-    return mailbox_namespace_apply(namespaces, name);
+    return apply_namespace(namespaces, name);
 }
 
 void mailbox_namespace_clear(struct mailbox_namespaces *namespaces)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -8,6 +9,9 @@
 
 /* more, while opening: resolver, password, command, certificates */
 #define OPENING_DESCRIPTORS 5
+
+#define NOTICE_MS 20 /* between retries: Courier counts a process until it notices its end */
+#define NOTICE_ATTEMPTS 10
 
 static bool speaks_tls(const struct config *config)
 {
@@ -160,6 +164,17 @@ struct mailbox *mailbox_open(const struct config *config, const char *account, i
     mailbox->create = config->imap.create;
     mailbox->shared = config_is_shared(config);
     mailbox->subscribe = config->imap.subscribe && !mailbox->shared;
+    return mailbox;
+}
+
+struct mailbox *mailbox_open_again(const struct config *config, const char *account, int64_t limit_ms,
+                                   struct error *error)
+{
+    struct mailbox *mailbox = mailbox_open(config, account, limit_ms, error);
+    for (int tries = 0; mailbox == NULL && mailbox_lacks_room(error) && tries < NOTICE_ATTEMPTS; tries++) {
+        (void)poll(NULL, 0, NOTICE_MS);
+        mailbox = mailbox_open(config, account, limit_ms, error);
+    }
     return mailbox;
 }
 

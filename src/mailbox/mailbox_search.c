@@ -21,6 +21,13 @@ bool mailbox_searchable(const char *id, size_t length, bool folded)
     return true;
 }
 
+struct examined {
+    uint32_t uidvalidity;
+    uint32_t uidnext; /* 0: not reported */
+    uint32_t exists;
+    bool has_exists;
+};
+
 struct hits {
     uint32_t *uids; /* newest first */
     size_t count;
@@ -145,22 +152,54 @@ static enum search_result find_loss(struct imap *imap, const struct search *sear
     return compare_uid(imap, search, uid, error);
 }
 
+static void record_examined(void *context, struct imap_reply *reply)
+{
+    struct examined *examined = context;
+    if (imap_reply_exists(reply, &examined->exists))
+        examined->has_exists = true;
+    else if (!imap_reply_code_number(reply, "UIDVALIDITY", &examined->uidvalidity))
+        (void)!imap_reply_code_number(reply, "UIDNEXT", &examined->uidnext);
+}
+
+/* Opens a mailbox read-only. SEARCH_PRESENT: open; SEARCH_MISSING: no such mailbox. Only LIST distinguishes that from most
+ * temporary failures. Retries once if the mailbox is refused but listed: another delivery may just have created it. */
+static enum search_result examine_named(struct imap *imap, const char *name, struct examined *ret, struct error *error)
+{
+    struct error minor;
+    bool listed = true;
+    for (int i = 0; i < 2 && listed; i++) {
+        *ret = (struct examined){.exists = 0};
+        if (imap_command(imap, record_examined, ret, error, "EXAMINE %s", name)) {
+            if (ret->has_exists)
+                return SEARCH_PRESENT;
+            error_set(error, "%s: EXAMINE did not report the number of messages", imap->peer_name);
+            return SEARCH_UNKNOWN;
+        }
+        if (imap->reply.status != STATUS_NO || !mailbox_refusal_maybe_missing(&imap->reply) ||
+            !mailbox_folder_exists(imap, name, &listed, &minor))
+            return SEARCH_UNKNOWN;
+    }
+    return listed ? SEARCH_UNKNOWN : SEARCH_MISSING;
+}
+
 static enum search_result open_mailbox(struct mailbox *mailbox, const char *utf8_name, struct examined *ret,
                                        struct error *error)
 {
     char *name OD_CLEANUP(base_free) = mailbox_folder_name(mailbox, utf8_name, error);
-    return name != NULL ? mailbox_examine(mailbox->imap, name, ret, error) : SEARCH_UNKNOWN;
+    return name != NULL ? examine_named(mailbox->imap, name, ret, error) : SEARCH_UNKNOWN;
 }
 
 /* opened: the mailbox was selected. */
 static enum search_result end_search(struct mailbox *mailbox, bool opened, enum search_result result,
                                      const struct error *why, struct error *error)
 {
+    struct imap *imap = mailbox->imap;
+    struct error ignored;
     if (result == SEARCH_UNKNOWN) {
         *error = *why;
-        imap_stream_drop(mailbox->imap);
-    } else if (opened) {
-        mailbox_examine_end(mailbox->imap);
+        imap_stream_drop(imap);
+    } else if (opened && !imap_command(imap, NULL, NULL, &ignored, imap_can(imap, "UNSELECT") ? "UNSELECT" : "CLOSE")) {
+        imap_stream_drop(imap);
     }
     return result;
 }

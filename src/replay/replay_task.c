@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
-#include "delivery/verify.h"
 
 /* The parent counts the message as deferred; the ledger has what was begun. */
 static void end_worker(int signal)

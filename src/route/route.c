@@ -179,11 +179,15 @@ enum route_result route_find(const struct config *config, struct ledger *ledger,
 }
 
 enum route_result route_leads_to(const struct config *config, struct ledger *ledger, const struct address *address,
-                                 const char *account, struct error *error)
+                                 const char *account, const struct config **ret_server, struct error *error)
 {
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
     enum route_result result = route_find(config, ledger, address, &route, error);
-    return result == ROUTE_OK && strcmp(route.account, account) != 0 ? ROUTE_NONE : result;
+    if (result == ROUTE_OK && strcmp(route.account, account) != 0)
+        return ROUTE_NONE;
+    if (result == ROUTE_OK && ret_server != NULL)
+        *ret_server = route.server;
+    return result;
 }
 
 void route_clear(struct route *route)

@@ -34,9 +34,10 @@ enum route_result {
 enum route_result route_find(const struct config *config, struct ledger *ledger, const struct address *address,
                              struct route *ret, struct error *error) OD_MUST;
 
-/* Returns ROUTE_OK if the address maps to this account, ROUTE_NONE if not. */
+/* Returns ROUTE_OK if the address maps to this account, and sets *ret_server, if not NULL, to its server; ROUTE_NONE if
+ * not. */
 enum route_result route_leads_to(const struct config *config, struct ledger *ledger, const struct address *address,
-                                 const char *account, struct error *error) OD_MUST;
+                                 const char *account, const struct config **ret_server, struct error *error) OD_MUST;
 
 void route_clear(struct route *route);
 

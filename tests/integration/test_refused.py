@@ -2,7 +2,7 @@
 """An account whose login the server refuses is not tried with each message, nor each retry: servers make everybody wait for
 refused logins.
 
-Seen to fail: without the record's being read or written (deliver.c), or with a hold that is not asked for (sessions.c). Also
+Seen to fail: without the record's being read or written (deliver.c), or with a hold that is not asked for (breaker.c). Also
 with a record from the future that counts (login_backoff.c), and with every RCPT accepted (lmtp_transaction.c). Also with the
 penalty not measured (check_imap.c), and with [LIMIT] and [SERVERBUG] taken for a refusal (mailbox_open.c)."""
 

@@ -116,6 +116,12 @@ struct mailbox *mailbox_open(const struct config *config, const char *account, i
     return mailbox;
 }
 
+struct mailbox *mailbox_open_again(const struct config *config, const char *account, int64_t limit_ms,
+                                   struct error *error)
+{
+    return mailbox_open(config, account, limit_ms, error);
+}
+
 void mailbox_close(struct mailbox **mailbox)
 {
     base_free(mailbox);

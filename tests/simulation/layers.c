@@ -213,10 +213,11 @@ enum route_result route_find(const struct config *config, struct ledger *ledger,
 }
 
 enum route_result route_leads_to(const struct config *config, struct ledger *ledger, const struct address *address,
-                                 const char *account, struct error *error)
+                                 const char *account, const struct config **ret_server, struct error *error)
 {
     (void)config;
     (void)ledger;
+    (void)ret_server;
     (void)error;
     return world_account_of(world_number(address->address)) == world_number(account) ? ROUTE_OK : ROUTE_NONE;
 }

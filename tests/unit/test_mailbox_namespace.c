@@ -11,7 +11,8 @@
 #include <cmocka.h>
 
 #include "imap/imap_internal.h"
-#include "mailbox/mailbox_internal.h"
+#include "mailbox/mailbox_folder.c"
+#include "mailbox/mailbox_namespace.c"
 
 static void names_are_mapped(void **state)
 {
@@ -39,9 +40,9 @@ static void names_are_mapped(void **state)
         struct imap_reply reply;
         char *bytes = base_strdup(cases[i].told);
         imap_reply_parse(bytes, strlen(bytes), "A1", &reply);
-        mailbox_namespace_record(&namespaces, &reply);
+        record_namespaces(&namespaces, &reply);
         free(bytes); /* nothing of it is kept */
-        char *mapped = mailbox_namespace_apply(&namespaces, cases[i].name);
+        char *mapped = apply_namespace(&namespaces, cases[i].name);
         assert_string_equal(mapped, cases[i].mapped);
         free(mapped);
         mailbox_namespace_clear(&namespaces);
@@ -67,7 +68,7 @@ static void patterns_match_the_name(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        char *pattern = mailbox_folder_pattern(cases[i].name, cases[i].ascii);
+        char *pattern = make_pattern(cases[i].name, cases[i].ascii);
         assert_string_equal(pattern, cases[i].pattern);
         free(pattern);
     }
@@ -86,7 +87,7 @@ static void only_the_name_is_listed(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char *name = base_strdup(cases[i].listed);
         const struct reply_list list = {.selectable = cases[i].selectable, .name = name, .name_size = strlen(name)};
-        assert_int_equal(mailbox_folder_is_listed(&list, cases[i].name, false), cases[i].is);
+        assert_int_equal(is_listed(&list, cases[i].name, false), cases[i].is);
         free(name);
     }
 }
