@@ -247,11 +247,9 @@ int cmd_check(struct cmd *cmd)
 {
     struct check *check = check_shared(sizeof(*check));
     bool json = cmd->options.json, sends = cmd->options.send, quick = cmd->options.quick;
-    if (sends ? cmd->operands[0] == NULL : quick && cmd->operands[0] != NULL) {
-        cmd_wrong(cmd, sends ? "--send needs an address: who is to get the message?"
-                             : "--quick takes no address, and no other test");
-        return CMD_USAGE;
-    }
+    if (sends ? cmd->operands[0] == NULL : quick && cmd->operands[0] != NULL)
+        return cmd_wrong(cmd, sends ? "--send needs an address: who is to get the message?"
+                                    : "--quick takes no address, and no other test");
     char *postfix OD_CLEANUP(base_free) = base_strdup(getenv("MAIL_CONFIG"));
     cmd_clear_environment(); /* PGHOST must not choose the database */
     check_begin(json);

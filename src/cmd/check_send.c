@@ -13,7 +13,6 @@
 
 #include "base/process.h"
 #include "cmd/check.h"
-#include "cmd/table.h"
 #include "delivery/presence.h"
 
 #define MAIL_LOG "/var/log/mail.log"
