@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "decode/decode_internal.h"
-#include "message/message_scan.h"
 
 static size_t parameter_length(const char *text)
 {
