@@ -151,8 +151,6 @@ void *workers_wait(struct workers *workers, int ms, json_t **ret_result, int *re
 
 void workers_free(struct workers **workers)
 {
-    if (*workers == NULL)
-        return;
     for (size_t i = 0; i < (*workers)->count; i++)
         if ((*workers)->worker[i].pid != 0)
             reap(&(*workers)->worker[i]);
