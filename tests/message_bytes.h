@@ -4,7 +4,7 @@
 #ifndef ONCEDROP_MESSAGE_BYTES_H
 #define ONCEDROP_MESSAGE_BYTES_H
 
-#include "message/message_builder.h"
+#include "message/message.h"
 
 /* As message_read. */
 static inline enum message_result message_from_bytes(const void *bytes, size_t size, size_t size_limit,

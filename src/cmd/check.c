@@ -245,18 +245,16 @@ static int examine_and_send(struct check *check)
 int cmd_check(struct cmd *cmd)
 {
     struct check *check = check_shared(sizeof(*check));
-    bool json = cmd->options.json, sends = cmd->options.send, quick = cmd->options.quick;
-    if (sends ? cmd->operands[0] == NULL : quick && cmd->operands[0] != NULL) {
-        cmd_wrong(cmd, sends ? "--send needs an address: who is to get the message?"
-                             : "--quick takes no address, and no other test");
-        return CMD_USAGE;
-    }
+    bool sends = cmd->options.send, quick = cmd->options.quick;
+    if (sends ? cmd->operands[0] == NULL : quick && cmd->operands[0] != NULL)
+        return cmd_wrong(cmd, sends ? "--send needs an address: who is to get the message?"
+                                    : "--quick takes no address, and no other test");
     char *postfix OD_CLEANUP(base_free) = base_strdup(getenv("MAIL_CONFIG"));
     cmd_clear_environment(); /* PGHOST must not choose the database */
-    check_begin(json);
+    check_begin(cmd->options.json);
     *check = (struct check){.cmd = cmd, .address = cmd->operands[0], .postfix = postfix};
     if (quick)
-        return check_quick(check, json);
+        return check_quick(check);
     int status = sends ? examine_and_send(check) : examine_all(check);
     return status != 0 ? status : check_end();
 }

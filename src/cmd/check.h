@@ -66,7 +66,7 @@ void check_greeting(struct check *check, int64_t ms);
 void check_service(struct check *check);
 
 /* Returns the exit status. */
-int check_quick(struct check *check, bool json);
+int check_quick(struct check *check);
 
 /* Checks, if postconf(1) is installed, that mail reaches oncedrop, and that no setting bounces it or prevents a Sent
  * copy. */

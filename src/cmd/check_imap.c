@@ -17,21 +17,12 @@
 #define RENEW_DAYS 14
 #define PROBE "oncedrop-probe" /* a mailbox of no account */
 
-static const char *date_text(int64_t seconds, char text[32])
-{
-    struct tm tm;
-    time_t time = (time_t)seconds;
-    if (gmtime_r(&time, &tm) == NULL || strftime(text, 32, "%Y-%m-%d %H:%M UTC", &tm) == 0)
-        strcpy(text, "an unknown date");
-    return text;
-}
-
 /* Returns true if a delivery would accept it. why: the reason if not. */
 static bool check_certificate(const struct mailbox_probe *probe, const char *why)
 {
-    char date[32];
     int64_t left = probe->certificate.ends - (int64_t)time(NULL);
-    date_text(probe->certificate.ends, date);
+    g_autoptr(GDateTime) end = g_date_time_new_from_unix_utc(probe->certificate.ends);
+    g_autofree char *date = end != NULL ? g_date_time_format(end, "%Y-%m-%d %H:%M UTC") : g_strdup("an unknown date");
     if (!probe->certificate.accepted)
         return check_item(false, "certificate", "%s; no delivery can connect. It is %s, signed by %s, and %s %s", why,
                           probe->certificate.subject, probe->certificate.issuer, left > 0 ? "ends" : "ended", date);

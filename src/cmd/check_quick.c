@@ -33,10 +33,10 @@ static void step_greeting(struct check *check)
     check_greeting(check, MAX(deadline_left_ms() - WORDS_MS, 1));
 }
 
-int check_quick(struct check *check, bool json)
+int check_quick(struct check *check)
 {
     struct cmd *cmd = check->cmd;
-    as_json = json;
+    as_json = cmd->options.json;
     deadline_install(end_timed_out);
     if (!deadline_arm(ALL_MS, &cmd->error))
         return cmd_error(EX_OSERR, cmd);

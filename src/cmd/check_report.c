@@ -2,7 +2,6 @@
  *
  * Steps share items with the parent, which prints them. */
 #include "cmd/check.h"
-#include "cmd/table.h"
 
 #include <errno.h>
 #include <glib.h>

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "cmd/check.h"
-#include "cmd/table.h"
 #include "delivery/presence.h"
 
 #define MAIL_LOG "/var/log/mail.log"
@@ -78,22 +77,17 @@ static bool send_by_postfix(const struct sending *sending)
 static json_t *ask_ledger(struct sending *sending)
 {
     const struct cmd *cmd = sending->check->cmd;
-    g_autoptr(GPtrArray) words = g_ptr_array_new();
+    g_autoptr(GStrvBuilder) words = g_strv_builder_new();
     char self[PATH_MAX] = "";
     int status = -1;
     if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
         return NULL;
-    static const char option[] = "-o";
-    const char *first[] = {self, "-c", cmd->config_file}, *last[] = {"show", "--json", sending->id, NULL};
-    for (size_t i = 0; i < G_N_ELEMENTS(first); i++)
-        g_ptr_array_add(words, (char *)(uintptr_t)first[i]);
-    for (const char *const *override = cmd->overrides; *override != NULL; override++) {
-        g_ptr_array_add(words, (char *)(uintptr_t)option);
-        g_ptr_array_add(words, (char *)(uintptr_t)*override);
-    }
-    for (size_t i = 0; i < G_N_ELEMENTS(last); i++)
-        g_ptr_array_add(words, (char *)(uintptr_t)last[i]);
-    char *text OD_CLEANUP(base_free) = postconf_run((const char *const *)words->pdata, &status);
+    g_strv_builder_add_many(words, self, "-c", cmd->config_file, NULL);
+    for (const char *const *override = cmd->overrides; *override != NULL; override++)
+        g_strv_builder_add_many(words, "-o", *override, NULL);
+    g_strv_builder_add_many(words, "show", "--json", sending->id, NULL);
+    g_auto(GStrv) command = g_strv_builder_end(words);
+    char *text OD_CLEANUP(base_free) = postconf_run((const char *const *)command, &status);
     sending->no_ledger = text == NULL || !WIFEXITED(status) || WEXITSTATUS(status) > 1;
     json_t *reply = text != NULL ? json_loads(text, 0, NULL) : NULL;
     json_t *message = json_incref(json_array_get(json_object_get(reply, "messages"), 0));

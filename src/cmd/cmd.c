@@ -41,24 +41,23 @@ int cmd_error(int status, const struct cmd *cmd)
     return cmd_fail(status, "%s", cmd->error.text);
 }
 
-bool cmd_wrong(const struct cmd *cmd, const char *format, ...)
+int cmd_wrong(const struct cmd *cmd, const char *format, ...)
 {
     char text[1024];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    (void)cmd_fail(0, "%s: %s", cmd->argv[0], text);
-    return false;
+    return cmd_fail(CMD_USAGE, "%s: %s", cmd->argv[0], text);
 }
 
-bool cmd_parse_address(const struct cmd *cmd, char **ret)
+int cmd_parse_address(const struct cmd *cmd, char **ret)
 {
     char *text OD_CLEANUP(base_free) = cmd_strip_brackets(cmd->operands[0]);
     if (text[0] == '\0' || !g_utf8_validate(text, -1, NULL))
         return cmd_wrong(cmd, "ADDRESS must be an address or an account, in UTF-8");
     *ret = g_utf8_strdown(text, -1);
-    return true;
+    return 0;
 }
 
 char *cmd_strip_brackets(const char *id)

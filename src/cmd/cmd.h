@@ -5,6 +5,7 @@
 #define ONCEDROP_CMD_H
 
 #include <glib.h>
+#include <jansson.h>
 #include <stdio.h>
 
 #include "base/base.h"
@@ -82,7 +83,8 @@ struct cmd {
 
 #define CMD_USAGE (-1) /* the command line is wrong, which has been reported */
 
-/* Each in the file of its name; cmd_lmtp in serve.c, cmd_resume and cmd_restore in replay.c, cmd_expire in purge.c. */
+/* Each in the file of its name; cmd_lmtp in serve.c, cmd_resume and cmd_restore in replay.c, cmd_expire and cmd_forget in
+ * purge.c, cmd_locks in list.c, cmd_schema in ledger.c, cmd_setup in config.c. */
 int cmd_deliver(struct cmd *cmd);
 int cmd_lmtp(struct cmd *cmd);
 int cmd_serve(struct cmd *cmd);
@@ -104,10 +106,9 @@ int cmd_export(struct cmd *cmd);
 int cmd_forget(struct cmd *cmd);
 int cmd_locks(struct cmd *cmd);
 
-/* Runs the first operand of `schema` or `ledger`. Returns CMD_USAGE if it is none of these words. */
+/* The first operand of `schema` or `ledger` is one of these. */
 #define CMD_SCHEMA_WORDS "install, upgrade, method, print or version"
 #define CMD_LEDGER_WORDS "backup, check, copy, " CMD_SCHEMA_WORDS
-int cmd_schema_word(struct cmd *cmd);
 
 /* Clears the environment, except Postfix's variables and harmless ones. */
 void cmd_clear_environment(void);
@@ -118,12 +119,12 @@ int cmd_fail(int status, const char *format, ...) OD_PRINTF(2, 3);
 /* Like cmd_fail(), with the command's error. */
 int cmd_error(int status, const struct cmd *cmd);
 
-/* Prints "oncedrop: COMMAND: text" on stderr. Returns false, for the caller to return CMD_USAGE. */
-bool cmd_wrong(const struct cmd *cmd, const char *format, ...) OD_PRINTF(2, 3);
+/* Prints "oncedrop: COMMAND: text" on stderr. Returns CMD_USAGE. */
+int cmd_wrong(const struct cmd *cmd, const char *format, ...) OD_PRINTF(2, 3);
 
-/* Sets *ret to the first operand as the ledger compares it: a new string, without <>, in lower case. Returns false,
- * with a report, if it is empty (every bounce's sender) or not UTF-8. */
-bool cmd_parse_address(const struct cmd *cmd, char **ret) OD_MUST;
+/* Sets *ret to the first operand as the ledger compares it: a new string, without <>, in lower case. Returns 0, or
+ * CMD_USAGE, with a report, if it is empty (every bounce's sender) or not UTF-8. */
+int cmd_parse_address(const struct cmd *cmd, char **ret) OD_MUST;
 
 /* Returns the id without enclosing <>, a new string. */
 char *cmd_strip_brackets(const char *id) OD_MUST;
@@ -189,41 +190,27 @@ int command_run(const struct command *command, struct cmd *cmd) OD_MUST;
  * synopsis  of the manual page: "[--state STATE] [--verify | --force] PATH..."
  * what      the operands, as in "the id of a message"
  *
- * Returns false, with a report, if an argument is wrong. */
-bool options_parse(struct cmd *cmd, const char *synopsis, int min, int max, const char *what) OD_MUST;
+ * Returns 0, or CMD_USAGE, with a report, if an argument is wrong. */
+int options_parse(struct cmd *cmd, const char *synopsis, int min, int max, const char *what) OD_MUST;
 
 void options_clear(struct options *options);
 
-/* stats_figures.c, stats_prometheus.c
- * Figures from the ledger. stats.c prints text and JSON, stats_prometheus.c metrics; stats_figures.c has what both need. */
+/* table.c
+ * Rows as text, with local times and control characters escaped, and as JSON. */
 
-struct stats {
-    const char *engine;
-    bool up;                         /* the ledger replied; else no tables */
-    struct sql_rows *totals, *hours; /* ledger_query.h */
-    struct sql_rows *ever;           /* ledger_counter.c */
-    int64_t unrecorded;              /* deferrals outside the ledger (log.unrecorded_file); -1: unknown */
-};
+/* Prints aligned columns with headings, a line for each row. Omits empty columns and `without` (or NULL); prints nothing
+ * without rows. */
+void table_print(const struct sql_rows *table, const char *without);
 
-/* Postfix reports arrivals in whole seconds, so buckets of delays begin here. */
-#define STATS_DELAY_LEAST_MS 1000
+/* Prints a row as "name: value" lines, without NULL values and empty arrays. */
+void table_print_row(const struct sql_rows *table, size_t row);
 
-/* Returns 0 if there is no such column. */
-double stats_number(const struct sql_rows *table, size_t row, const char *column) OD_MUST;
+/* Return rows as objects; a cell without a value is null. */
+json_t *table_json(const struct sql_rows *table) OD_MUST;
+json_t *table_row_json(const struct sql_rows *table, size_t row) OD_MUST;
 
-/* Moves *row to the first all-time count from there on with this name and label (NULL: any). Returns false at the
- * end. */
-bool stats_next(const struct stats *stats, const char *name, const char *label, size_t *row);
-
-const char *stats_cell(const struct stats *stats, size_t row, size_t column) OD_MUST;
-
-/* Returns the sum of the rows with this name and label. */
-double stats_count(const struct stats *stats, const char *name, const char *label) OD_MUST;
-
-/* Returns seconds in any locale: "0.25". */
-const char *stats_seconds(int64_t ms, char text[G_ASCII_DTOSTR_BUF_SIZE]);
-
-void stats_prometheus(const struct stats *stats);
+/* Prints a line, and frees json. */
+void table_print_json(json_t *json);
 
 /* verify_copy.c
  * Are stored copies still in their mailboxes? For show --verify and list --missing, by delivery/presence.h: reports only what

@@ -2,7 +2,6 @@
  *
  * The table of commands, and those that need no configuration: version, help. */
 #include "cmd/cmd.h"
-#include "cmd/table.h"
 
 #include <glib.h>
 #include <limits.h>
@@ -132,9 +131,9 @@ static int run_help(struct cmd *cmd)
 int command_run(const struct command *command, struct cmd *cmd)
 {
     int status = 0;
-    if (!command->delivers && !options_parse(cmd, command->arguments, command->min, command->max, command->what))
-        status = CMD_USAGE;
-    else if (command->opens_ledger)
+    if (!command->delivers)
+        status = options_parse(cmd, command->arguments, command->min, command->max, command->what);
+    if (status == 0 && command->opens_ledger)
         status = cmd_open_ledger(cmd);
     if (status == 0)
         status = command->run(cmd);

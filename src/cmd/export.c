@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "cmd/table.h"
 #include "replay/replay.h"
 
 struct export
@@ -179,10 +178,10 @@ static bool open_directory(struct cmd *cmd, struct export *export)
 int cmd_export(struct cmd *cmd)
 {
     struct export export = {.directory = -1, .raw = cmd->options.raw};
-    int status = 0;
-    if (!cmd_parse_address(cmd, &export.address))
-        status = CMD_USAGE;
-    else if ((status = cmd_open_ledger(cmd)) != 0)
+    int status = cmd_parse_address(cmd, &export.address);
+    if (status == 0)
+        status = cmd_open_ledger(cmd);
+    if (status != 0)
         ; /* reported */
     else if (!open_directory(cmd, &export))
         status = cmd_error(EX_CANTCREAT, cmd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * list: copies by state, time, names and ids. */
+ * list: copies by state, time, names and ids. locks: messages in delivery, lock holders, waiting sessions. */
 #include <glib.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 #include <sysexits.h>
 
 #include "cmd/cmd.h"
-#include "cmd/table.h"
 
 static void print_remarks(const struct options *options, size_t rows, size_t unknown)
 {
@@ -62,10 +61,37 @@ int cmd_list(struct cmd *cmd)
         .limit = options->limit,
     };
     snprintf(delay, sizeof(delay), "%" PRId64, options->min_delay_ms);
-    if (options->missing && options->state != NULL && strcmp(options->state, "stored") != 0) {
-        (void)cmd_wrong(cmd, "--missing is of stored copies");
-        return CMD_USAGE;
-    }
+    if (options->missing && options->state != NULL && strcmp(options->state, "stored") != 0)
+        return cmd_wrong(cmd, "--missing is of stored copies");
     int status = cmd_open_ledger(cmd);
     return status == 0 ? print_list(cmd, &filter) : status;
+}
+
+static void print_locks(const struct ledger *ledger, const struct sql_rows *table)
+{
+    bool hidden = false;
+    for (size_t row = 0; row < table->count; row++) {
+        fputs(row > 0 ? "\n" : "", stdout);
+        table_print_row(table, row);
+        hidden = hidden || sql_bool(table, row, LOCKS_LEASE_HIDDEN);
+    }
+    if (!hidden)
+        return;
+    char *hint OD_CLEANUP(base_free) = ledger_locks_hint(ledger);
+    fflush(stdout);
+    fprintf(stderr, "%s\n", hint);
+}
+
+int cmd_locks(struct cmd *cmd)
+{
+    struct sql_rows *table OD_CLEANUP(sql_rows_free) = ledger_locks(cmd->ledger, &cmd->error);
+    if (table == NULL)
+        return cmd_error(EX_UNAVAILABLE, cmd);
+    if (cmd->options.json)
+        table_print_json(table_json(table));
+    else if (table->count == 0)
+        puts("no delivery is in progress");
+    else
+        print_locks(cmd->ledger, table);
+    return 0;
 }

@@ -62,70 +62,62 @@ static bool option_time(const struct option_row *row, const char *text, void *to
     return parse_since(text, to);
 }
 
-#define TO(member) offsetof(struct options, member)
-/* Versions of clang-format differ in these. */
+/* Versions of clang-format differ in this. */
 /* clang-format off */
-#define FLAG(name, member, group) \
+#define OPTION(text, function, member, ...) \
     { \
-        name, option_flag, TO(member), NULL, 0, 0, group \
-    }
-#define VALUE(name, take, member, allowed) \
-    { \
-        name, take, TO(member), allowed, 0, 0, 0 \
-    }
-#define NUMBER(name, take, member, min, max, allowed) \
-    { \
-        name, take, TO(member), allowed, min, max, 0 \
+        .name = text, .take = function, .to = offsetof(struct options, member), __VA_ARGS__ \
     }
 /* clang-format on */
 #define UTF8 "text, in UTF-8"
+#define OLD_AGE \
+    "an age of at least 7 days (7d, 30d), because Postfix may still retry what is younger; a number without a unit is" \
+    " seconds"
 
 static const struct option_row rows[] = {
-    FLAG("json", json, 's'),
-    FLAG("utc", utc, 0),
-    FLAG("dry-run", dry_run, 'f'),
-    FLAG("running", running, 0),
-    FLAG("send", send, 'q'),
-    FLAG("quick", quick, 'q'),
-    FLAG("n", non_default, 'c'),
-    FLAG("d", defaults, 'c'),
-    FLAG("test", test, 'c'),
-    FLAG("digest", digest, 0),
-    FLAG("verify", verify, 'r'),
-    FLAG("force", force, 'r'),
-    FLAG("missing", missing, 0),
-    FLAG("prometheus", prometheus, 's'),
-    FLAG("include-deleted", include_deleted, 0),
-    FLAG("yes", yes, 'f'),
-    FLAG("undo", undo, 0),
-    FLAG("sent-copies", sent_copies, 0),
-    VALUE("state", option_word, state,
-          "pending, appending, stored, failed, expired or unfinished (pending or appending)"),
-    VALUE("mbox", option_word, mbox, "mboxrd, mboxo or mboxcl2"),
-    VALUE("recipient", option_text, recipient, NULL),
-    VALUE("sender", option_text, sender, NULL),
-    VALUE("mailbox", option_text, mailbox, UTF8),
-    VALUE("subject", option_text, subject, UTF8),
-    VALUE("message-id", option_text, message_id, UTF8),
-    VALUE("queue-id", option_text, queue_id, NULL),
-    VALUE("since", option_time, since, PARSE_SINCE_ALLOWED),
-    VALUE("until", option_time, until, PARSE_SINCE_ALLOWED),
-    VALUE("min-delay", option_age, min_delay_ms, "a number and ms, s, m, h or d, such as 5m"),
-    NUMBER("older-than", option_age, older_than_ms, LEDGER_PURGE_MIN_AGE_MS, 0,
-           "an age of at least 7 days (7d, 30d), because Postfix may still retry what is younger; a number without a"
-           " unit is seconds"),
-    NUMBER("limit", option_number, limit, 1, INT64_MAX, "a number from 1"),
-    NUMBER("j", option_number, jobs, 1, 64, "a number from 1 to 64"),
-    VALUE("d", option_list, recipients, NULL),
-    VALUE("f", option_text, sender, NULL),
-    VALUE("account", option_text, account, NULL),
-    VALUE("raw", option_text, raw, NULL),
-    VALUE("domain", option_text, domain, NULL),
-    VALUE("transport", option_text, passed_on, NULL),
-    VALUE("accounts", option_text, passed_on, NULL),
-    VALUE("conninfo", option_text, passed_on, NULL),
-    VALUE("postmaster", option_text, passed_on, NULL),
-    VALUE("root", option_text, passed_on, NULL),
+    OPTION("json", option_flag, json, .group = 's'),
+    OPTION("utc", option_flag, utc),
+    OPTION("dry-run", option_flag, dry_run, .group = 'f'),
+    OPTION("running", option_flag, running),
+    OPTION("send", option_flag, send, .group = 'q'),
+    OPTION("quick", option_flag, quick, .group = 'q'),
+    OPTION("n", option_flag, non_default, .group = 'c'),
+    OPTION("d", option_flag, defaults, .group = 'c'),
+    OPTION("test", option_flag, test, .group = 'c'),
+    OPTION("digest", option_flag, digest),
+    OPTION("verify", option_flag, verify, .group = 'r'),
+    OPTION("force", option_flag, force, .group = 'r'),
+    OPTION("missing", option_flag, missing),
+    OPTION("prometheus", option_flag, prometheus, .group = 's'),
+    OPTION("include-deleted", option_flag, include_deleted),
+    OPTION("yes", option_flag, yes, .group = 'f'),
+    OPTION("undo", option_flag, undo),
+    OPTION("sent-copies", option_flag, sent_copies),
+    OPTION("state", option_word, state,
+           .allowed = "pending, appending, stored, failed, expired or unfinished (pending or appending)"),
+    OPTION("mbox", option_word, mbox, .allowed = "mboxrd, mboxo or mboxcl2"),
+    OPTION("recipient", option_text, recipient),
+    OPTION("sender", option_text, sender),
+    OPTION("mailbox", option_text, mailbox, .allowed = UTF8),
+    OPTION("subject", option_text, subject, .allowed = UTF8),
+    OPTION("message-id", option_text, message_id, .allowed = UTF8),
+    OPTION("queue-id", option_text, queue_id),
+    OPTION("since", option_time, since, .allowed = PARSE_SINCE_ALLOWED),
+    OPTION("until", option_time, until, .allowed = PARSE_SINCE_ALLOWED),
+    OPTION("min-delay", option_age, min_delay_ms, .allowed = "a number and ms, s, m, h or d, such as 5m"),
+    OPTION("older-than", option_age, older_than_ms, .min = LEDGER_PURGE_MIN_AGE_MS, .allowed = OLD_AGE),
+    OPTION("limit", option_number, limit, .min = 1, .max = INT64_MAX, .allowed = "a number from 1"),
+    OPTION("j", option_number, jobs, .min = 1, .max = 64, .allowed = "a number from 1 to 64"),
+    OPTION("d", option_list, recipients),
+    OPTION("f", option_text, sender),
+    OPTION("account", option_text, account),
+    OPTION("raw", option_text, raw),
+    OPTION("domain", option_text, domain),
+    OPTION("transport", option_text, passed_on),
+    OPTION("accounts", option_text, passed_on),
+    OPTION("conninfo", option_text, passed_on),
+    OPTION("postmaster", option_text, passed_on),
+    OPTION("root", option_text, passed_on),
 };
 
 /* What a command takes. Indices are short_options or, for --name, 1, 2 ... */
@@ -182,8 +174,8 @@ static void read_synopsis(const char *synopsis, struct grammar *grammar)
     }
 }
 
-/* Reports an option for which getopt_long(3) returned c. Returns false. */
-static bool refuse_option(const struct cmd *cmd, const struct option *words, int c)
+/* Reports an option for which getopt_long(3) returned c. Returns CMD_USAGE. */
+static int refuse_option(const struct cmd *cmd, const struct option *words, int c)
 {
     /* optopt is 0 for an unknown long option; in a group of short_options, word is the argument before. */
     const char *word = cmd->argv[optind - 1];
@@ -203,7 +195,7 @@ static bool refuse_option(const struct cmd *cmd, const struct option *words, int
     return cmd_wrong(cmd, "option %s takes no value", list->str);
 }
 
-static bool read_options(struct cmd *cmd, struct grammar *grammar)
+static int read_options(struct cmd *cmd, struct grammar *grammar)
 {
     opterr = 0;
     for (int c; (c = getopt_long(cmd->argc, cmd->argv, grammar->short_options->str, grammar->words, NULL)) != -1;) {
@@ -216,10 +208,10 @@ static bool read_options(struct cmd *cmd, struct grammar *grammar)
         g_ptr_array_add(cmd->options.given,
                         base_printf("--%s%s%s", row->name, optarg != NULL ? "=" : "", grammar->values[c]));
     }
-    return true;
+    return 0;
 }
 
-static bool take_values(struct cmd *cmd, const struct grammar *grammar)
+static int take_values(struct cmd *cmd, const struct grammar *grammar)
 {
     const struct option_row *groups[SCHAR_MAX] = {NULL};
     if (g_ptr_array_find_with_equal_func(cmd->options.given, "--utc", g_str_equal, NULL))
@@ -237,20 +229,20 @@ static bool take_values(struct cmd *cmd, const struct grammar *grammar)
                              row->name);
         *other = row;
     }
-    return true;
+    return 0;
 }
 
-bool options_parse(struct cmd *cmd, const char *synopsis, int min, int max, const char *what)
+int options_parse(struct cmd *cmd, const char *synopsis, int min, int max, const char *what)
 {
     struct grammar grammar = {.short_options = g_string_new(":")};
     cmd->options = (struct options){.min_delay_ms = -1, .jobs = 1, .limit = 50};
     cmd->options.recipients = g_ptr_array_new();
     cmd->options.given = g_ptr_array_new_with_free_func(g_free);
     read_synopsis(synopsis, &grammar);
-    bool good = read_options(cmd, &grammar);
+    int status = read_options(cmd, &grammar);
     g_string_free(grammar.short_options, TRUE);
-    if (!good)
-        return false;
+    if (status != 0)
+        return status;
     cmd->operands = cmd->argv + optind;
     int count = cmd->argc - optind;
     if (count < min)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
- * abandon: expires unfinished messages that Postfix does not retry. purge: also deletes old records. */
+ * expire: expires unfinished messages that Postfix does not retry. purge: also deletes old records. forget: deletes an
+ * address's messages. */
 #include <glib.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +11,6 @@
 
 #include "base/log.h"
 #include "cmd/cmd.h"
-#include "cmd/table.h"
 #include "message/message.h"
 
 #define DAY_MS INT64_C(86400000)
@@ -39,10 +39,10 @@ static void log_expired(const struct sql_rows *table)
 
 /* Expires what `expire` selects; a dry run only finds it. Returns a new table (ledger_purge.c), or NULL with the error
  * set: earlier batches stay expired. */
-static struct sql_rows *expire_selected(struct cmd *cmd, const struct options *options, struct ledger_expire expire)
+static struct sql_rows *expire_selected(struct cmd *cmd, struct ledger_expire expire)
 {
     struct sql_rows *all = NULL;
-    if (options->dry_run)
+    if (cmd->options.dry_run)
         return ledger_expire_preview(cmd->ledger, &expire, &cmd->error);
     while (!expire.ended) {
         struct sql_rows *batch = ledger_expire_batch(cmd->ledger, &expire, &cmd->error);
@@ -56,10 +56,10 @@ static struct sql_rows *expire_selected(struct cmd *cmd, const struct options *o
     return all;
 }
 
-static struct sql_rows *expire_old(struct cmd *cmd, const struct options *options)
+static struct sql_rows *expire_old(struct cmd *cmd)
 {
     const struct ledger_expire expire = {.older_than_ms = cmd->config->record.expire_after, .upto = INT64_MAX};
-    return expire_selected(cmd, options, expire);
+    return expire_selected(cmd, expire);
 }
 
 static void print_expired(const struct options *options, const struct sql_rows *table)
@@ -83,11 +83,10 @@ static struct sql_rows *find_named(struct cmd *cmd, const char *text)
 }
 
 /* Expires a message of any age, and adds it to *all. Sets the error with EX_UNAVAILABLE. */
-static int expire_message(struct cmd *cmd, const struct options *options, const char *id, int64_t number,
-                          struct sql_rows **all)
+static int expire_message(struct cmd *cmd, const char *id, int64_t number, struct sql_rows **all)
 {
     const struct ledger_expire expire = {.after = number - 1, .upto = number};
-    struct sql_rows *table = expire_selected(cmd, options, expire);
+    struct sql_rows *table = expire_selected(cmd, expire);
     bool unfinished = false;
     if (table == NULL)
         return EX_UNAVAILABLE;
@@ -100,7 +99,7 @@ static int expire_message(struct cmd *cmd, const struct options *options, const 
     return cmd_fail(EX_TEMPFAIL, "%s: skipped: it is being delivered, or was less than delivery.hold_off ago", id);
 }
 
-static int expire_id(struct cmd *cmd, const struct options *options, const char *id, struct sql_rows **all)
+static int expire_id(struct cmd *cmd, const char *id, struct sql_rows **all)
 {
     struct sql_rows *found OD_CLEANUP(sql_rows_free) = find_named(cmd, id);
     int worst = 0;
@@ -110,32 +109,27 @@ static int expire_id(struct cmd *cmd, const struct options *options, const char 
         return cmd_fail(1, "%s: no such message", id);
     for (size_t row = 0; row < found->count && worst != EX_UNAVAILABLE; row++) {
         int64_t number = strtoll(sql_text(found, row, FIND_MESSAGES_ID), NULL, 10);
-        int status = expire_message(cmd, options, id, number, all);
+        int status = expire_message(cmd, id, number, all);
         worst = status != 0 ? status : worst;
     }
     return worst;
 }
 
 /* Without ids, expires old messages. */
-static int expire_all(struct cmd *cmd, const struct options *options)
+int cmd_expire(struct cmd *cmd)
 {
     struct sql_rows *all OD_CLEANUP(sql_rows_free) = NULL;
     int worst = 0;
-    if (cmd->operands[0] == NULL && (all = expire_old(cmd, options)) == NULL)
+    if (cmd->operands[0] == NULL && (all = expire_old(cmd)) == NULL)
         return cmd_error(EX_UNAVAILABLE, cmd);
     for (char **id = cmd->operands; *id != NULL && worst != EX_UNAVAILABLE; id++) {
-        int status = expire_id(cmd, options, *id, &all);
+        int status = expire_id(cmd, *id, &all);
         worst = status != 0 ? status : worst;
     }
     if (all == NULL)
         all = base_alloc(sizeof(*all)); /* if all ids are unknown */
-    print_expired(options, all);
+    print_expired(&cmd->options, all);
     return worst == EX_UNAVAILABLE ? cmd_error(worst, cmd) : worst;
-}
-
-int cmd_expire(struct cmd *cmd)
-{
-    return expire_all(cmd, &cmd->options);
 }
 
 static void print_purged(const struct options *options, int64_t removed, int64_t expired)
@@ -164,10 +158,11 @@ static bool remove_old(struct cmd *cmd, int64_t older_than_ms, int64_t *ret)
 }
 
 /* Expires first: otherwise messages within record.expire_after would never become old enough. */
-static int purge(struct cmd *cmd, const struct options *options)
+static int purge(struct cmd *cmd)
 {
+    const struct options *options = &cmd->options;
     int64_t removed = 0;
-    struct sql_rows *table OD_CLEANUP(sql_rows_free) = expire_old(cmd, options);
+    struct sql_rows *table OD_CLEANUP(sql_rows_free) = expire_old(cmd);
     bool done = table != NULL;
     if (done)
         done = options->dry_run ? ledger_purge_count(cmd->ledger, options->older_than_ms, &removed, &cmd->error)
@@ -183,10 +178,63 @@ static int purge(struct cmd *cmd, const struct options *options)
 
 int cmd_purge(struct cmd *cmd)
 {
-    if (cmd->options.older_than_ms == 0) {
-        (void)cmd_wrong(cmd, "--older-than AGE is missing (30d, 90d)");
-        return CMD_USAGE;
-    }
+    if (cmd->options.older_than_ms == 0)
+        return cmd_wrong(cmd, "--older-than AGE is missing (30d, 90d)");
     int status = cmd_open_ledger(cmd);
-    return status == 0 ? purge(cmd, &cmd->options) : status;
+    return status == 0 ? purge(cmd) : status;
+}
+
+/* rest: why they stay, and what to do. */
+static void print_left(int64_t count, const char *rest, const char *when)
+{
+    if (count > 0)
+        printf("%" PRId64 " message%s %s %s%s\n", count, count == 1 ? "" : "s", count == 1 ? "is" : "are", rest, when);
+}
+
+/* The log does not name the address. */
+static void print_forgotten(const struct ledger_forget *forget)
+{
+    if (!forget->dry_run && forget->removed > 0)
+        log_info("forget: %" PRId64 " message%s removed from the record", forget->removed,
+                 forget->removed == 1 ? "" : "s");
+    printf("%" PRId64 " message%s %sremoved from the record\n", forget->removed, forget->removed == 1 ? "" : "s",
+           forget->dry_run ? "would be " : "");
+    print_left(forget->too_recent, "too young, because Postfix may still retry: run it again after ", forget->old_at);
+    print_left(forget->unfinished, "unfinished: run it again 7 days after the delivery, or once expired", "");
+    print_left(forget->busy, "being delivered: run it again", "");
+}
+
+/* Updates the counters first, as purge does. */
+static bool forget_all(struct cmd *cmd, struct ledger_forget *forget)
+{
+    if (!forget->dry_run && !ledger_counter_update(cmd->ledger, &cmd->error))
+        return false;
+    while (!forget->ended && ledger_forget_batch(cmd->ledger, forget, &cmd->error))
+        ;
+    return forget->ended;
+}
+
+static int forget_messages(struct cmd *cmd, struct ledger_forget *forget)
+{
+    bool done = forget_all(cmd, forget);
+    int64_t left = forget->too_recent + forget->unfinished + forget->busy;
+    if (done && forget->removed + left == 0)
+        return cmd_fail(1, "nothing is recorded about %s", forget->address);
+    if (done || forget->removed > 0)
+        print_forgotten(forget);
+    if (!done)
+        return cmd_error(EX_UNAVAILABLE, cmd);
+    if (forget->dry_run && forget->removed > 0)
+        puts("Nothing was changed; with --yes they are removed.");
+    return !forget->dry_run && left > 0 ? EX_TEMPFAIL : 0;
+}
+
+int cmd_forget(struct cmd *cmd)
+{
+    char *address OD_CLEANUP(base_free) = NULL;
+    int status = cmd_parse_address(cmd, &address);
+    if (status == 0)
+        status = cmd_open_ledger(cmd);
+    struct ledger_forget forget = {.address = address, .dry_run = !cmd->options.yes};
+    return status == 0 ? forget_messages(cmd, &forget) : status;
 }

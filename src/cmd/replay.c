@@ -119,7 +119,7 @@ int cmd_restore(struct cmd *cmd)
         .redeliver = options->include_deleted ? REDELIVER_MISSING : REDELIVER_LOST,
         .only_account = options->account,
         .next = replay_ledger_next,
-        .load = replay_ledger_load_stored,
+        .load = replay_ledger_load,
         .context = &messages,
         .restores = true,
     };

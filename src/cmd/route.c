@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "cmd/cmd.h"
-#include "cmd/table.h"
 #include "replay/replay.h"
 
 static void print_one(const char *name, const char *value, const char *by)

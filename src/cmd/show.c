@@ -9,7 +9,6 @@
 
 #include "base/log.h"
 #include "cmd/cmd.h"
-#include "cmd/table.h"
 #include "replay/replay.h"
 
 struct question {
@@ -35,12 +34,13 @@ static const struct section {
     {.name = "parts"},
 };
 
-static bool parse_show(struct cmd *cmd, struct question *question)
+static int parse_show(struct cmd *cmd, struct question *question)
 {
     question->id = cmd_strip_brackets(cmd->operands[0]);
     question->is_digest = base_unhex(question->id, question->digest, MESSAGE_DIGEST_SIZE);
-    return !cmd->options.digest || question->is_digest ||
-           cmd_wrong(cmd, "--digest %.200s: must be 64 hexadecimal digits", cmd->operands[0]);
+    return question->is_digest || !cmd->options.digest
+               ? 0
+               : cmd_wrong(cmd, "--digest %.200s: must be 64 hexadecimal digits", cmd->operands[0]);
 }
 
 static void print_section(const struct section *section, const struct sql_rows *table)
@@ -153,7 +153,9 @@ static int show(struct cmd *cmd, const struct question *question)
 int cmd_show(struct cmd *cmd)
 {
     struct question question = {.id = NULL};
-    int status = parse_show(cmd, &question) ? cmd_open(cmd, CMD_AS_OWNER) : CMD_USAGE;
+    int status = parse_show(cmd, &question);
+    if (status == 0)
+        status = cmd_open(cmd, CMD_AS_OWNER);
     if (status == 0) {
         message_identity(cmd->config->lock.namespace, question.id, strlen(question.id), question.identity);
         status = show(cmd, &question);

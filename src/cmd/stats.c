@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * stats: as text, JSON, or for Prometheus. */
-#include "cmd/cmd.h"
-#include "cmd/table.h"
-
+ * stats: as text, JSON, or for Prometheus (its text format, version 0.0.4). */
 #include <glib.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,8 +8,49 @@
 #include <sysexits.h>
 
 #include "base/counter.h"
+#include "cmd/cmd.h"
 
 #define HOURS 24
+#define DELAY_LEAST_MS 1000 /* Postfix reports arrivals in whole seconds, so buckets of delays begin here */
+
+struct stats {
+    const char *engine;
+    bool up;                         /* the ledger replied; else no tables */
+    struct sql_rows *totals, *hours; /* ledger_query.h */
+    struct sql_rows *ever;           /* ledger_counter.c */
+    int64_t unrecorded;              /* deferrals outside the ledger (log.unrecorded_file); -1: unknown */
+};
+
+static const char *stats_cell(const struct stats *stats, size_t row, size_t column)
+{
+    return sql_text(stats->ever, row, column);
+}
+
+/* Moves *row to the first all-time count from there on with this name and label (NULL: any). Returns false at the
+ * end. */
+static bool stats_next(const struct stats *stats, const char *name, const char *label, size_t *row)
+{
+    while (*row < stats->ever->count &&
+           (strcmp(stats_cell(stats, *row, COUNTERS_NAME), name) != 0 ||
+            (label != NULL && strcmp(stats_cell(stats, *row, COUNTERS_LABEL), label) != 0)))
+        (*row)++;
+    return *row < stats->ever->count;
+}
+
+/* Returns the sum of the rows with this name and label. */
+static double stats_count(const struct stats *stats, const char *name, const char *label)
+{
+    double sum = 0;
+    for (size_t row = 0; stats_next(stats, name, label, &row); row++)
+        sum += g_ascii_strtod(stats_cell(stats, row, COUNTERS_VALUE), NULL);
+    return sum;
+}
+
+/* Returns seconds in any locale: "0.25". */
+static const char *stats_seconds(int64_t ms, char text[G_ASCII_DTOSTR_BUF_SIZE])
+{
+    return g_ascii_formatd(text, G_ASCII_DTOSTR_BUF_SIZE, "%.10g", (double)ms / 1000);
+}
 
 static void print_stats(const struct stats *stats, const char *name)
 {
@@ -48,11 +86,8 @@ static void print_phases(const struct stats *stats)
         const char *name, *label, *text;
         int64_t least_ms;
     } phases[] = {
-        {"phase", "read", "read", 0},
-        {"phase", "lock", "lock", 0},
-        {"phase", "database", "database", 0},
-        {"phase", "imap", "imap", 0},
-        {"delay", "", "delay", STATS_DELAY_LEAST_MS},
+        {"phase", "read", "read", 0}, {"phase", "lock", "lock", 0},           {"phase", "database", "database", 0},
+        {"phase", "imap", "imap", 0}, {"delay", "", "delay", DELAY_LEAST_MS},
     };
     struct sql_rows *table OD_CLEANUP(sql_rows_free) = ledger_table_new(names, G_N_ELEMENTS(names));
     table->types[1] = table->types[2] = table->types[3] = SQL_TYPE_NUMBER;
@@ -103,24 +138,120 @@ static void stats_json(const struct stats *stats)
     table_print_json(json);
 }
 
+static double total_of(const struct sql_rows *totals, const char *column)
+{
+    for (size_t i = 0; i < totals->columns; i++)
+        if (strcmp(totals->names[i], column) == 0)
+            return g_ascii_strtod(sql_text(totals, 0, i), NULL);
+    return 0;
+}
+
+static void print_head(const char *name, const char *type, const char *help)
+{
+    printf("# HELP oncedrop_%s %s\n# TYPE oncedrop_%s %s\n", name, help, name, type);
+}
+
+static void print_gauges(const struct sql_rows *totals)
+{
+    static const char *const states[] = {"stored", "pending", "appending", "failed", "expired"};
+    static const struct {
+        const char *column, *name, *help;
+    } gauges[] = {
+        {"messages", "messages", "Messages in the record"},
+        {"bytes", "message_bytes", "Sum of their sizes"},
+        {"unfinished", "deliveries_unfinished", "Deliveries that Postfix is expected to retry"},
+        {"oldest_unfinished", "oldest_unfinished_seconds", "Time since the first try of the oldest of them"},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(gauges); i++) {
+        print_head(gauges[i].name, "gauge", gauges[i].help);
+        printf("oncedrop_%s %.0f\n", gauges[i].name, total_of(totals, gauges[i].column));
+    }
+    print_head("copies", "gauge", "Copies in the record by state");
+    for (size_t i = 0; i < G_N_ELEMENTS(states); i++)
+        printf("oncedrop_copies{state=\"%s\"} %.0f\n", states[i], total_of(totals, states[i]));
+}
+
+/* label: or NULL. */
+static void print_counter(const struct stats *stats, const char *count, const char *name, const char *label,
+                          const char *help)
+{
+    print_head(name, "counter", help);
+    for (size_t row = 0; stats_next(stats, count, NULL, &row); row++) {
+        if (label != NULL)
+            printf("oncedrop_%s{%s=\"%s\"} %s\n", name, label, stats_cell(stats, row, COUNTERS_LABEL),
+                   stats_cell(stats, row, COUNTERS_VALUE));
+        else
+            printf("oncedrop_%s %s\n", name, stats_cell(stats, row, COUNTERS_VALUE));
+    }
+}
+
+/* Each label's rows end with the one without a bound. Buckets are cumulative, so those below least_ms can be omitted. */
+static void print_histogram(const struct stats *stats, const char *count, const char *name, const char *label,
+                            int64_t least_ms, const char *help)
+{
+    const char *comma = label != NULL ? "," : "", *open = label != NULL ? "{" : "", *close = label != NULL ? "}" : "";
+    char text[G_ASCII_DTOSTR_BUF_SIZE];
+    char *sum OD_CLEANUP(base_free) = base_printf("%s_ms", count);
+    int64_t below = 0;
+    print_head(name, "histogram", help);
+    for (size_t row = 0; stats_next(stats, count, NULL, &row); row++) {
+        int64_t ms = g_ascii_strtoll(stats_cell(stats, row, COUNTERS_LE), NULL, 10);
+        const char *value = stats_cell(stats, row, COUNTERS_LABEL);
+        char *labels OD_CLEANUP(base_free) = label != NULL ? base_printf("%s=\"%s\"", label, value) : base_strdup("");
+        below += g_ascii_strtoll(stats_cell(stats, row, COUNTERS_VALUE), NULL, 10);
+        if (ms == 0 || ms >= least_ms)
+            printf("oncedrop_%s_bucket{%s%sle=\"%s\"} %" PRId64 "\n", name, labels, comma,
+                   ms != 0 ? stats_seconds(ms, text) : "+Inf", below);
+        if (ms != 0)
+            continue;
+        printf("oncedrop_%s_sum%s%s%s %s\n", name, open, labels, close,
+               stats_seconds((int64_t)stats_count(stats, sum, value), text));
+        printf("oncedrop_%s_count%s%s%s %" PRId64 "\n", name, open, labels, close, below);
+        below = 0;
+    }
+}
+
+static void print_host(const struct stats *stats)
+{
+    print_head("up", "gauge", "Whether the ledger answered; if not, all that it knows is missing here");
+    printf("oncedrop_up %d\n", stats->up);
+    print_head("build_info", "gauge", "The program and its kind of ledger; always 1");
+    printf("oncedrop_build_info{version=\"%s\",engine=\"%s\"} 1\n", VERSION, stats->engine);
+    if (stats->unrecorded < 0)
+        return;
+    print_head("deferrals_unrecorded_total", "counter",
+               "Tries of this host deferred for lack of a ledger, which no ledger has");
+    printf("oncedrop_deferrals_unrecorded_total %" PRId64 "\n", stats->unrecorded);
+}
+
+static void stats_prometheus(const struct stats *stats)
+{
+    print_host(stats);
+    if (!stats->up)
+        return;
+    print_gauges(stats->totals);
+    print_counter(stats, "deliveries", "deliveries_total", "outcome",
+                  "Tries to deliver a message to a recipient, by outcome");
+    print_counter(stats, "deferrals", "deferrals_total", "reason", "Deferred tries, by reason");
+    print_counter(stats, "searches", "doubt_searches_total", NULL,
+                  "Searches of a mailbox for a copy that an earlier try may have stored");
+    print_histogram(stats, "phase", "phase_seconds", "phase", 0, "Time that tries spent on each phase");
+    print_histogram(stats, "delay", "delay_seconds", NULL, DELAY_LEAST_MS,
+                    "Time from when Postfix received a message to when it was stored");
+}
+
 static bool read_figures(struct cmd *cmd, struct stats *stats)
 {
-    stats->totals = ledger_totals(cmd->ledger, &cmd->error);
-    if (stats->totals != NULL)
-        stats->ever = ledger_counters(cmd->ledger, &cmd->error);
-    if (stats->ever != NULL)
-        stats->hours = ledger_hours(cmd->ledger, HOURS, &cmd->error);
-    return stats->hours != NULL;
+    return (stats->totals = ledger_totals(cmd->ledger, &cmd->error)) != NULL &&
+           (stats->ever = ledger_counters(cmd->ledger, &cmd->error)) != NULL &&
+           (stats->hours = ledger_hours(cmd->ledger, HOURS, &cmd->error)) != NULL;
 }
 
 /* Returns the exit status. After a failure, stats has what needs no ledger. */
 static int begin_stats(struct cmd *cmd, struct stats *stats)
 {
     static const char *const engines[] = {
-        [CONFIG_ENGINE_POSTGRES] = "postgres",
-        [CONFIG_ENGINE_SQLITE] = "sqlite",
-        [CONFIG_ENGINE_MARIADB] = "mariadb",
-    };
+        [CONFIG_ENGINE_POSTGRES] = "postgres", [CONFIG_ENGINE_SQLITE] = "sqlite", [CONFIG_ENGINE_MARIADB] = "mariadb"};
     int status = cmd_open_ledger(cmd);
     if (status == 0 && !read_figures(cmd, stats))
         status = cmd_error(EX_UNAVAILABLE, cmd);

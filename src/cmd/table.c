@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: ISC */
-#include "cmd/table.h"
 #include "cmd/cmd.h"
 
 #include <glib.h>

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "decode/decode_internal.h"
-#include "message/message_scan.h"
 
 #define PARAMETERS_SHORT ((size_t)1 << 10)
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "decode/decode_internal.h"
-#include "message/message_scan.h"
 
 struct piece {
     GString *words;   /* outside < >, without comments */

@@ -5,9 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "message/message_builder.h"
-#include "message/message_notice.h"
-
 #define TEXT_MAX 500 /* characters of a stranger's text */
 #define WORD_MAX 45  /* bytes in an encoded word of 75 characters (RFC 2047, 2) */
 #define CHUNK_SIZE ((size_t)48 * 1024)

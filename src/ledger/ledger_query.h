@@ -67,7 +67,7 @@ bool ledger_forget_batch(struct ledger *ledger, struct ledger_forget *forget, st
  * Counters that never decrease: computed from the recorded attempts and from table counter_bucket, to which older
  * attempts are added before purge deletes them. An attempt counts once it cannot change. */
 
-/* Returns counters, as cmd/stats_prometheus.c describes them: name, label, le, value, also those at 0; by name, then
+/* Returns counters, as cmd/stats.c describes them: name, label, le, value, also those at 0; by name, then
  * label, with le ascending and 0 last. phase and delay count attempts that took more than the previous le, and at most
  * le milliseconds; 0: any longer. phase_ms and delay_ms are sums. */
 struct sql_rows *ledger_counters(struct ledger *ledger, struct error *error) OD_MUST;

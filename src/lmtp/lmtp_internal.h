@@ -10,7 +10,7 @@
 #include "base/base.h"
 #include "base/config.h"
 #include "lmtp/lmtp.h"
-#include "message/message_builder.h"
+#include "message/message.h"
 #include "route/address.h"
 
 /* lmtp_stream.c

@@ -11,7 +11,7 @@
 #include "base/config.h"
 #include "base/descriptor.h"
 #include "imap/imap_tls.h"
-#include "message/message_comparison.h"
+#include "message/message.h"
 
 struct mailbox;
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: ISC */
-#include "message/message_builder.h"
 
 #include "message/message_field.h"
 #include "message/message_internal.h"

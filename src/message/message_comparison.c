@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-#include "message/message_comparison.h"
 
 #include <string.h>
 
 #include "message/message_internal.h"
-#include "message/message_notice.h"
 
 #define HEADER_MAX ((size_t)64 * 1024) /* largest Message-ID field compared */
 

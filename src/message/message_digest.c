@@ -5,7 +5,6 @@
 
 #include "base/sha256.h"
 #include "message/message_field.h"
-#include "message/message_scan.h"
 
 #define NAME_HELD 128 /* at least this much of a name is held back */
 

@@ -4,8 +4,6 @@
 #include <glib.h>
 #include <string.h>
 
-#include "message/message_scan.h"
-
 size_t message_field_header_size(const unsigned char *bytes, size_t size)
 {
     struct message_scan scan = {0};

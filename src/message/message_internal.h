@@ -44,6 +44,27 @@ size_t message_eol_feed(struct message_eol *eol, const unsigned char *in, size_t
 /* Writes what is still held back, at most MESSAGE_EOL_ROOM(0) bytes. */
 size_t message_eol_end(struct message_eol *eol, unsigned char *out) OD_MUST;
 
+/* message_notice.c
+ * Reads the attachment of a quarantine notice (decode/notice.c), in pieces from the server. */
+
+#define NOTICE_LINE_MAX 256 /* longer lines are not the attachment's */
+
+/* Initially zero, except for the first two members. */
+struct notice_reader {
+    void (*attachment)(void *context, const void *bytes, size_t size);
+    void *context;
+    enum notice_step { STEP_BEFORE, STEP_TEXT, STEP_HEADER, STEP_DATA, STEP_AFTER, STEP_OTHER } step;
+    int state; /* of g_base64_decode_step */
+    unsigned save;
+    size_t length; /* of the current line */
+    char line[NOTICE_LINE_MAX];
+};
+
+void notice_reader_feed(struct notice_reader *reader, const void *bytes, size_t size);
+
+/* Returns true if a complete notice was read; another may follow. */
+bool notice_reader_end(struct notice_reader *reader) OD_MUST;
+
 /* message_store.c
  * The bytes of a message: up to 1 MiB in memory; more in a temp file in TMPDIR (default /tmp), mapped at the end. */
 

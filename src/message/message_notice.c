@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "message/message_notice.h"
+#include "message/message_internal.h"
 
 #include <glib.h>
 #include <string.h>

@@ -6,10 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "message/message_builder.h"
 #include "message/message_field.h"
 #include "message/message_internal.h"
-#include "message/message_scan.h"
 
 #define READ_SIZE ((size_t)1 << 16)
 #define VALUE_MAX ((size_t)1 << 20)  /* longest copy of a field value */

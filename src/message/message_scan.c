@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "message/message_scan.h"
+#include "message/message_field.h"
 
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "message/message_field.h"
-#include "message/message_scan.h"
 
 /* Nested, with quoted pairs (RFC 5322, 3.2.2). */
 struct comment {

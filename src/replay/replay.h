@@ -215,13 +215,10 @@ struct replay_ledger {
 
 bool replay_ledger_next(void *context, char **ret_name, int64_t *ret_number, struct error *error);
 
-/* Reads the message again, to skip what others finished. The bytes must match the digest. */
+/* Reads the message again, to skip what others finished: with the recipients whose copy is unfinished or, if `stored`,
+ * was stored. The bytes must match the digest; only if stored, they may be missing, which sets id_only. */
 enum replay_load replay_ledger_load(struct replay_worker *worker, int64_t number, struct replay_message *ret,
                                     struct error *error) OD_MUST;
-
-/* Like replay_ledger_load(), for recipients whose copy was stored. Sets id_only if the bytes are not recorded. */
-enum replay_load replay_ledger_load_stored(struct replay_worker *worker, int64_t number, struct replay_message *ret,
-                                           struct error *error) OD_MUST;
 
 /* replay_run.c
  * The parent: assigns messages to workers, retries, and reports results. */

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "ledger/ledger_query.h"
-#include "message/message_builder.h"
 #include "replay/replay_internal.h"
 
 /* *ret_met: some lines look quoted. */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "ledger/ledger_query.h"
-#include "message/message_builder.h"
 
 static bool next_ids(struct replay_ledger *source, int64_t last, struct error *error)
 {
@@ -104,9 +103,11 @@ static enum replay_load read_id(struct replay_worker *worker, const struct ledge
     return REPLAY_LOADED;
 }
 
-static enum replay_load load_part(struct replay_worker *worker, int64_t number, enum ledger_part part,
-                                  struct replay_message *ret, struct error *error)
+enum replay_load replay_ledger_load(struct replay_worker *worker, int64_t number, struct replay_message *ret,
+                                    struct error *error)
 {
+    const struct replay_ledger *source = worker->setup->context;
+    enum ledger_part part = source->stored ? LEDGER_STORED : LEDGER_UNFINISHED;
     struct ledger_recorded *recorded OD_CLEANUP(ledger_recorded_free) = NULL;
     struct ledger *ledger = replay_task_ledger(worker, error);
     if (ledger == NULL || !ledger_recorded_read(ledger, number, part, &recorded, error))
@@ -126,16 +127,4 @@ static enum replay_load load_part(struct replay_worker *worker, int64_t number, 
     ret->sender_route.account = g_steal_pointer(&recorded->sent_account);
     ret->sender_route.sent = g_steal_pointer(&recorded->sent_mailbox);
     return REPLAY_LOADED;
-}
-
-enum replay_load replay_ledger_load(struct replay_worker *worker, int64_t number, struct replay_message *ret,
-                                    struct error *error)
-{
-    return load_part(worker, number, LEDGER_UNFINISHED, ret, error);
-}
-
-enum replay_load replay_ledger_load_stored(struct replay_worker *worker, int64_t number, struct replay_message *ret,
-                                           struct error *error)
-{
-    return load_part(worker, number, LEDGER_STORED, ret, error);
 }

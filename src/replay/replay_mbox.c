@@ -4,12 +4,15 @@
  * message, or the file is of another kind. */
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "message/message_field.h"
-#include "replay/replay_internal.h"
+#include "replay/replay.h"
 
+#define MBOX_FROM "From "
 #define LINE_START 512 /* bytes of a line to examine */
+#define NEXT_LINE 512  /* bytes to examine after a body */
 #define BOM "\xef\xbb\xbf"
 #define MMDF "\001\001\001\001"
 #define EUDORA MBOX_FROM "???@\?\?\? "
@@ -30,6 +33,64 @@ struct scan {
     bool not_mbox, failed;
     struct error *error;
 };
+
+/* A sender with blanks is quoted. The date of each `git format-patch` is text: patches are sent in messages. */
+#define SENDER "(?:(?:\"[^\"]*\")?\\S+ +)?"
+#define NOT_GIT "(?!Mon Sep 17 00:00:00 2001)"
+#define DATE \
+    "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \\d]?\\d " \
+    "\\d\\d:\\d\\d:\\d\\d (?:(?:[-+]\\d{4}|[A-Z]{3,5}) )?\\d{4}"
+
+/* Parses a From_ line, without its end: "From ", at most one word, and the date of ctime(3), at most with a zone before
+ * the year. Returns false for other lines. *ret_time: the date as UTC, in seconds since 1970; 0: unreadable. */
+static bool mbox_from_read(const char *line, int64_t *ret_time)
+{
+    static GRegex *regex;
+    g_autoptr(GMatchInfo) info = NULL;
+    int64_t seconds;
+    if (regex == NULL)
+        regex = g_regex_new("^" MBOX_FROM SENDER NOT_GIT "(" DATE ") *$", G_REGEX_RAW | G_REGEX_OPTIMIZE, 0, NULL);
+    if (!g_regex_match(regex, line, 0, &info))
+        return false;
+    g_autofree char *date = g_match_info_fetch(info, 1);
+    *ret_time = decode_date(date, &seconds) && seconds > 0 ? seconds : 0;
+    return true;
+}
+
+/* Parses the value of Content-Length. Returns -1 if it is no number, or larger than any file. */
+static int64_t mbox_length_read(const char *text)
+{
+    guint64 length;
+    g_autofree char *number = g_strstrip(g_strdup(text));
+    return g_ascii_string_to_unsigned(number, 10, 0, G_MAXINT64, &length, NULL) ? (int64_t)length : -1;
+}
+
+/* CR alone ends no line. */
+static const char *skip_line_end(const char *text)
+{
+    const char *behind = text + strspn(text, "\r");
+    return behind[0] == '\n' ? behind + 1 : text;
+}
+
+/* Returns true if a From_ line, or the end of the file, follows the body at offset `body`, after two line ends at most. */
+static bool mbox_length_fits(int fd, int64_t body, int64_t length)
+{
+    char next[NEXT_LINE] = "";
+    struct stat status;
+    int64_t time;
+    /* from the byte before */
+    if (length < 0 || fstat(fd, &status) != 0 || length > status.st_size - body ||
+        pread(fd, next, sizeof(next) - 1, body + length - 1) < 1)
+        return false;
+    /* a missing line end was added to the body */
+    const char *line = skip_line_end(next + 1);
+    bool at_line = line > next + 1 || next[0] == '\n';
+    line = skip_line_end(line);
+    if (body + length + (line - (next + 1)) == status.st_size)
+        return true;
+    next[strcspn(line, "\r\n") + (size_t)(line - next)] = '\0';
+    return at_line && mbox_from_read(line, &time);
+}
 
 static bool reject(struct scan *scan, const char *why)
 {

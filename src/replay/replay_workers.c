@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * Socket pairs carry a length and that much JSON. */
+ * Socket pairs carry JSON: a task, its result, the next task. */
 #include "replay/replay_internal.h"
 
 #include <poll.h>
@@ -28,34 +28,23 @@ struct workers *workers_new(const struct replay_setup *setup)
     return workers;
 }
 
-static bool receive_all(int fd, void *bytes, size_t size)
-{
-    char *at = bytes;
-    while (size > 0) {
-        ssize_t n = TEMP_FAILURE_RETRY(read(fd, at, size));
-        if (n <= 0)
-            return false;
-        at += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
 static bool send_json(int fd, const json_t *json)
 {
     char *text OD_CLEANUP(base_free) = json_dumps(json, JSON_COMPACT);
-    size_t size = strlen(text);
-    return base_write(fd, &size, sizeof(size)) && base_write(fd, text, size);
+    return base_write(fd, text, strlen(text));
 }
 
-/* Returns NULL if the peer closed. */
+/* For json_load_callback. */
+static size_t receive_some(void *buffer, size_t size, void *fd)
+{
+    ssize_t n = TEMP_FAILURE_RETRY(read(*(int *)fd, buffer, size));
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* Returns NULL if the peer closed. Nothing follows in the socket: the peer waits for the answer. */
 static json_t *receive_json(int fd)
 {
-    size_t size;
-    if (!receive_all(fd, &size, sizeof(size)))
-        return NULL;
-    char *text OD_CLEANUP(base_free) = base_alloc(size);
-    return receive_all(fd, text, size) ? json_loadb(text, size, 0, NULL) : NULL;
+    return json_load_callback(receive_some, &fd, JSON_DISABLE_EOF_CHECK, NULL);
 }
 
 static _Noreturn void serve_parent(const struct workers *workers, int fd)
@@ -160,8 +149,6 @@ void *workers_wait(struct workers *workers, int ms, json_t **ret_result, int *re
 
 void workers_free(struct workers **workers)
 {
-    if (*workers == NULL)
-        return;
     for (size_t i = 0; i < (*workers)->count; i++)
         if ((*workers)->worker[i].pid != 0)
             reap(&(*workers)->worker[i]);

@@ -8,7 +8,7 @@
  * lost. Only a server that left something out is an excuse for not knowing. */
 #include "../message_bytes.h"
 #include "fuzz_server.h"
-#include "message/message_comparison.h"
+#include "message/message.h"
 
 /* What is recorded: of one of the messages, of one that is not there any more, or not known. */
 struct stored {

@@ -6,8 +6,7 @@
 
 #include <glib.h>
 
-#include "message/message_builder.h"
-#include "message/message_comparison.h"
+#include "message/message.h"
 #include "message/message_internal.h"
 
 static const char *const ignored[] = {"X-Scanned-By", "X-Filter-*", NULL};

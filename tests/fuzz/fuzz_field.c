@@ -4,8 +4,7 @@
  * on how the message was read. */
 #include "fuzz.h"
 
-#include "message/message_builder.h"
-#include "message/message_comparison.h"
+#include "message/message.h"
 #include "message/message_field.h"
 
 static struct message *build(const struct fuzz_input *input, struct fuzz_cuts cuts)

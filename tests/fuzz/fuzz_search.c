@@ -6,7 +6,7 @@
  * something out is an excuse for not knowing. */
 #include "../message_bytes.h"
 #include "fuzz_server.h"
-#include "message/message_comparison.h"
+#include "message/message.h"
 
 /* As deliveries search (delivery/presence.c). */
 static struct search search_of(const struct message *message)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The search of src/mailbox/mailbox.h, and the comparison it uses (src/message/message_comparison.h). */
+ * The search of src/mailbox/mailbox.h, and the comparison it uses (src/message/message.h). */
 #include <string.h>
 
 #include "breakage.h"
@@ -8,7 +8,7 @@
 #include "imap.h"
 #include "imap_session.h"
 #include "mailbox/mailbox.h"
-#include "message/message_comparison.h"
+#include "message/message.h"
 #include "scheduler.h"
 
 static bool is_named(const struct search *search, const struct stored *stored)

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "../message_bytes.h"
-#include "message/message_comparison.h"
+#include "message/message.h"
 
 /* A string literal that may contain NULs, and its size. */
 #define BYTES(literal) (literal), sizeof(literal) - 1

@@ -13,7 +13,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
-#include "message/message_builder.h"
+#include "message/message.h"
 
 #define MIB ((size_t)1 << 20)
 
