@@ -15,7 +15,7 @@ struct lite_accounts {
 
 struct lite_accounts *lite_accounts_new(const struct config *config)
 {
-    if (config->route.account_file[0] == '\0')
+    if (config->route.account_file == NULL || config->route.account_file[0] == '\0')
         return NULL;
     struct lite_accounts *accounts = base_alloc(sizeof(*accounts));
     accounts->path = base_strdup(config->route.account_file);

@@ -19,7 +19,7 @@
 #include "sqlite/lite.h"
 
 static char directory[] = "/tmp/test_lite.XXXXXX", conninfo[64];
-static struct config config = {.database.conninfo = conninfo, .route.account_file = ""};
+static struct config config = {.database.conninfo = conninfo};
 
 static int make_file(void **state)
 {
