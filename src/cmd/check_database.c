@@ -9,9 +9,9 @@ static bool check_version(struct ledger *ledger)
     if (!ledger_schema_version(ledger, &version, &error))
         return check_item(false, "schema", "%s", error.text);
     if (version == 0)
-        return check_item(false, "schema", "not installed; run: oncedrop schema install");
+        return check_item(false, "schema", "not installed; run: oncedrop ledger install");
     if (version < needed)
-        return check_item(false, "schema", "version %d is too old; run: oncedrop schema upgrade", version);
+        return check_item(false, "schema", "version %d is too old; run: oncedrop ledger upgrade", version);
     if (version > needed)
         check_warning("schema",
                       "version %d is newer than this program, which knows %d: install the newer program here too",

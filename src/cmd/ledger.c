@@ -175,7 +175,7 @@ static int schema_fail(const struct cmd *cmd)
         return cmd_fail(EX_UNAVAILABLE, "schema %s: %s", schema, cmd->error.text);
     return cmd_fail(EX_UNAVAILABLE,
                     "schema %s: %s; connect as the schema's owner, as in: oncedrop -o"
-                    " 'database.conninfo=host=localhost dbname=oncedrop user=oncedrop_owner' schema %s",
+                    " 'database.conninfo=host=localhost dbname=oncedrop user=oncedrop_owner' ledger %s",
                     schema, no_user ? "the database does not let this user in" : cmd->error.text, cmd->operands[0]);
 }
 
@@ -195,7 +195,7 @@ static int upgrade(struct cmd *cmd)
     if (!ledger_schema_version(cmd->ledger, &from, &cmd->error))
         return schema_fail(cmd);
     if (!install && from == 0)
-        return cmd_fail(1, "schema %s is not installed; run: oncedrop schema install", schema);
+        return cmd_fail(1, "schema %s is not installed; run: oncedrop ledger install", schema);
     if (from > needed)
         return cmd_fail(1, "schema %s: version %d is newer than this program, which needs %d: nothing was changed",
                         schema, from, needed);
@@ -229,8 +229,8 @@ static int print_version(struct cmd *cmd)
     if (!ledger_schema_version(cmd->ledger, &found, &cmd->error))
         return cmd_error(EX_UNAVAILABLE, cmd);
     printf("schema %s: version %d installed, %d needed%s\n", cmd->config->database.schema, found, needed,
-           found == 0       ? "; run: oncedrop schema install"
-           : found < needed ? "; run: oncedrop schema upgrade"
+           found == 0       ? "; run: oncedrop ledger install"
+           : found < needed ? "; run: oncedrop ledger upgrade"
                             : "");
     return found == needed ? 0 : 1;
 }
@@ -243,14 +243,14 @@ static const struct {
     {"print", print_sql}, {"version", print_version},
 };
 
-/* Runs the first operand, which must be one of these words. */
-static int run_schema_word(struct cmd *cmd, const char *words)
+/* Runs the first operand, which is about the schema. */
+static int run_schema_word(struct cmd *cmd)
 {
     size_t i = 0;
     while (i < G_N_ELEMENTS(actions) && strcmp(cmd->operands[0], actions[i].word) != 0)
         i++;
     if (i == G_N_ELEMENTS(actions))
-        return cmd_wrong(cmd, "%.80s: must be %s", cmd->operands[0], words);
+        return cmd_wrong(cmd, "%.80s: must be %s", cmd->operands[0], CMD_LEDGER_WORDS);
     int status = cmd_open(cmd, actions[i].run == print_sql ? CMD_AS_CALLER : CMD_AS_OWNER);
     if (status != 0)
         return status;
@@ -259,11 +259,6 @@ static int run_schema_word(struct cmd *cmd, const char *words)
     if (actions[i].run != print_sql && (cmd->ledger = ledger_open(cmd->config, NULL, &cmd->error)) == NULL)
         return schema_fail(cmd);
     return actions[i].run(cmd);
-}
-
-int cmd_schema(struct cmd *cmd)
-{
-    return run_schema_word(cmd, CMD_SCHEMA_WORDS);
 }
 
 int cmd_ledger(struct cmd *cmd)
@@ -277,5 +272,5 @@ int cmd_ledger(struct cmd *cmd)
                                          : "does not take --running");
     if (takes)
         return copies ? copy(cmd) : backup(cmd);
-    return strcmp(word, "check") == 0 ? check(cmd) : run_schema_word(cmd, CMD_LEDGER_WORDS);
+    return strcmp(word, "check") == 0 ? check(cmd) : run_schema_word(cmd);
 }

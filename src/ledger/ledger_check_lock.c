@@ -124,7 +124,7 @@ static bool explain_sharing(struct ledger *ledger, struct ledger *other, enum sh
                                                                     : base_printf("%s: %s", who, wrong[sharing]);
     if (others != NULL)
         error_set(error,
-                  "method = %s cannot be used here: %s; set lock.method = %s on all hosts, then run: oncedrop schema"
+                  "method = %s cannot be used here: %s; set lock.method = %s on all hosts, then run: oncedrop ledger"
                   " method",
                   method, reason, others);
     else if (sharing != SHARING_ERROR)

@@ -40,7 +40,7 @@ bool ledger_agrees(const struct ledger *ledger, const char *recorded, struct err
         return true;
     return error_set(error,
                      "[lock] method = %s, but the hosts of this database have agreed on %s, and with different methods"
-                     " deliveries would not exclude each other (to change it everywhere: oncedrop schema method)",
+                     " deliveries would not exclude each other (to change it everywhere: oncedrop ledger method)",
                      method, recorded != NULL ? recorded : "none");
 }
 

@@ -48,7 +48,7 @@ bool maria_is_suitable(const struct sql_session *maria, const struct sql_rows *r
     if (sql_number(rows, 0, 2) != 0 && maria->method != LOCK_METHOD_LEASE)
         return error_set(error,
                          "database: the server is a node of a Galera cluster, whose nodes do not exclude each other by"
-                         " lock.method = %s: set lock.method = lease on all hosts, then run: oncedrop schema method",
+                         " lock.method = %s: set lock.method = lease on all hosts, then run: oncedrop ledger method",
                          maria->method == LOCK_METHOD_ROW ? "row" : "session");
     return maria->any_durability || maria_is_durable(rows, error);
 }

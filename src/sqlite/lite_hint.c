@@ -35,9 +35,9 @@ char *lite_hint(const struct config *config, const char *role, const struct erro
     if (not_created && has_no_bytes(path))
         return base_strdup("the file is empty; if a ledger was in it, see DAMAGE in oncedrop-ledger(7)");
     if (not_created)
-        return base_strdup("run: oncedrop schema install, or after an update: oncedrop schema upgrade");
+        return base_strdup("run: oncedrop ledger install, or after an update: oncedrop ledger upgrade");
     if (strstr(error->text, "no such column") != NULL || strstr(error->text, "has no column named") != NULL)
-        return base_strdup("run: oncedrop schema upgrade");
+        return base_strdup("run: oncedrop ledger upgrade");
     if (strcmp(code, "FULL") == 0 || strstr(error->text, strerror(ENOSPC)) != NULL)
         return base_strdup("make room on its disk");
     if (strcmp(code, "CORRUPT") == 0 || strcmp(code, "NOTADB") == 0)

@@ -139,7 +139,7 @@ static bool check_file(const struct config *config, const char *path, struct err
 {
     struct stat status;
     if (lstat(path, &status) != 0)
-        return errno == ENOENT ? error_set(error, "database: there is no %s; run: oncedrop schema install", path)
+        return errno == ENOENT ? error_set(error, "database: there is no %s; run: oncedrop ledger install", path)
                                : refuse_user(config, path, error);
     if (!S_ISREG(status.st_mode))
         return error_set(error, "database: %s is no regular file; name the file itself", path);

@@ -275,10 +275,10 @@ class Program:
     def install(self):
         self.database = self.servers.postgres.create_database(lab_module.OWNER)
         owner = self.servers.postgres.conninfo(self.database, lab_module.OWNER)
-        done = subprocess.run([self.path, "-c", self.configuration("owner", **{"database.conninfo": owner}), "schema",
+        done = subprocess.run([self.path, "-c", self.configuration("owner", **{"database.conninfo": owner}), "ledger",
                                "install"], env=self.servers.environment(), capture_output=True, text=True, check=False)
         if done.returncode:
-            raise RuntimeError(f"schema install: {done}")
+            raise RuntimeError(f"ledger install: {done}")
         self.servers.postgres.admin(f'GRANT oncedrop_delivery TO "{self.servers.user.pw_name}"')
         self.servers.postgres.admin(f"GRANT oncedrop_operator TO {lab_module.OPERATOR}")
 
@@ -384,7 +384,7 @@ class FileProgram(Program):
         directory = self.servers.new_directory("ledger")
         os.chown(directory, self.servers.user.pw_uid, self.servers.user.pw_gid)
         self.database = os.path.join(directory, "ledger.db")
-        subprocess.run(self.words("schema", "install"), env=self.servers.environment(), check=True, cwd="/",
+        subprocess.run(self.words("ledger", "install"), env=self.servers.environment(), check=True, cwd="/",
                        stdout=subprocess.DEVNULL, **process.run_as(self.servers.user))
 
     def conninfo(self, pooler=None):
@@ -420,7 +420,7 @@ class MariaProgram(Program):
         server = self.servers.mariadb
         self.database = server.create_database(lab_module.OWNER)
         owner = self.configuration("owner", **{"database.conninfo": server.conninfo(self.database, lab_module.OWNER)})
-        subprocess.run([self.path, "-c", owner, "schema", "install"], env=self.servers.environment(), check=True,
+        subprocess.run([self.path, "-c", owner, "ledger", "install"], env=self.servers.environment(), check=True,
                        stdout=subprocess.DEVNULL)
 
     def conninfo(self, pooler=None):

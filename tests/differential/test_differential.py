@@ -110,7 +110,7 @@ def new_file(directory):
     with open(configuration, "w", encoding="utf-8") as file:
         os.fchmod(file.fileno(), 0o600)
         file.write(f"[database]\nconninfo={conninfo}\n[imap]\ncommand=true\n[service]\nuser=\n")
-    subprocess.run([lab_module.program(), "-c", configuration, "schema", "install"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([lab_module.program(), "-c", configuration, "ledger", "install"], check=True, stdout=subprocess.DEVNULL)
     return conninfo
 
 

@@ -117,7 +117,7 @@ def test_everything_is_written_under_the_lock(site, tally):
     last = bench.deliver()
     site.ledger.close()
     others = [[*bench.program, *words] for words in (
-        ("purge", "--older-than", "10d"), ("resume",), ("list",), ("stats",), ("schema", "install"), ("check",),
+        ("purge", "--older-than", "10d"), ("resume",), ("list",), ("stats",), ("ledger", "install"), ("check",),
         ("ledger", "backup", os.path.join(site.directory, "backup.db")), ("ledger", "check"))]
     commands = [*[bench.with_options(case, *PATIENT) for case in cases], *others]
     with concurrent.futures.ThreadPoolExecutor(4) as pool:

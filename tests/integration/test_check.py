@@ -123,7 +123,7 @@ def test_no_database(site):
 @pytest.mark.postgres
 def test_no_schema(site):
     site.settings["database.schema"] = "elsewhere"
-    failed(check(site, site.account()), "schema", "oncedrop schema install")
+    failed(check(site, site.account()), "schema", "oncedrop ledger install")
 
 
 def test_an_address_that_leads_nowhere(site):

@@ -108,7 +108,7 @@ def replaced(embedded, replace, log):
     embedded.site.settings["log.to"] = "stderr"
     backup = os.path.join(embedded.directory, "backup")
     assert embedded.run("ledger", "backup", backup).exit == 0
-    assert embedded.run("schema", "method").exit == 0   # writes to the log
+    assert embedded.run("ledger", "method").exit == 0   # writes to the log
     if log:
         log(embedded.path + "-wal")
     replace(backup, embedded.path)

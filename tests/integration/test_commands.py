@@ -12,7 +12,7 @@ from lab import lab as lab_module
 from lab.ledger import MARIADB, POSTGRES, SQLITE, engine
 from lab.messages import message, new_id
 
-COMMANDS = ["deliver", "lmtp", "serve", "replay", "resume", "restore", "setup", "schema", "ledger", "check", "route", "config", "show", "list", "locks", "stats", "purge",
+COMMANDS = ["deliver", "lmtp", "serve", "replay", "resume", "restore", "setup", "ledger", "check", "route", "config", "show", "list", "locks", "stats", "purge",
             "expire", "export", "forget", "version", "help"]
 
 
@@ -36,14 +36,14 @@ def test_what_is_wrong_before_the_command_defers(site, arguments):
     expect.deferred(site.run(*arguments, config=False))
 
 
-@pytest.mark.parametrize("arguments", [["schema"], ["schema", "nonsense"], ["show"], ["show", "a", "b"], ["locks", "a"],
+@pytest.mark.parametrize("arguments", [["ledger"], ["ledger", "nonsense"], ["show"], ["show", "a", "b"], ["locks", "a"],
                                        ["config", "-x"], ["help", "nonsense"]])
 def test_wrong_usage_for_people(site, arguments):
     done = site.run(*arguments)
     assert done.exit == 64 and done.err and not done.out, done
 
 
-@pytest.mark.parametrize("arguments", [["schema", "install"], ["show", "a"], ["locks"], ["check"], ["config"]])
+@pytest.mark.parametrize("arguments", [["ledger", "install"], ["show", "a"], ["locks"], ["check"], ["config"]])
 def test_a_bad_configuration_for_people(site, arguments):
     site.settings["imap.hots"] = "x"
     done = site.run(*arguments)
@@ -51,7 +51,7 @@ def test_a_bad_configuration_for_people(site, arguments):
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("arguments", [["schema", "install"], ["schema", "version"], ["show", "a"], ["locks"]])
+@pytest.mark.parametrize("arguments", [["ledger", "install"], ["ledger", "version"], ["show", "a"], ["locks"]])
 def test_a_database_that_is_not_there_for_people(site, arguments):
     site.settings["database.conninfo"] = "host=127.0.0.1 port=1 dbname=x user=x"
     done = site.run(*arguments)
@@ -110,11 +110,11 @@ def test_schema(site):
     fresh = site.lab.postgres.create_database(lab_module.OWNER)
     try:
         site.settings["database.conninfo"] = site.lab.postgres.conninfo(fresh, lab_module.OWNER)
-        assert site.run("schema", "version").exit == 1
-        done = site.run("schema", "upgrade")
+        assert site.run("ledger", "version").exit == 1
+        done = site.run("ledger", "upgrade")
         assert done.exit == 1 and "install" in done.err, done
         for command in ("install", "install", "upgrade", "version"):
-            done = site.run("schema", command)
+            done = site.run("ledger", command)
             assert done.exit == 0 and not done.err, (command, done)
     finally:
         site.lab.postgres.drop_database(fresh)
@@ -125,7 +125,7 @@ def test_schema_installed_by_several_at_once(site):
     fresh = site.lab.postgres.create_database(lab_module.OWNER)
     try:
         site.settings["database.conninfo"] = site.lab.postgres.conninfo(fresh, lab_module.OWNER)
-        running = [site.start("schema", "install") for _ in range(5)]
+        running = [site.start("ledger", "install") for _ in range(5)]
         for process in running:
             done = process.finish()
             assert done.exit == 0, done
@@ -135,7 +135,7 @@ def test_schema_installed_by_several_at_once(site):
 
 @pytest.mark.postgres
 def test_schema_print_is_sql(site):
-    done = site.run("schema", "print")
+    done = site.run("ledger", "print")
     assert done.exit == 0 and "@schema@" not in done.out, done
     fresh = site.lab.postgres.create_database(lab_module.OWNER)
     try:
@@ -143,9 +143,9 @@ def test_schema_print_is_sql(site):
         psql = [site.lab.postgres.program("psql"), "-qv", "ON_ERROR_STOP=1", conninfo]
         cut = subprocess.run(psql, input=done.out.removesuffix("COMMIT;\n"), text=True, capture_output=True, check=False)
         site.settings["database.conninfo"] = conninfo
-        assert cut.returncode == 0 and "version 0 installed" in site.run("schema", "version").out, cut
+        assert cut.returncode == 0 and "version 0 installed" in site.run("ledger", "version").out, cut
         subprocess.run(psql, input=done.out, text=True, check=True)
-        assert site.run("schema", "version").exit == 0
+        assert site.run("ledger", "version").exit == 0
     finally:
         site.lab.postgres.drop_database(fresh)
 
@@ -208,8 +208,8 @@ def test_surplus_descriptors_and_an_empty_environment(site):
     assert done.returncode == 0
 
 
-@pytest.mark.parametrize("command", ["config", "config -d", "version", "help", "help list", "list --help", "schema print",
-                                     "schema version", "list", "list --json", "stats", "stats --json", "stats --prometheus",
+@pytest.mark.parametrize("command", ["config", "config -d", "version", "help", "help list", "list --help", "ledger print",
+                                     "ledger version", "list", "list --json", "stats", "stats --json", "stats --prometheus",
                                      "show <{id}>", "show --json <{id}>", "locks --json", "route {scuba}",
                                      "route --json {scuba}", "check {scuba}", "check --json {scuba}",
                                      "purge --older-than 7d", "purge --older-than 7d --json", "replay --dry-run {file}",

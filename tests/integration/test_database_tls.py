@@ -40,7 +40,7 @@ def test_refused_by_name(site, conninfo):
     assert "secret" not in line and done.seconds < 40
 
 
-@pytest.mark.parametrize("command", [["list"], ["check"], ["schema", "version"], ["replay", "-d", "scuba@example.org", "-"]],
+@pytest.mark.parametrize("command", [["list"], ["check"], ["ledger", "version"], ["replay", "-d", "scuba@example.org", "-"]],
                          ids=lambda command: command[0])
 def test_by_every_command(site, command):
     site.settings["database.conninfo"] = REMOTE["a name"]

@@ -188,5 +188,5 @@ def test_an_older_schema_names_the_remedy(site):
     site.sql("ALTER TABLE oncedrop.copy ADD CONSTRAINT copy_state_check"
              " CHECK (state IN ('pending', 'appending', 'stored', 'failed'))")
     done = site.run("expire")
-    assert done.exit == 69 and "schema upgrade" in " ".join(done.err.split()), done
+    assert done.exit == 69 and "ledger upgrade" in " ".join(done.err.split()), done
     assert outcomes(site) == ["mailbox"]

@@ -55,7 +55,7 @@ def test_a_full_disk_under_postgresql(site):
         server.admin(f"ALTER ROLE {lab_module.OWNER} CREATEROLE")
         database = server.create_database(lab_module.OWNER)
         site.settings["database.conninfo"] = server.conninfo(database, lab_module.OWNER)
-        assert site.run("schema", "install").exit == 0
+        assert site.run("ledger", "install").exit == 0
         server.admin(f"GRANT oncedrop_delivery TO {lab_module.DELIVERY}")
         site.settings["database.conninfo"] = server.conninfo(database, lab_module.DELIVERY)
         server.admin("SELECT pg_switch_wal()")      # a new file, for which there is still room; otherwise the whole server ends

@@ -151,7 +151,7 @@ def test_a_delivery(installation, name, fault, who):
 
 
 COMMANDS = [["lmtp"], ["list"], ["show", "x@y"], ["stats"], ["locks"], ["purge", "--older-than", "30d"], ["expire"], ["resume"],
-            ["restore"], ["schema", "version"], ["schema", "print"], ["schema", "upgrade"], ["ledger", "check"],
+            ["restore"], ["ledger", "version"], ["ledger", "print"], ["ledger", "upgrade"], ["ledger", "check"],
             ["ledger", "backup", "COPY"], ["route", "ACCOUNT"], ["check", "ACCOUNT"], ["check", "--quick"], ["config", "--test"],
             ["replay", "-d", "ACCOUNT", "FILE"], ["export", "ACCOUNT"], ["forget", "--dry-run", "ACCOUNT"],
             ["ledger", "copy", "TARGET"], ["setup", "--dry-run", "--domain", "example.org", "--root", "ROOT"], ["version"],

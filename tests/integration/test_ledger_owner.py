@@ -25,7 +25,7 @@ def embedded(site):
 
 
 COMMANDS = [["check"], ["list"], ["show", "x@y"], ["stats"], ["locks"], ["purge", "--older-than", "30d"], ["expire"],
-            ["resume"], ["restore", "--dry-run"], ["schema", "version"], ["schema", "upgrade"], ["schema", "method"], ["route", "a@example.org"]]
+            ["resume"], ["restore", "--dry-run"], ["ledger", "version"], ["ledger", "upgrade"], ["ledger", "method"], ["route", "a@example.org"]]
 
 
 def test_root_leaves_no_file_of_its_own(embedded):
@@ -52,7 +52,7 @@ def lmtp(recipient):
 
 def test_a_service_user_who_is_not_there_is_named(embedded):
     embedded.site.settings["service.user"] = "nosuchuser"
-    for command in (["list"], ["check"], ["schema", "install"]):
+    for command in (["list"], ["check"], ["ledger", "install"]):
         done = embedded.run(*command)
         assert done.exit == 71 and "there is no user nosuchuser (service.user)" in done.err, done
     done = embedded.run("deliver", "-d", "a@example.org", stdin=message())

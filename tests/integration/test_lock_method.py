@@ -65,16 +65,16 @@ PRETENDERS = {
 
 @pytest.mark.parametrize("statements,method,wrong,use", PRETENDERS.values(), ids=PRETENDERS.keys())
 def test_an_engine_that_pretends(site, statements, method, wrong, use):
-    """It is refused by the name of the method, and the message says which one works here; so says schema method."""
+    """It is refused by the name of the method, and the message says which one works here; so says ledger method."""
     locks.agree(site, method)
     stand_in(site, statements)
     status, text = item(site, "lock")
     assert status == "failed" and wrong in text, text
     assert f"method = {method} cannot be used here" in text and f"set lock.method = {use}" in text, text
-    done = site.run("schema", "method", options=as_owner(site))
+    done = site.run("ledger", "method", options=as_owner(site))
     assert done.exit == 69 and wrong in " ".join(done.err.split()), done
     site.settings["lock.method"] = use.split()[0]
-    done = site.run("schema", "method", options=as_owner(site))
+    done = site.run("ledger", "method", options=as_owner(site))
     assert done.exit == 0 and done.out == f"schema oncedrop: lock.method was {method}, and is now {use.split()[0]}\n", done
     status, text = item(site, "lock")
     assert status == "ok", text
@@ -90,13 +90,13 @@ def test_an_engine_with_leases_only(site):
 def test_schema_install_says_so(site):
     """The schema is installed, since another method may do; its owner learns of it at once."""
     stand_in(site, [*ALWAYS_TRUE, "DROP SCHEMA oncedrop CASCADE"])
-    done = site.run("schema", "install", options=as_owner(site))
+    done = site.run("ledger", "install", options=as_owner(site))
     said = " ".join(done.err.split())
     assert done.exit == 69 and done.out.startswith("schema oncedrop: version"), done
     assert "method = advisory cannot be used here: two sessions hold the same lock" in said and "lock.method = row" in said
     site.sql("DROP SCHEMA oncedrop CASCADE")
     site.settings["lock.method"] = "row"
-    done = site.run("schema", "install", options=as_owner(site))
+    done = site.run("ledger", "install", options=as_owner(site))
     assert done.exit == 0 and site.value("SELECT lock_method FROM oncedrop.setting") == "row", done
 
 
@@ -119,7 +119,7 @@ def another_server(lab):
 def second(site, another_server):
     """Has a schema and a database of the same names."""
     another_server.admin(f"CREATE DATABASE {site.database}")
-    another_server.admin(site.run("schema", "print").out, database=site.database)
+    another_server.admin(site.run("ledger", "print").out, database=site.database)
     another_server.admin(f"GRANT oncedrop_delivery TO {lab_module.DELIVERY}")
     yield another_server
     another_server.drop_database(site.database)
@@ -177,15 +177,15 @@ def test_a_delivery_with_another_method_is_deferred(site, agreed, method):
     scuba, mail = site.account(), message()
     locks.agree(site, agreed)
     site.settings["lock.method"] = method
-    expect.deferred(site.deliver(mail, scuba), r"4\.3\.0", f"[lock] method = {method}", f"agreed on {agreed}", "schema method")
+    expect.deferred(site.deliver(mail, scuba), r"4\.3\.0", f"[lock] method = {method}", f"agreed on {agreed}", "ledger method")
     assert site.count(scuba) == 0
     status, text = item(site, "ledger")
     assert status == "failed" and f"agreed on {agreed}" in text, text
     done = site.run("purge", "--older-than", "30d")
     assert done.exit == 69 and f"agreed on {agreed}" in " ".join(done.err.split()), done
-    done = site.run("schema", "method", options=as_owner(site))
+    done = site.run("ledger", "method", options=as_owner(site))
     assert done.exit == 0, done
-    assert site.run("schema", "method", options=as_owner(site)).out == ""
+    assert site.run("ledger", "method", options=as_owner(site)).out == ""
     expect.stored(site.deliver(mail, scuba))
 
 
@@ -200,7 +200,7 @@ def test_only_the_owner_changes_the_method(site):
     with pytest.raises(psycopg2.errors.InsufficientPrivilege):
         session = site.use(site.lab.postgres.connect(site.database, lab_module.DELIVERY, lab_module.DELIVERY))
         session.cursor().execute("UPDATE oncedrop.setting SET lock_method = 'advisory'")
-    done = site.run("schema", "method")
+    done = site.run("ledger", "method")
     assert done.exit == 69 and "connect as the schema's owner" in " ".join(done.err.split()), done
 
 

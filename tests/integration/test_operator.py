@@ -633,7 +633,7 @@ def figure(site, *arguments, exit=0):
     times, usual = [], []
     for number in range(7):
         if number % 3 == 0:
-            known = site.run("schema", "version")
+            known = site.run("ledger", "version")
             assert known.exit == 0, known
             usual.append(known.seconds)
         done = site.run(*arguments)

@@ -193,7 +193,7 @@ def test_another_schema(site):
     site.settings["database.schema"] = "mail_2"
     mailer = site.settings["database.conninfo"]
     site.settings["database.conninfo"] = site.lab.postgres.conninfo(site.database, "owner")
-    done = site.run("schema", "install")
+    done = site.run("ledger", "install")
     assert done.exit == 0, done
     site.sql("GRANT mail_2_delivery TO mailer")
     site.settings["database.conninfo"] = mailer

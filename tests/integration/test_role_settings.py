@@ -2,7 +2,7 @@
 """What is set for the roles does no harm: search_path (a user who may create something in a schema that it names runs nothing
 with the rights of deliveries, operators or the owner) and default_transaction_read_only.
 
-Seen to fail with: the path left out of ledger_add_begin, ledger_add_begin_idle, the step path and what `schema print`
+Seen to fail with: the path left out of ledger_add_begin, ledger_add_begin_idle, the step path and what `ledger print`
 prints; an operator in the statement that sets it; the path set for account_query too;
 a statement that writes outside of a transaction of ours."""
 
@@ -143,7 +143,7 @@ def do_everything(site):
             assert done.exit in (0, 1) and "a trap" not in done.err, (words, done)
         expect.stored(site.deliver(message(id=new_id()), scuba))
     assert site.value("SELECT count(*) FROM oncedrop.message WHERE received_at < now() - interval '30 days'") == 0
-    for words in (["schema", "version"], ["schema", "install"], ["schema", "upgrade"], ["schema", "method"]):
+    for words in (["ledger", "version"], ["ledger", "install"], ["ledger", "upgrade"], ["ledger", "method"]):
         done = site.run(*words, options=["-o", "database.conninfo=" + site.lab.postgres.conninfo(site.database, lab_module.OWNER)])
         assert done.exit == 0, done
 
@@ -169,7 +169,7 @@ def test_nor_in_what_schema_print_made(site):
     set_traps(site)
     session = site.lab.postgres.connect(site.database, lab_module.OWNER, lab_module.OWNER)
     with session.cursor() as cursor:
-        cursor.execute(site.run("schema", "print").out)
+        cursor.execute(site.run("ledger", "print").out)
     session.close()
     site.trusted.clear()
     site.settings["database.conninfo"] = site.lab.postgres.conninfo(site.database, lab_module.DELIVERY)

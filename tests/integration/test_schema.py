@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""schema upgrade: the ledger of an older version continues to work. What is upgraded is artificial: tests/upgrade.
+"""ledger upgrade: the ledger of an older version continues to work. What is upgraded is artificial: tests/upgrade.
 
 Seen to fail with: a table without a key or other identity; a column left out, the hint not given; all files applied in an
 upgrade, or none; an upgrade with the owner's search_path."""
@@ -45,19 +45,19 @@ def test_upgrade(old, versions):
     """Until then deliveries are deferred, and everything says what to do."""
     scuba, mail = old.account(), message()
     add_row(old)
-    done = old.run("schema", "version")
-    assert done.exit == 1 and done.out == "schema oncedrop: version 1 installed, 2 needed; run: oncedrop schema upgrade\n", done
-    assert "version 1 is too old; run: oncedrop schema upgrade" in " ".join(old.check(scuba).out.split())
+    done = old.run("ledger", "version")
+    assert done.exit == 1 and done.out == "schema oncedrop: version 1 installed, 2 needed; run: oncedrop ledger upgrade\n", done
+    assert "version 1 is too old; run: oncedrop ledger upgrade" in " ".join(old.check(scuba).out.split())
     expect.deferred(old.deliver(mail, scuba), r"4\.3\.0", " upgrade)")
     assert old.count(scuba) == 0
-    done = versions.as_owner("schema", "upgrade")
+    done = versions.as_owner("ledger", "upgrade")
     assert done.exit == 0 and done.out == UPGRADED, done
-    assert old.run("schema", "version").exit == 0
+    assert old.run("ledger", "version").exit == 0
     assert old.value("SELECT count(*) FROM oncedrop.message") == 1
     expect.stored(old.deliver(mail, scuba))
     assert [stored.raw for stored in old.messages(scuba)] == [on_the_wire(mail)]
     assert old.value("SELECT count(*) FROM oncedrop.inbox WHERE account = %s", (scuba,)) == 1
-    done = versions.as_owner("schema", "upgrade")
+    done = versions.as_owner("ledger", "upgrade")
     assert (done.exit, done.out) == (0, ""), done
 
 
@@ -81,11 +81,11 @@ def shape(site):
 def test_upgraded_is_as_installed(old, versions):
     """By the program itself, or by version 2: columns, indexes, views, comments and rights are the same."""
     installed = []
-    assert versions.as_owner("schema", "upgrade").out == UPGRADED
+    assert versions.as_owner("ledger", "upgrade").out == UPGRADED
     upgraded = shape(old)
     versions.install()
     installed.append(shape(old))
-    assert old.run("schema", "version").out == "schema oncedrop: version 2 installed, 2 needed\n"
+    assert old.run("ledger", "version").out == "schema oncedrop: version 2 installed, 2 needed\n"
     old.database = old.lent
     installed.append(shape(old))
     assert len(upgraded) > 1 and installed == [upgraded, upgraded]
@@ -103,7 +103,7 @@ def test_all_tables_are_replicated(site, versions):
         done = site.run(*words)
         assert done.exit == 0, done
     assert site.value("SELECT count(*) FROM oncedrop.message") == 0
-    done = versions.as_owner("schema", "method")
+    done = versions.as_owner("ledger", "method")
     assert done.exit == 0, done
     assert not site.sql("SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'oncedrop'::regnamespace AND relkind = 'r'"
                         " AND relreplident = 'd' AND NOT EXISTS (SELECT FROM pg_index WHERE indrelid = c.oid AND indisprimary)")
@@ -114,7 +114,7 @@ def test_nothing_of_a_stranger_runs_in_an_upgrade(old, versions):
     """What it does to rows is in tests/upgrade/postgres."""
     add_row(old)
     set_traps(old)
-    done = versions.as_owner("schema", "upgrade")
+    done = versions.as_owner("ledger", "upgrade")
     assert done.exit == 0, done
     assert old.value("SELECT sender FROM oncedrop.message") == "lisa@elsewhere.example"
     old.sql("DELETE FROM oncedrop.message")
@@ -132,14 +132,14 @@ def test_nor_in_what_was_installed(site):
 @pytest.mark.postgres
 def test_upgrade_by_an_owner_who_reads_only_by_default(old, versions):
     old.sql(f"ALTER ROLE {lab_module.OWNER} IN DATABASE {old.database} SET default_transaction_read_only = on")
-    done = versions.as_owner("schema", "upgrade")
+    done = versions.as_owner("ledger", "upgrade")
     assert done.exit == 0 and done.out == UPGRADED, done
 
 
 def test_a_newer_schema_stays(site, versions):
     site.sql("INSERT INTO oncedrop.schema_version (version) VALUES (1000)")
     for word in ("install", "upgrade"):
-        done = versions.as_owner("schema", word)
+        done = versions.as_owner("ledger", word)
         assert done.exit == 1 and not done.out and "version 1000 is newer than this program" in done.err, done
 
 
@@ -149,13 +149,13 @@ def test_upgraded_by_several_at_once(old, versions):
     session = old.ledger.connect()
     with contextlib.closing(session):
         session.cursor().execute("SELECT count(*) FROM oncedrop.copy")
-        running = [old.start("schema", "upgrade", options=["-o", f"database.conninfo={conninfo}"]) for _ in range(3)]
+        running = [old.start("ledger", "upgrade", options=["-o", f"database.conninfo={conninfo}"]) for _ in range(3)]
         waiting = 1 if engine() == SQLITE else len(running)     # /proc/locks may list only the first
         process.wait_until(lambda: old.ledger.waiting_sessions() >= waiting, "them to wait")
         session.rollback()
         done = [one.finish() for one in running]
     assert {one.exit for one in done} == {0} and sorted(one.out for one in done) == ["", "", UPGRADED], done
-    assert old.run("schema", "version").exit == 0
+    assert old.run("ledger", "version").exit == 0
     expect.stored(old.deliver(message(), old.account()))
 
 
@@ -176,7 +176,7 @@ def test_deliveries_go_on_while_it_is_upgraded(old, versions):
         thread.start()
     try:
         process.wait_until(lambda: len(results) > 3, "deliveries before it")
-        done = versions.as_owner("schema", "upgrade")
+        done = versions.as_owner("ledger", "upgrade")
         before = len(results)
         process.wait_until(lambda: len(results) > before + 3, "deliveries after it")
     finally:

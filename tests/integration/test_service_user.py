@@ -108,7 +108,7 @@ def test_what_to_type_before_there_is_a_schema(peer):
     type_as_admin(postgres, typed)
     try:
         done = peer.run("list")
-        assert done.exit == 69 and "oncedrop schema install" in done.err, done
+        assert done.exit == 69 and "oncedrop ledger install" in done.err, done
     finally:
         postgres.admin("DROP ROLE root")
 
@@ -144,7 +144,7 @@ def test_an_operator_who_names_the_user_of_the_deliveries(peer):
 
 
 def test_a_schema_is_for_its_owner(peer):
-    done = peer.run("schema", "install")
+    done = peer.run("ledger", "install")
     assert done.exit == 69 and "user=oncedrop_owner" in done.err, done
 
 

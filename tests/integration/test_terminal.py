@@ -20,8 +20,8 @@ SECONDS = 600
 
 SHOWN = [["show", "{id}"], ["show", "unknown@id"], ["list"], ["list", "--state", "stored"], ["locks"], ["stats"],
          ["purge", "--older-than", "30d", "--dry-run"], ["expire", "--dry-run", "{id}"], ["route", "{account}"],
-         ["schema", "version"], ["version"], ["help"], ["help", "list"], ["help", "restore"], ["list", "--foo"], ["show", "--json", "{id}"],
-         ["list", "--json"], ["stats", "--prometheus"], ["config"], ["schema", "print"]]
+         ["ledger", "version"], ["version"], ["help"], ["help", "list"], ["help", "restore"], ["list", "--foo"], ["show", "--json", "{id}"],
+         ["list", "--json"], ["stats", "--prometheus"], ["config"], ["ledger", "print"]]
 
 
 def width(text):

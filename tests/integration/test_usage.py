@@ -16,7 +16,7 @@ import pytest
 from lab import lab as lab_module, terminal
 from lab.messages import message
 
-COMMANDS = ["deliver", "lmtp", "serve", "replay", "resume", "restore", "setup", "schema", "ledger", "check", "route", "config", "show", "list", "locks", "stats",
+COMMANDS = ["deliver", "lmtp", "serve", "replay", "resume", "restore", "setup", "ledger", "check", "route", "config", "show", "list", "locks", "stats",
             "purge", "expire", "export", "forget", "version", "help"]
 
 # Arguments, and words of the answer.
@@ -48,9 +48,9 @@ WRONG = [
     ("resume -j 65", "-j 65", "from 1 to 64"),
     ("resume x", "'x'"),
     ("restore --since soon", "--since", "an age"),
-    ("schema", "install, upgrade, method, print or version"),
-    ("schema instal", "instal", "install, upgrade, method, print or version"),
-    ("schema install now", "'now'"),
+    ("ledger", "backup, check, copy, install, upgrade, method, print or version"),
+    ("ledger instal", "instal", "backup, check, copy, install, upgrade, method, print or version"),
+    ("ledger install now", "install: takes nothing more"),
     ("check --jsno", "--jsno"),
     ("check a b", "'b'"),
     ("route", "ADDRESS is missing"),
@@ -178,10 +178,10 @@ def test_a_schema_is_installed_once(site):
     fresh = site.lab.postgres.create_database(lab_module.OWNER)
     try:
         site.settings["database.conninfo"] = site.lab.postgres.conninfo(fresh, lab_module.OWNER)
-        done = site.run("schema", "install")
+        done = site.run("ledger", "install")
         assert done.exit == 0 and "installed" in done.out, done
         for command in ("install", "upgrade"):
-            done = site.run("schema", command)
+            done = site.run("ledger", command)
             assert (done.exit, done.out, done.err) == (0, "", ""), done
     finally:
         site.lab.postgres.drop_database(fresh)
@@ -194,7 +194,7 @@ def test_a_database_of_another_encoding(site, encoding):
     postgres.admin(f"CREATE DATABASE {name} OWNER {lab_module.OWNER} TEMPLATE template0 ENCODING {encoding} LOCALE 'C'")
     try:
         site.settings["database.conninfo"] = postgres.conninfo(name, lab_module.OWNER)
-        done = site.run("schema", "install")
+        done = site.run("ledger", "install")
         assert done.exit == 69 and f"is {encoding}" in done.err and "--encoding=UTF8" in done.err, done
         done = site.run("check")
         assert done.exit == 1 and re.search(rf"^failed +encoding .*{encoding}", done.out, re.M), done
@@ -206,9 +206,9 @@ def test_a_database_of_another_encoding(site, encoding):
 def test_no_schema(site):
     path = site.write("one.eml", message().decode())
     for words in ("list", "show a@b", "locks", "stats", "resume", "restore", "purge --older-than 30d", "purge --older-than 30d --dry-run",
-                  "export a@b", "forget a@b", "forget --yes a@b", f"replay -d a@b {path}", f"replay --dry-run -d a@b {path}", "schema upgrade", "check", "deliver -d a@b"):
+                  "export a@b", "forget a@b", "forget --yes a@b", f"replay -d a@b {path}", f"replay --dry-run -d a@b {path}", "ledger upgrade", "check", "deliver -d a@b"):
         done = site.run(*words.split(), options=["-o", "database.schema=elsewhere"], stdin=message())
-        assert done.exit != 0 and "oncedrop schema install" in " ".join((done.out + done.err).split()), (words, done)
+        assert done.exit != 0 and "oncedrop ledger install" in " ".join((done.out + done.err).split()), (words, done)
 
 
 @pytest.mark.postgres
@@ -217,7 +217,7 @@ def test_the_owner_is_named(site):
     site.lab.postgres.admin("CREATE ROLE stranger LOGIN PASSWORD 'stranger'")
     try:
         site.settings["database.conninfo"] = site.lab.postgres.conninfo(site.database, "stranger")
-        done = site.run("schema", "upgrade")
+        done = site.run("ledger", "upgrade")
         assert done.exit == 69 and "connect as the schema's owner" in done.err, done
     finally:
         site.lab.postgres.admin("DROP ROLE stranger")

@@ -42,7 +42,7 @@ class Embedded:
         return self.site.run(*arguments, config=False, options=["-c", self.configuration()], **more)
 
     def install(self):
-        done = self.run("schema", "install")
+        done = self.run("ledger", "install")
         assert done.exit == 0 and not done.err, done
         return self
 

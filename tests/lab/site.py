@@ -299,9 +299,9 @@ def install_schema(lab):
     database = lab.postgres.create_database(lab_module.OWNER)
     site = Site(lab, database)
     site.settings["database.conninfo"] = lab.postgres.conninfo(database, lab_module.OWNER)
-    done = site.run("schema", "install")
+    done = site.run("ledger", "install")
     if done.exit:
-        raise RuntimeError(f"schema install: {done}\n{site.sanitizer_reports()}")
+        raise RuntimeError(f"ledger install: {done}\n{site.sanitizer_reports()}")
     lab.postgres.admin(f"GRANT oncedrop_delivery TO {lab_module.DELIVERY}")
     lab.postgres.admin(f"GRANT oncedrop_operator TO {lab_module.OPERATOR}")
     return Ledgers(lab.postgres, database)
@@ -311,9 +311,9 @@ def install_sqlite(lab):
     path = os.path.join(lab.new_directory("ledger"), "template.db")
     site = Site(lab, path)
     site.trusting = False   # which would open the file
-    done = site.run("schema", "install")
+    done = site.run("ledger", "install")
     if done.exit:
-        raise RuntimeError(f"schema install: {done}\n{site.sanitizer_reports()}")
+        raise RuntimeError(f"ledger install: {done}\n{site.sanitizer_reports()}")
     return SqliteLedgers(lab, path)
 
 
@@ -322,9 +322,9 @@ def install_mariadb(lab, database):
     site = Site(lab, database)
     site.trusting = False   # that table is not there yet
     site.settings["database.conninfo"] = lab.mariadb.conninfo(database, lab_module.OWNER)
-    done = site.run("schema", "install")
+    done = site.run("ledger", "install")
     if done.exit:
-        raise RuntimeError(f"schema install: {done}\n{site.sanitizer_reports()}")
+        raise RuntimeError(f"ledger install: {done}\n{site.sanitizer_reports()}")
 
 
 def new_site(lab, ledgers):

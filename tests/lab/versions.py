@@ -47,6 +47,6 @@ class Versions:
         """Lets the program install its schema in the site's new database."""
         self.site.trusting = False      # that table is not there yet
         self.new_database()
-        done = self.as_owner("schema", "install")
+        done = self.as_owner("ledger", "install")
         assert done.exit == 0, done
         self.site.trusting = True

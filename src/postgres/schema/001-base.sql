@@ -1,5 +1,5 @@
 -- oncedrop schema, version 1. The names of the schema (setting database.schema) and of its two roles (that name with _delivery
--- and _operator) are filled in by `oncedrop schema install`, which runs all of this in one transaction. Comments behind
+-- and _operator) are filled in by `oncedrop ledger install`, which runs all of this in one transaction. Comments behind
 -- tables and columns go into the database, too (src/sql/comments.awk).
 
 CREATE SCHEMA IF NOT EXISTS @schema@;
@@ -254,7 +254,7 @@ CREATE TABLE @schema@.lease ( -- Who delivers which message with lock.method = l
 -- Hosts with different methods would not exclude each other: a delivery that has another method is refused.
 CREATE TABLE @schema@.setting ( -- What all hosts must agree on; one row
     lock_method text NOT NULL CHECK (lock_method IN ('advisory', 'row', 'lease')) -- lock.method of all hosts; changed by: oncedrop
-        -- schema method
+        -- ledger method
 );
 ALTER TABLE @schema@.setting REPLICA IDENTITY FULL;
 INSERT INTO @schema@.setting VALUES ('advisory');
