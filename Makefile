@@ -110,16 +110,14 @@ LOCATED := $(FRONT_OBJECTS) $(BUILD)/base/module.o
 $(LOCATED): LOCATION := -DLIBEXECDIR='"$(LIBEXECDIR)"'
 $(LOCATED): $(BUILD)/libexecdir
 
-# These change when the flags do; what depends on them is then recompiled.
+# These change when the flags do; what depends on them is then recompiled. Two makes may do this at once.
+RENEW = @mkdir -p $(@D); new=$@.$$$$; $(1) >$$new; if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
+
 $(BUILD)/flags: FORCE
-	@mkdir -p $(@D)
-	@printf '%s\n' '$(subst ','\'',$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(LDFLAGS))' >$@.new
-	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+	$(call RENEW,printf '%s\n' '$(subst ','\'',$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(LDFLAGS))')
 
 $(BUILD)/libexecdir: FORCE
-	@mkdir -p $(@D)
-	@echo '$(LIBEXECDIR)' >$@.new
-	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+	$(call RENEW,echo '$(LIBEXECDIR)')
 
 # The schema's SQL files are built into the program.
 $(ENGINES:%=$(BUILD)/%_schema.h): $(BUILD)/%_schema.h: src/sql/embed.sh src/sql/comments.awk $(wildcard $(ENGINES:%=src/%/schema/*.sql)) Makefile
