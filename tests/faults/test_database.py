@@ -26,7 +26,7 @@ import threading
 
 import death
 import pytest
-from bench import PATIENT, Bench, Wrong, check_ledger, finish, look, pooler, repeat, run_points
+from bench import PATIENT, Bench, Wrong, check_ledger, finish, look, pooler, repeat, run_points, unreached
 from lab import locks
 from lab.lab import DELIVERY, Lab
 from lab.ledger import MARIADB, POSTGRES, engine
@@ -151,7 +151,7 @@ def try_step(bench, step, make, action):
         wrong = finish(bench, case, first)
         if wrong or reached:
             return wrong
-    return Wrong("other", f"the dialogue never came to it: {first}")
+    return unreached(first)
 
 
 def test_backend_ended(site, tally):
@@ -409,7 +409,7 @@ def try_meeting(bench, steps_of, meeting):
         wrong = met.outcome(first)
         if wrong or (reached and not met.missed):
             return wrong
-    return Wrong("other", f"the dialogue never came to it: {first}")
+    return unreached(first)
 
 
 def test_beside_another(site, tally):

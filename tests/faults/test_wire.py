@@ -21,7 +21,7 @@ import os
 import random
 
 import pytest
-from bench import PATIENT, Bench, Wrong, check_ledger, finish, pooler, run_points
+from bench import PATIENT, Bench, check_ledger, finish, pooler, run_points, unreached
 from lab import locks
 from lab.ledger import MARIADB, POSTGRES, engine
 from lab.process import wait_until
@@ -101,7 +101,7 @@ def try_point(bench, way, make, point):
             wire.close()
         if wrong or wire.reached.is_set():
             return wrong
-    return Wrong("other", f"the dialogue never came to it: {first}")
+    return unreached(first)
 
 
 def found_in_doubt(bench):
