@@ -43,7 +43,7 @@ _oncedrop_takes_value() {
 }
 
 _oncedrop() {
-    local commands='deliver lmtp serve replay resume restore setup ledger check route config show list locks stats purge expire export forget version help'
+    local commands='deliver lmtp serve replay resume restore setup schema ledger check route config show list locks stats purge expire export forget version help'
     local command='' previous='' current words word i
     local -a line=()
     COMPREPLY=()

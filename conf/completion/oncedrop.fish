@@ -40,6 +40,7 @@ complete -c oncedrop -n '__oncedrop_in ""' -a replay -d 'deliver messages from f
 complete -c oncedrop -n '__oncedrop_in ""' -a resume -d 'finish deliveries that were recorded but not completed'
 complete -c oncedrop -n '__oncedrop_in ""' -a restore -d 'restore mail that the IMAP server has lost'
 complete -c oncedrop -n '__oncedrop_in ""' -a setup -d 'set up Postfix, Dovecot and the ledger on this host'
+complete -c oncedrop -n '__oncedrop_in ""' -a schema -d 'create or upgrade the tables of the ledger'
 complete -c oncedrop -n '__oncedrop_in ""' -a ledger -d 'create, upgrade, back up, check or copy the ledger'
 complete -c oncedrop -n '__oncedrop_in ""' -a check -d 'check that everything is in place'
 complete -c oncedrop -n '__oncedrop_in ""' -a route -d 'print the account and the mailboxes that an address leads to'
@@ -118,5 +119,6 @@ for command in replay resume restore check route config show list locks stats pu
 end
 
 complete -c oncedrop -n '__oncedrop_in replay; and not contains -- (commandline -opc)[-1] -d -f -j --mbox' -F
+complete -c oncedrop -n '__oncedrop_in schema' -a 'install upgrade method print version'
 complete -c oncedrop -n '__oncedrop_in ledger' -Fa 'install upgrade method print version backup check copy'
-complete -c oncedrop -n '__oncedrop_in help' -a 'deliver lmtp serve replay resume restore setup ledger check route config show list locks stats purge expire export forget version help'
+complete -c oncedrop -n '__oncedrop_in help' -a 'deliver lmtp serve replay resume restore setup schema ledger check route config show list locks stats purge expire export forget version help'

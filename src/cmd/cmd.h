@@ -84,10 +84,11 @@ struct cmd {
 #define CMD_USAGE (-1) /* the command line is wrong, which has been reported */
 
 /* Each in the file of its name; cmd_lmtp in serve.c, cmd_resume and cmd_restore in replay.c, cmd_expire and cmd_forget in
- * purge.c, cmd_locks in list.c, cmd_setup in config.c. */
+ * purge.c, cmd_locks in list.c, cmd_schema in ledger.c, cmd_setup in config.c. */
 int cmd_deliver(struct cmd *cmd);
 int cmd_lmtp(struct cmd *cmd);
 int cmd_serve(struct cmd *cmd);
+int cmd_schema(struct cmd *cmd);
 int cmd_ledger(struct cmd *cmd);
 int cmd_setup(struct cmd *cmd);
 int cmd_check(struct cmd *cmd);
@@ -105,8 +106,9 @@ int cmd_export(struct cmd *cmd);
 int cmd_forget(struct cmd *cmd);
 int cmd_locks(struct cmd *cmd);
 
-/* The first operand of `ledger` is one of these. */
-#define CMD_LEDGER_WORDS "backup, check, copy, install, upgrade, method, print or version"
+/* The first operand of `schema` or `ledger` is one of these. */
+#define CMD_SCHEMA_WORDS "install, upgrade, method, print or version"
+#define CMD_LEDGER_WORDS "backup, check, copy, " CMD_SCHEMA_WORDS
 
 /* Clears the environment, except Postfix's variables and harmless ones. */
 void cmd_clear_environment(void);

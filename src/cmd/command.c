@@ -30,6 +30,7 @@ static const struct command commands[] = {
     {"resume", cmd_resume, false, true, 0, 0, NULL, PAGE_RESUME},
     {"restore", cmd_restore, false, true, 0, 0, NULL, PAGE_RESTORE},
     {"setup", cmd_setup, false, false, 0, 0, NULL, PAGE_SETUP},
+    {"schema", cmd_schema, false, false, 1, 1, CMD_SCHEMA_WORDS, PAGE_SCHEMA},
     {"ledger", cmd_ledger, false, false, 1, 2, CMD_LEDGER_WORDS, PAGE_LEDGER},
     {"check", cmd_check, false, false, 0, 1, NULL, PAGE_CHECK},
     {"route", cmd_route, false, false, 1, INT_MAX, "ADDRESS", PAGE_ROUTE},

@@ -243,14 +243,14 @@ static const struct {
     {"print", print_sql}, {"version", print_version},
 };
 
-/* Runs the first operand, which is about the schema. */
-static int run_schema_word(struct cmd *cmd)
+/* Runs the first operand, which must be one of these words. */
+static int run_schema_word(struct cmd *cmd, const char *words)
 {
     size_t i = 0;
     while (i < G_N_ELEMENTS(actions) && strcmp(cmd->operands[0], actions[i].word) != 0)
         i++;
     if (i == G_N_ELEMENTS(actions))
-        return cmd_wrong(cmd, "%.80s: must be %s", cmd->operands[0], CMD_LEDGER_WORDS);
+        return cmd_wrong(cmd, "%.80s: must be %s", cmd->operands[0], words);
     int status = cmd_open(cmd, actions[i].run == print_sql ? CMD_AS_CALLER : CMD_AS_OWNER);
     if (status != 0)
         return status;
@@ -259,6 +259,11 @@ static int run_schema_word(struct cmd *cmd)
     if (actions[i].run != print_sql && (cmd->ledger = ledger_open(cmd->config, NULL, &cmd->error)) == NULL)
         return schema_fail(cmd);
     return actions[i].run(cmd);
+}
+
+int cmd_schema(struct cmd *cmd)
+{
+    return run_schema_word(cmd, CMD_SCHEMA_WORDS);
 }
 
 int cmd_ledger(struct cmd *cmd)
@@ -272,5 +277,5 @@ int cmd_ledger(struct cmd *cmd)
                                          : "does not take --running");
     if (takes)
         return copies ? copy(cmd) : backup(cmd);
-    return strcmp(word, "check") == 0 ? check(cmd) : run_schema_word(cmd);
+    return strcmp(word, "check") == 0 ? check(cmd) : run_schema_word(cmd, CMD_LEDGER_WORDS);
 }

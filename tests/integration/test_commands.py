@@ -12,7 +12,7 @@ from lab import lab as lab_module
 from lab.ledger import MARIADB, POSTGRES, SQLITE, engine
 from lab.messages import message, new_id
 
-COMMANDS = ["deliver", "lmtp", "serve", "replay", "resume", "restore", "setup", "ledger", "check", "route", "config", "show", "list", "locks", "stats", "purge",
+COMMANDS = ["deliver", "lmtp", "serve", "replay", "resume", "restore", "setup", "schema", "ledger", "check", "route", "config", "show", "list", "locks", "stats", "purge",
             "expire", "export", "forget", "version", "help"]
 
 
@@ -36,7 +36,7 @@ def test_what_is_wrong_before_the_command_defers(site, arguments):
     expect.deferred(site.run(*arguments, config=False))
 
 
-@pytest.mark.parametrize("arguments", [["ledger"], ["ledger", "nonsense"], ["show"], ["show", "a", "b"], ["locks", "a"],
+@pytest.mark.parametrize("arguments", [["schema"], ["schema", "nonsense"], ["ledger"], ["ledger", "nonsense"], ["show"], ["show", "a", "b"], ["locks", "a"],
                                        ["config", "-x"], ["help", "nonsense"]])
 def test_wrong_usage_for_people(site, arguments):
     done = site.run(*arguments)

@@ -189,6 +189,8 @@ def test_files(complete):
 
 
 def test_values(complete):
+    words = set(re.findall(r"[a-z]+", forms("schema"))) - {"oncedrop", "schema"}
+    assert complete("oncedrop schema ") == words == {"install", "upgrade", "method", "print", "version"}
     words = set(re.findall(r"(?<!\S)[a-z]+", forms("ledger"))) - {"oncedrop", "ledger"}
     assert complete("oncedrop ledger ") - {"one", "two", "--running"} == words and len(words) == 8
     assert complete("oncedrop list --state ") == {"pending", "appending", "stored", "failed", "expired",

@@ -55,6 +55,7 @@ COMMANDS = {
     "oncedrop-restore.1": (),
     "oncedrop-resume.1": (),
     "oncedrop-route.1": (),
+    "oncedrop-schema.1": (),
     "oncedrop-serve.1": (),
     "oncedrop-show.1": (),
     "oncedrop-stats.1": (),

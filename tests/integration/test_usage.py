@@ -16,7 +16,7 @@ import pytest
 from lab import lab as lab_module, terminal
 from lab.messages import message
 
-COMMANDS = ["deliver", "lmtp", "serve", "replay", "resume", "restore", "setup", "ledger", "check", "route", "config", "show", "list", "locks", "stats",
+COMMANDS = ["deliver", "lmtp", "serve", "replay", "resume", "restore", "setup", "schema", "ledger", "check", "route", "config", "show", "list", "locks", "stats",
             "purge", "expire", "export", "forget", "version", "help"]
 
 # Arguments, and words of the answer.
@@ -48,6 +48,9 @@ WRONG = [
     ("resume -j 65", "-j 65", "from 1 to 64"),
     ("resume x", "'x'"),
     ("restore --since soon", "--since", "an age"),
+    ("schema", "install, upgrade, method, print or version"),
+    ("schema instal", "instal", "install, upgrade, method, print or version"),
+    ("schema install now", "'now'"),
     ("ledger", "backup, check, copy, install, upgrade, method, print or version"),
     ("ledger instal", "instal", "backup, check, copy, install, upgrade, method, print or version"),
     ("ledger install now", "install: takes nothing more"),
