@@ -376,6 +376,12 @@ def lock_of(site, id):
     return int(site.run("show", id).out.split("lock_key: ")[1].split()[0])
 
 
+def held_claim(site):
+    """What `locks` says of a delivery, once it has its claim and its lock: the literal waits for them, not the command."""
+    [row] = wait_until(lambda: [row for row in answers(site, "locks") if row["lock"] == "held" and row["state"]], "it is held")
+    return row
+
+
 @pytest.mark.usefixtures("method")
 def test_locks_of_a_delivery_under_way(site):
     """Its APPEND waits: there are the claim and the lock."""
@@ -394,8 +400,7 @@ def test_locks_of_a_delivery_under_way(site):
     site.imap_proxy(watch)
     run = site.start_delivery(message(id=id), scuba)
     assert waits.wait(60)
-    rows = wait_until(lambda: [row for row in answers(site, "locks") if row["lock"] == "held"], "it is held")
-    [row] = rows
+    row = held_claim(site)
     assert row.keys() == {"key", "message_id", "account", "mailbox", "state", "host", "pid", "age", "lock", "session",
                           "ours", "backend", "user", "client", "held", "hidden", "waiting"}
     assert (row["ours"], row["waiting"]) == (True, [])
@@ -419,7 +424,8 @@ def test_locks_of_a_delivery_that_was_killed(site):
     proxy = site.imap_proxy(lambda _connection, _side, data: (waits.set(), b"")[1] if b"APPEND" in data else data)
     run = site.start_delivery(message(id=id), scuba)
     assert waits.wait(60) and proxy
-    held = wait_until(lambda: re.search("^lock: held\nsession: .*(?:\n.+)*", site.run("locks").out, re.M), "it is held")[0]
+    held_claim(site)
+    held = re.search("^lock: held\nsession: .*(?:\n.+)*", site.run("locks").out, re.M)[0]
     assert f"[{run.process.pid}]" in held and ("\nuser: " in held) == (engine() == POSTGRES), held
     run.signal(signal.SIGKILL)
     run.finish()
