@@ -10,6 +10,7 @@ from lab.dovecot_config import is_old, user_fields
 
 PASSWORD = "in the kitchen"
 PEOPLE = ("lisa", "doug")
+MAIL_OWNER = "vmail"    # of the mail of users whom Dovecot alone knows
 CERTIFICATE, KEY = "/etc/ssl/certs/ssl-cert-snakeoil.pem", "/etc/ssl/private/ssl-cert-snakeoil.key"
 
 SYSTEMCTL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "systemctl")
@@ -92,7 +93,7 @@ def make_mariadb_new():
 
 def make_packages_new(mariadb):
     """The packages as they are when just installed, regardless of changes here, and no trace of oncedrop."""
-    for name in ("oncedrop", *PEOPLE):
+    for name in ("oncedrop", MAIL_OWNER, *PEOPLE):
         if exists("getent", "passwd", name):
             run("userdel", name)
     run("rm", "-rf", "/etc/oncedrop", "/usr/local/bin/oncedrop", "/usr/local/libexec/oncedrop")
@@ -108,11 +109,11 @@ def make_packages_new(mariadb):
 
 def make_virtual_users():
     """Users whom Dovecot alone knows, as lisa@example.org."""
-    run("useradd", "--system", "--create-home", "--home-dir", "/srv/vmail", "vmail")
+    run("useradd", "--system", "--create-home", "--home-dir", "/srv/vmail", MAIL_OWNER)
     location = user_fields(location="maildir:~/Maildir")
     if not is_old():
         location += " userdb_mail_inbox_path="
-    ids = run("id", "-u", "vmail").strip() + ":" + run("id", "-g", "vmail").strip()
+    ids = run("id", "-u", MAIL_OWNER).strip() + ":" + run("id", "-g", MAIL_OWNER).strip()
     lines = [f"{name}@example.org:{{PLAIN}}{PASSWORD}:{ids}::/srv/vmail/{name}::{location}\n" for name in PEOPLE]
     write("/etc/dovecot/users", "".join(lines))
     write("/etc/dovecot/conf.d/00-site.conf", DOVECOT_USERS[0 if is_old() else 1])
