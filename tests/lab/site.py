@@ -161,8 +161,8 @@ class Site:
         sanitizer = f"exitcode=99:log_path={os.path.join(self.directory, 'sanitizer')}"
         kept["UBSAN_OPTIONS"] = sanitizer + ":print_stacktrace=1"
         # The search for leaks takes longer than all else that a process does: each test's first has it, or none.
-        # The block of a module's thread-local variables is searched as any other of the heap: at some addresses libasan 8
-        # misreads where it begins, and crashes.
+        # The block of a module's thread-local variables is searched as any other of the heap: at some addresses the
+        # leak search of gcc 12 misreads where it begins, and crashes.
         leaks = os.environ.get("ASAN_OPTIONS", f"detect_leaks={self.leaks}:intercept_tls_get_addr=0")
         kept["ASAN_OPTIONS"], self.leaks = f"{kept['UBSAN_OPTIONS']}:{leaks}", 0
         kept["MAIL_CONFIG"] = self.lab.postfix_settings     # not those of this machine
