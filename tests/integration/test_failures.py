@@ -212,11 +212,6 @@ def claimed(site):
     wait_until(lambda: site.value("SELECT count(*) FROM oncedrop.copy WHERE state = 'appending'"), "the claim")
 
 
-def sessions_end(site):
-    """Waits until PostgreSQL has done what deliveries whose connections are lost had sent: a claim may be among it."""
-    wait_until(lambda: not site.ledger.sessions(), "the sessions' end")
-
-
 def cut_when(side, text, only_first=True):
     """For Proxy: resets the connection once, when this text arrives from that side, before passing it on."""
     cuts = []
@@ -392,6 +387,7 @@ def test_the_database_connection_is_lost_after_the_append(site):
         return data
     plain_imap(site, lose_the_database)
     expect.stored(site.deliver(mail, scuba))
+    site.ledger.wait_for_no_session()
     expect.duplicate(site.deliver(mail, scuba))
     assert site.count(scuba) == 1
 
@@ -412,6 +408,7 @@ def test_the_database_connection_is_lost_while_it_settles(site, lost):
     mail = message()
     expect.stored(site.deliver(mail, scuba))
     assert settling and site.sql("SELECT state, generation FROM oncedrop.copy") == [("stored", 1)]
+    site.ledger.wait_for_no_session()
     expect.duplicate(site.deliver(mail, scuba))
     assert site.count(scuba) == 1
 
@@ -454,7 +451,7 @@ def test_the_database_connection_is_lost_before_the_append(site):
     plain_imap(site, lose_the_database)
     done = site.deliver(mail, scuba)
     assert done.exit in (0, 75), done
-    sessions_end(site)
+    site.ledger.wait_for_no_session()
     forget_hold_off(site)
     tries = site.deliver_with_retries(mail, scuba)
     assert tries[-1].exit == 0, tries

@@ -98,6 +98,7 @@ def test_a_try_that_was_cut_off_stays(site):
     wait_until(lambda: server.appended, "the APPEND")
     killed.signal(signal.SIGKILL)
     killed.finish()
+    site.ledger.wait_for_no_session()
     [row] = show(site, "4KILLED")["attempts"]
     assert (row["outcome"], row["ended_at"], row["reason"]) == ("claimed", None, None)
     age(site, "claimed_at")

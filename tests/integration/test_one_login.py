@@ -114,6 +114,7 @@ def test_killed_while_appending(site, dovecot, shared):
     assert answered.wait(30)
     process.signal(signal.SIGKILL)
     process.finish()
+    site.ledger.wait_for_no_session()
     site.settings["imap.port"] = port
     site.ledger.age(minutes=1, state="appending")
     assert "found there" in site.deliver(mail, lisa).out

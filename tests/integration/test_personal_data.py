@@ -230,7 +230,7 @@ def test_interrupted_and_run_again(site):
     wait_until(lambda: site.value(count) < 3000, "a batch is removed")
     process.signal(signal.SIGKILL)
     process.finish()
-    wait_until(lambda: not site.ledger.sessions(), "its session has ended")
+    site.ledger.wait_for_no_session()
     assert site.value(count) % 500 == 0
     for table in ("address", "part", "raw", "delivery", "copy"):
         assert site.value(f"SELECT count(*) FROM oncedrop.{table} WHERE message NOT IN (SELECT id FROM oncedrop.message)") == 0

@@ -195,6 +195,7 @@ def test_an_explanation_in_doubt_is_found(site, how):
         process.signal(signal.SIGKILL)
     done = process.finish()
     assert done.exit == (75 if how == "cut off" else -signal.SIGKILL), done
+    site.ledger.wait_for_no_session()
     expect.held(site.deliver(mail, SCUBA))
     site.ledger.age(minutes=1)
     server.refusal = "NO [LIMIT] something else"

@@ -625,6 +625,7 @@ def test_killed_and_run_again(site, files):
         wait_until(lambda: sum(map(site.count, accounts)) >= there, f"{there} are there")
         run.signal(signal.SIGKILL)
         run.finish()
+        site.ledger.wait_for_no_session()
         site.ledger.age(seconds=15, state="appending")
     done = site.run("replay", "-j", "4", path)
     assert done.exit == 0, done

@@ -295,6 +295,7 @@ def test_killed_after_the_server_has_stored_it(raw):
     raw.imap_proxy(kill)
     runs.append(raw.start("restore"))
     assert runs[0].finish().exit == -signal.SIGKILL
+    raw.ledger.wait_for_no_session()
     assert raw.value("SELECT state FROM oncedrop.copy") == "appending"
     raw.settings = right
     raw.ledger.age(seconds=195, state="appending")

@@ -231,6 +231,7 @@ def test_a_duplicate_that_cannot_be_recorded_comes_again(site):
     right = dict(site.settings)
     site.database_proxy(lambda _connection, side, data: None if side == "client" and locks.CLAIM in data else data)
     expect.deferred(site.deliver(mail, scuba), r"4\.3\.0", "database")
+    site.ledger.wait_for_no_session()
     site.settings = right
     expect.duplicate(site.deliver(mail, scuba))
     assert site.value("SELECT count(*) FROM oncedrop.delivery WHERE finished_at IS NULL") == 0

@@ -14,7 +14,6 @@ from lab import lab as lab_module, lmtp, locks
 from lab.messages import message, on_the_wire
 from lab.process import free_port, wait_until
 from lab.proxy import CLIENT, SERVER
-from test_failures import sessions_end
 from test_second_try import age, at_the_answer, copies
 
 
@@ -67,7 +66,7 @@ def test_a_second_try_that_is_killed_leaves_the_mark(raw):
     deliveries.append(raw.start_delivery(mail, scuba))
     assert deliveries[0].finish().exit == -signal.SIGKILL
     wait_until(lambda: raw.value("SELECT attempts FROM oncedrop.delivery") == 2, "the claim is committed")
-    sessions_end(raw)   # of which the lock is, after the claim
+    raw.ledger.wait_for_no_session()
     raw.settings = right
     age(raw, "claimed_at")
     resume(raw, scuba, mail)
@@ -136,7 +135,7 @@ def test_what_came_by_lmtp_is_whole_from_its_claim_on(raw):
     session.send(lmtp.stuffed(mail))
     assert session.rest() == b""
     wait_until(lambda: raw.value("SELECT count(*) FROM oncedrop.copy WHERE state = 'appending'") == 1, "its claim")
-    sessions_end(raw)
+    raw.ledger.wait_for_no_session()
     raw.settings = right
     age(raw, "claimed_at")
     resume(raw, scuba, mail)
@@ -171,7 +170,7 @@ def test_a_sent_copy_that_is_open_keeps_its_delivery_open(raw, inbox):
     raw.imap_proxy(kill)
     deliveries.append(raw.start_delivery(mail, scuba, sender=lisa))
     assert deliveries[0].finish().exit == -signal.SIGKILL
-    sessions_end(raw)
+    raw.ledger.wait_for_no_session()
     assert open_deliveries(raw) == [scuba] and raw.count(scuba) == 1
     raw.settings = right
     age(raw, "claimed_at")

@@ -81,10 +81,15 @@ class Ledger:
         places = ", ".join([f"({', '.join(['%s'] * len(columns))})"] * len(rows))
         self.sql(f"INSERT INTO oncedrop.{table} ({', '.join(columns)}) VALUES {places}", [one for row in rows for one in row])
 
+    def wait_for_no_session(self):
+        """Waits until the server has done what a process that is gone, or whose connection was lost, had sent, perhaps a
+        claim; until then, it may also still have its lock."""
+        wait_until(lambda: not self.sessions(), "the sessions' end")
+
     def end_sessions(self):
         """Ends all sessions of the program, and returns how many there were."""
         ended = self.tell_sessions_to_end()
-        wait_until(lambda: not self.sessions(), "the sessions' end")
+        self.wait_for_no_session()
         return ended
 
 
