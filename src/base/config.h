@@ -31,7 +31,7 @@ enum route_sent_copy { SENT_COPY_AUTHENTICATED, SENT_COPY_FROM, SENT_COPY_OFF };
 enum route_detail { DETAIL_OFF, DETAIL_FOLDER };
 enum route_unknown { UNKNOWN_BOUNCE, UNKNOWN_DEFER };
 enum delivery_overquota { OVERQUOTA_DEFER, OVERQUOTA_BOUNCE };
-enum delivery_rejected { REJECTED_BOUNCE, REJECTED_QUARANTINE };
+enum delivery_refused { REFUSED_BOUNCE, REFUSED_QUARANTINE };
 enum record_level { RECORD_ENVELOPE, RECORD_HEADERS, RECORD_TEXT, RECORD_RAW };
 enum log_to { LOG_TO_SYSLOG, LOG_TO_STDERR };
 enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
@@ -95,7 +95,7 @@ struct config {
         int64_t memory; /* RLIMIT_DATA, on top of the initial size; 0: none */
         enum delivery_overquota overquota;
         int64_t sent_expire_after;
-        enum delivery_rejected refused;
+        enum delivery_refused refused;
         int64_t refuse_after;
     } delivery;
     struct {
@@ -137,7 +137,7 @@ struct config {
  * of range, secret unreadable. */
 struct config *config_load(const char *file, const char *const *overrides, struct error *error) OD_MUST;
 
-/* Returns the smallest safe delivery.hold_off in milliseconds: the deadline, plus the time in which a server may still store
+/* Returns the least delivery.hold_off, in milliseconds, that `check` does not warn about: the deadline, plus the time in which a server may still store
  * the APPEND of a delivery that died. */
 int64_t config_safe_hold_off(const struct config *config) OD_MUST;
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
+ * Does not say whether a missing copy was lost or deleted; `restore` does (delivery/verify.c).
+ *
  * Without a message's bytes, a copy that the server changed cannot be recognised. If a message of the same id has other
  * content, the result is unknown. */
 #include "cmd/cmd.h"

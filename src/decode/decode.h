@@ -72,7 +72,7 @@ const char *decoding_error(const struct decoding *decoding) OD_MUST;
 /* After decoding_result: returns true if the child failed before it had decoded From, and not because of the message:
  * killed from outside, setup or wait failed. Then defer all recipients (OUTCOME_TEMPFAIL), and record nothing: without its
  * sender the message would never get a Sent copy. */
-bool decoding_cut_off(const struct decoding *decoding) OD_MUST;
+bool decoding_must_be_retried(const struct decoding *decoding) OD_MUST;
 
 /* After decoding_result: returns 0, or the errno why there was no sandbox. */
 int decoding_without_sandbox(const struct decoding *decoding) OD_MUST;

@@ -153,7 +153,7 @@ static void explain_missing_module(struct error *error)
         error_set(error, "the decoder's process could not load the decoder, but this process can");
 }
 
-/* Returns true if the cause is certainly not the message (decoding_cut_off). Other causes must not be deferred: Postfix
+/* Returns true if the cause is certainly not the message (decoding_must_be_retried). Other causes must not be deferred: Postfix
  * would retry for days, then bounce. */
 static bool explain_failure(enum decoder_state state, int status, struct error *error)
 {
@@ -235,7 +235,7 @@ const struct decoded *decoding_result(struct decoding *decoding)
     return decoding->result;
 }
 
-bool decoding_cut_off(const struct decoding *decoding)
+bool decoding_must_be_retried(const struct decoding *decoding)
 {
     return decoding->cut_off;
 }

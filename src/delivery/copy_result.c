@@ -59,7 +59,7 @@ static enum outcome failure_outcome(const struct delivery_work *work, const stru
         return OUTCOME_OVERQUOTA_BOUNCE;
     if (outcome != OUTCOME_REFUSED_DEFER || !is_refused_for_long(work, item->target))
         return outcome;
-    if (config->delivery.refused != REJECTED_QUARANTINE)
+    if (config->delivery.refused != REFUSED_QUARANTINE)
         return OUTCOME_REFUSED_BOUNCE;
     result->quarantine = QUARANTINE_DUE;
     return outcome;

@@ -9,7 +9,7 @@
  *    append   send the message; if the copy is in doubt, search the mailbox first
  *    settle   COMMIT the results: the commit point; report success only then
  *
- * A delivery that dies leaves `appending`. Others skip that copy until the hold-off is over, since the server may still
+ * A delivery that dies leaves `appending`. Others leave that copy alone until the hold-off is over, since the server may still
  * store it. The next one claims it in doubt. The Sent copy is appended and settled after the recipients' copies. Each
  * step reports its failures. */
 
@@ -38,13 +38,13 @@ static bool wait_for_decoding(struct delivery_work *work)
     decoding_result(decoding);
     const char *error = decoding_error(decoding);
     report_without_sandbox(decoding_without_sandbox(decoding));
-    if (decoding_cut_off(decoding))
+    if (decoding_must_be_retried(decoding))
         reply_rest(work, OUTCOME_TEMPFAIL, error);
     else if (error != NULL)
         log_warning("%s: message-id=<%s>: recorded only in part: %s", delivery_queue_id(work->request),
                     work->targets.message_id != NULL ? work->targets.message_id : "", error);
     delivery_add_time(work->delivery, PHASE_READ);
-    return !decoding_cut_off(decoding);
+    return !decoding_must_be_retried(decoding);
 }
 
 static bool read_state(struct delivery_work *work)

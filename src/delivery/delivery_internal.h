@@ -109,7 +109,7 @@ int64_t append_time_ms(const struct delivery_work *work, size_t target) OD_MUST;
  * would end the process before it settles earlier copies. */
 bool append_fits_deadline(const struct delivery_work *work, size_t target) OD_MUST;
 
-/* Sets the result by that of an APPEND, except UIDVALIDITY and UID. */
+/* Sets the result by that of an APPEND, or of a search that failed (APPEND_NOT_SENT), except UIDVALIDITY and UID. */
 void copy_result_of_append(const struct delivery_work *work, const struct append_item *item,
                            enum append_result append_result, const struct error *error, struct copy_result *result);
 

@@ -10,7 +10,7 @@ static bool is_planned(const struct delivery_work *work, size_t target)
     return target != work->plan->sent && plan_makes_copy(&work->plan->targets[target]);
 }
 
-static bool is_skipped(const struct delivery_work *work, size_t target)
+static bool is_untried(const struct delivery_work *work, size_t target)
 {
     return is_planned(work, target) && work->results[target].state == COPY_NONE;
 }
@@ -19,7 +19,7 @@ static size_t count_left(const struct delivery_work *work)
 {
     size_t count = 0;
     for (size_t i = 0; i < work->targets.message.target_count; i++)
-        count += is_skipped(work, i);
+        count += is_untried(work, i);
     return count;
 }
 
@@ -44,7 +44,7 @@ static size_t first_target(const struct delivery_work *work)
 
 static bool is_wanted(const struct delivery_work *work, size_t target)
 {
-    return is_skipped(work, target) && !is_searched(work, target);
+    return is_untried(work, target) && !is_searched(work, target);
 }
 
 struct round {
@@ -212,7 +212,7 @@ static void append_inboxes(struct delivery_work *work)
     while (next_round(work, first))
         finish_round(work, &first);
     for (size_t i = 0; i < work->targets.message.target_count; i++)
-        if (is_skipped(work, work->targets.order[i]))
+        if (is_untried(work, work->targets.order[i]))
             search_and_append(work, work->targets.order[i], &first);
     append_otherwise(work);
 }

@@ -110,10 +110,10 @@ static void plan_inbox(const struct plan_request *request, const struct ledger_c
         append_or_search(request, copy, COPY_INBOX, target);
 }
 
-/* The owner is the first recipient that goes on. A copy claimed by another delivery within the hold-off is skipped:
+/* The owner is the first recipient that goes on. A copy claimed by another delivery within the hold-off is left alone:
  * Postfix retries its owner. If that is our recipient, it must be retried; if it is finished, one of ours replaces it.
  *
- * Two variants may be in flight if a lease expired before its claim was committed: neither is skipped for the other. If
+ * Two variants may be in flight if a lease expired before its claim was committed: neither waits for the other. If
  * one copy stands for several stored variants, each is searched for by Message-ID: the first restores a lost copy, the
  * others find it. */
 static void plan_sent(const struct plan_request *request, const struct ledger_copy_state *copy, struct plan *plan)

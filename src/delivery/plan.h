@@ -18,10 +18,10 @@ enum delivery_redeliver {
 };
 
 enum plan_action {
-    PLAN_BUSY,             /* skip: another delivery may be making it. 0: the undecided is retried */
-    PLAN_DUPLICATE,        /* skip: it is stored */
-    PLAN_VARIANT_HAS_COPY, /* Sent, skip: a variant has the copy, or no recipient goes on */
-    PLAN_EXPIRED,          /* Sent, skip: it failed for good */
+    PLAN_BUSY,      /* leave alone: another delivery may be making it. 0: a target without a decision is deferred */
+    PLAN_DUPLICATE, /* nothing to do: it is stored */
+    PLAN_VARIANT_HAS_COPY, /* Sent, nothing to do: a variant has the copy, or no recipient goes on */
+    PLAN_EXPIRED,          /* Sent, nothing to do: it failed for good */
     PLAN_APPEND,
     PLAN_SEARCH, /* append it unless a search finds it */
 };
@@ -67,7 +67,7 @@ struct plan_target {
 struct plan {
     size_t sent;       /* target of the Sent copy, or LEDGER_NO_TARGET */
     size_t sent_owner; /* or LEDGER_OTHER: none of this delivery */
-    bool sent_waits;   /* claimed within the hold-off, and the owner must be retried */
+    bool sent_waits;   /* it, a variant's or a sibling may be in flight: sent_owner must be retried */
     struct plan_target targets[];
 };
 

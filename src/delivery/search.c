@@ -9,7 +9,7 @@ static bool may_be_explained(const struct delivery_work *work, size_t target)
     const struct config *config = target_server(work, target);
     const struct plan_target *plan = &work->plan->targets[target];
     bool possible = plan->doubt || plan->sibling || config->imap.search == IMAP_SEARCH_ALWAYS;
-    return config->delivery.refused == REJECTED_QUARANTINE && possible;
+    return config->delivery.refused == REFUSED_QUARANTINE && possible;
 }
 
 /* In doubt the search must not depend on an earlier view. Verification may: another search precedes the APPEND. */

@@ -22,7 +22,7 @@ struct session {
 
 struct server_state {
     struct breaker breaker; /* has the server's configuration, too */
-    GHashTable *reused;     /* sessions, by key */
+    GHashTable *by_key;     /* sessions, by key */
     int64_t no_room_until;  /* base_now_ms() */
 };
 
@@ -55,7 +55,7 @@ struct sessions *sessions_new(const struct config *config, size_t processes)
         const struct config *server = i == 0 ? config : config->servers[i - 1];
         sessions->server_state[i] = (struct server_state){
             .breaker = {.config = server, .refusals = sessions->refusals, .alone = servers == 1},
-            .reused = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, end_kept),
+            .by_key = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, end_kept),
         };
     }
     return sessions;
@@ -66,7 +66,7 @@ void sessions_free(struct sessions **sessions)
     if (*sessions == NULL)
         return;
     for (size_t i = 0; i < (*sessions)->servers; i++) {
-        g_hash_table_unref((*sessions)->server_state[i].reused);
+        g_hash_table_unref((*sessions)->server_state[i].by_key);
         breaker_clear(&(*sessions)->server_state[i].breaker);
     }
     login_backoff_free(&(*sessions)->refusals);
@@ -111,7 +111,7 @@ static struct session *find_session(const struct sessions *sessions, const struc
 {
     const struct server_state *server_state = state_of_server(sessions, config);
     char *key OD_CLEANUP(base_free) = session_key(sessions, server_state->breaker.config, account);
-    return g_hash_table_lookup(server_state->reused, key);
+    return g_hash_table_lookup(server_state->by_key, key);
 }
 
 static struct session *add_session(struct sessions *sessions, struct server_state *server_state, const char *account,
@@ -124,7 +124,7 @@ static struct session *add_session(struct sessions *sessions, struct server_stat
     session->mailbox = mailbox;
     session->opened = sessions->delivery;
     session->out = true;
-    g_hash_table_insert(server_state->reused, session->key, session);
+    g_hash_table_insert(server_state->by_key, session->key, session);
     sessions->count++;
     return session;
 }
@@ -134,7 +134,7 @@ static void end_one(struct sessions *sessions, struct session *session)
     if (!session->out)
         g_queue_unlink(&sessions->unused, &session->unused);
     sessions->count--;
-    g_hash_table_remove(session->server->reused, session->key);
+    g_hash_table_remove(session->server->by_key, session->key);
 }
 
 bool sessions_available(const struct sessions *sessions, const struct config *config, const char *account)

@@ -13,7 +13,8 @@
 
 struct sessions;
 
-/* Returns a pool; `processes` share imap.sessions (sessions_limit). */
+/* Returns a pool; `processes` share imap.sessions (sessions_limit). A worker of the service passes 1: its limit is its
+ * own. */
 struct sessions *sessions_new(const struct config *config, size_t processes) OD_MUST;
 void sessions_free(struct sessions **sessions);
 

@@ -115,7 +115,7 @@ static bool find_from(const struct delivery *delivery, struct address *ret)
 {
     struct error ignored;
     const char *text = decoding_result(delivery->decoding)->from;
-    if (text == NULL && decoding_error(delivery->decoding) != NULL && !decoding_cut_off(delivery->decoding))
+    if (text == NULL && decoding_error(delivery->decoding) != NULL && !decoding_must_be_retried(delivery->decoding))
         log_warning("%s: no Sent copy: the sender is unknown: %s", delivery_queue_id(delivery->request),
                     decoding_error(delivery->decoding));
     return text != NULL && address_parse(text, ret, &ignored);

@@ -33,7 +33,7 @@ bool ledger_login_is_service(const struct config *config) OD_MUST;
 enum ledger_result {
     LEDGER_ERROR, /* error set */
     LEDGER_OK,
-    LEDGER_BUSY,     /* another delivery has the message */
+    LEDGER_BUSY,     /* another delivery has the lock, or may be making a copy */
     LEDGER_CONFLICT, /* another transaction committed first, so ours is rolled back; error set */
 };
 

@@ -75,7 +75,7 @@ enum ledger_result ledger_take_hold(struct ledger *ledger, size_t mark, size_t c
     struct sql_rows *ours OD_CLEANUP(sql_rows_free) = lock != NULL ? sql_get_result(ledger->sql, mark + 1, error)
                                                                    : NULL;
     if (ours == NULL || !ledger_ended(ledger, mark + 2, error))
-        return ledger_lock_timed_out(ledger, error) ? LEDGER_BUSY : LEDGER_ERROR;
+        return ledger_lock_unavailable(ledger, error) ? LEDGER_BUSY : LEDGER_ERROR;
     ledger_remember_lock(ledger, true);
     if (lock->count != 1) {
         ledger->leased = false; /* another session has it */

@@ -91,11 +91,12 @@ enum copy_state ledger_copy_state_of_name(const char *name) OD_MUST;
 
 /* ledger_lock.c
  * The lock that excludes two deliveries of one message, on all hosts. With lock.method = advisory or row it ends with
- * its transaction. With the others it is a lease, held until it is released or expires. */
+ * its transaction. With lease it is held until it is released or expires, with session until it is released or the
+ * session ends; the code calls both leases. */
 
 #define LOCK_SLOTS 16384 /* rows of table slot, a power of two; keys may share one */
 
-/* Returns true if the lock is a lease: each batch ends its own transaction, and the lock must be released. */
+/* Returns true if the lock outlives its transaction: each batch ends its own transaction, and the lock must be released. */
 bool ledger_leases(const struct ledger *ledger) OD_MUST;
 
 bool ledger_has_method(const struct ledger *ledger, enum lock_method method) OD_MUST;
@@ -128,7 +129,7 @@ struct sql_rows *ledger_query_or_retry(ledger_query_function *once, struct ledge
                                        const struct sql_value *values, struct error *error) OD_MUST;
 
 /* Returns true after a conflict or a lock timeout. */
-bool ledger_lock_timed_out(const struct ledger *ledger, const struct error *error) OD_MUST;
+bool ledger_lock_unavailable(const struct ledger *ledger, const struct error *error) OD_MUST;
 
 /* Adds the release of a lease, if it is held and still ours. */
 void ledger_add_release(struct ledger *ledger);

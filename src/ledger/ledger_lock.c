@@ -118,7 +118,7 @@ struct sql_rows *ledger_query_or_retry(ledger_query_function *once, struct ledge
     return rows;
 }
 
-bool ledger_lock_timed_out(const struct ledger *ledger, const struct error *error)
+bool ledger_lock_unavailable(const struct ledger *ledger, const struct error *error)
 {
     return sql_failure(ledger->engine->failures, error) == SQL_FAILURE_LOCK_TIMEOUT || ledger_conflicted(ledger, error);
 }

@@ -226,7 +226,7 @@ static enum ledger_result try_read_state(struct ledger *ledger, const struct led
     }
     sql_finish(ledger->sql);
     bool tried = settings != NULL && lock == NULL;
-    if (sent && (tried ? ledger_lock_timed_out(ledger, error) : ledger_conflicted(ledger, error)))
+    if (sent && (tried ? ledger_lock_unavailable(ledger, error) : ledger_conflicted(ledger, error)))
         return LEDGER_BUSY;
     ledger_add_hint(ledger, SQL_DELIVERY, error);
     ledger_rollback(ledger);

@@ -103,11 +103,11 @@ enum append_result {
     APPEND_STORED,          /* tagged OK */
     /* certainly nothing was stored */
     APPEND_LOST,        /* before '+': connection lost, or timeout */
-    APPEND_NOT_SENT,    /* before the literal: name refused, not wanted, early OK */
+    APPEND_NOT_SENT,    /* before the literal: name refused, not wanted, early OK; in delivery/ also: no session */
     APPEND_UNAVAILABLE, /* before the literal: BAD, or another NO */
     APPEND_NO_MAILBOX,  /* NO [TRYCREATE], and CREATE failed or did not help */
     APPEND_IMPOSSIBLE,  /* no such mailbox, and CREATE is impossible: name, rights, or imap.create */
-    APPEND_OVERQUOTA,   /* NO [OVERQUOTA] (RFC 9208, RFC 5530) */
+    APPEND_OVERQUOTA,   /* NO [OVERQUOTA] (RFC 9208, RFC 5530), unless its text speaks of a disk */
     APPEND_TOOBIG,      /* NO [TOOBIG] (RFC 4469) */
     APPEND_NOPERM,      /* NO [NOPERM] (RFC 5530) */
 };

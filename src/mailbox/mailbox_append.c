@@ -89,9 +89,9 @@ static bool is_missing(struct mailbox *mailbox)
 static bool append_again(struct mailbox *mailbox)
 {
     struct appending *it = &mailbox->appending;
-    if (it->step != APPEND_OVER || it->settled)
+    if (it->step != APPEND_OVER || it->tried_again)
         return false;
-    it->settled = true;
+    it->tried_again = true;
     if (!is_missing(mailbox))
         return false;
     enum mailbox_created created = mailbox_create(mailbox, it->name, it->append.home, &it->why);

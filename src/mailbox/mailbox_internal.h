@@ -45,9 +45,9 @@ struct appending {
     enum append_step step;
     struct append append;
     char *name;
-    bool settled;   /* append_again has run */
-    bool complete;  /* the literal was sent, ... */
-    int64_t fed_ms; /* ... at this time */
+    bool tried_again; /* append_again has run */
+    bool complete;    /* the literal was sent, ... */
+    int64_t fed_ms;   /* ... at this time */
     /* APPEND_OVER: why not stored */
     enum append_result result;
     struct error why;

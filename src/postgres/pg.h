@@ -2,7 +2,7 @@
  *
  * A session with PostgreSQL: asynchronous libpq and poll(2), with a timeout for each wait. A batch is one pipeline
  * (libpq-pipeline-mode). PgBouncer may pool transactions: nothing is set for the session, and behind a pooler nothing
- * is prepared (pg_record_settings).
+ * is prepared (pg_detect_pooler).
  *
  * Functions without a comment: see sql_engine.h. On false or NULL the error is set. */
 #ifndef ONCEDROP_PG_H
@@ -20,7 +20,7 @@ struct sql_session {
     PGconn *conn;
     char *schema;           /* quoted */
     GHashTable *statements; /* text -> struct statement */
-    size_t settings;        /* the result's number, for pg_record_settings; SIZE_MAX: none */
+    size_t settings;        /* the result's number, for pg_detect_pooler; SIZE_MAX: none */
     bool direct;            /* no pooler: prepared statements persist */
     bool in_batch;
     bool lost;
@@ -52,7 +52,7 @@ void pg_add(struct sql_session *pg, const char *sql, size_t count, const struct 
 
 /* The statement added last returns pg_backend_pid() in its last column. If that is the connection's process, there
  * is no pooler, and repeated statements are prepared. */
-void pg_record_settings(struct sql_session *pg);
+void pg_detect_pooler(struct sql_session *pg);
 
 bool pg_send(struct sql_session *pg, struct error *error) OD_MUST;
 struct sql_rows *pg_next(struct sql_session *pg, struct error *error) OD_MUST;

@@ -139,7 +139,7 @@ void pg_add(struct sql_session *pg, const char *sql, size_t count, const struct 
     pg->failed = !sent || (pg->unflushed >= FLUSH_BYTES && !pg_flush(pg, &pg->error));
 }
 
-void pg_record_settings(struct sql_session *pg)
+void pg_detect_pooler(struct sql_session *pg)
 {
     if (!pg->failed)
         pg->settings = pg->prepares->len - 1;

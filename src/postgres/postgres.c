@@ -18,7 +18,7 @@ static void engine_add(struct sql_session *pg, enum sql_step step, const struct 
     char *sql OD_CLEANUP(base_free) = sql_text_render(steps[step].text, values, used, &count);
     pg_add(pg, sql, count, used);
     if (step == SQL_STEP_settings)
-        pg_record_settings(pg);
+        pg_detect_pooler(pg);
 }
 
 static void engine_add_text(struct sql_session *pg, const char *text, struct sql_value value)

@@ -207,7 +207,7 @@ def delivery_overquota(site, value):
 
 
 @choice("delivery.refused", {"bounce": (65, 0), "quarantine": (0, 1)})
-def delivery_rejected(site, value):
+def delivery_refused(site, value):
     """Whether something is stored in place of what the server refuses."""
     server = site.use(Picky())
     site.settings.update({"imap.port": server.port, "imap.tls": "none", "delivery.refuse_after": "0s"})

@@ -45,7 +45,7 @@ static void make_settings(struct dice *dice)
         config->lock.method = episode_method;
     config->lock.wait = dice_percent(dice, 30) ? 2000 : 0;
     config->route.sent_copy = dice_percent(dice, 90) ? SENT_COPY_AUTHENTICATED : SENT_COPY_OFF;
-    config->delivery.refused = dice_percent(dice, 50) ? REJECTED_QUARANTINE : REJECTED_BOUNCE;
+    config->delivery.refused = dice_percent(dice, 50) ? REFUSED_QUARANTINE : REFUSED_BOUNCE;
     world.hold_off = config->delivery.hold_off * MS;
     world.late_max = (config->delivery.hold_off - config->delivery.deadline) * MS - MARGIN;
     world.folders = dice_percent(dice, 70) ? 0 : dice_percent(dice, 50) ? 100 : 50;

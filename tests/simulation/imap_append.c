@@ -189,7 +189,7 @@ enum append_result mailbox_append(struct mailbox *mailbox, uint32_t *ret_uidvali
     }
     if (result == APPEND_REFUSED || result == APPEND_LIMIT || result == APPEND_TOOBIG || result == APPEND_OVERQUOTA) {
         bool quarantined = flight->content->explains != NULL ||
-                           (world.config.delivery.refused == REJECTED_QUARANTINE && result < APPEND_STORED);
+                           (world.config.delivery.refused == REFUSED_QUARANTINE && result < APPEND_STORED);
         world.current->refused |= !quarantined;
         world.contents[flight->content->number].sent_refused |= flight->box == BOX_SENT && !quarantined;
     }

@@ -92,7 +92,7 @@ int decoding_without_sandbox(const struct decoding *decoding)
     return 0;
 }
 
-bool decoding_cut_off(const struct decoding *decoding)
+bool decoding_must_be_retried(const struct decoding *decoding)
 {
     (void)decoding;
     return world.current->decoder_gone;

@@ -153,7 +153,7 @@ static void test_defaults(void **state)
     assert_int_equal(c->delivery.size_limit, 104857600);
     assert_int_equal(c->delivery.overquota, OVERQUOTA_DEFER);
     assert_int_equal(c->delivery.sent_expire_after, 3600000);
-    assert_int_equal(c->delivery.refused, REJECTED_BOUNCE);
+    assert_int_equal(c->delivery.refused, REFUSED_BOUNCE);
     assert_int_equal(c->delivery.refuse_after, 3600000);
     assert_non_null(c->identity.ignore_headers);
     assert_null(c->identity.ignore_headers[0]);

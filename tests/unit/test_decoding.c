@@ -210,7 +210,7 @@ static void test_kept_dies(void **state)
     decoding = decoding_start(second, RECORD_TEXT, &error);
     kill(child, SIGKILL);
     check_error(decoding, "signal 9");
-    assert_true(decoding_cut_off(decoding));
+    assert_true(decoding_must_be_retried(decoding));
     assert_null(decoding_result(decoding)->from);
     assert_null(decoding_result(decoding)->subject);
     assert_int_equal(decoding_result(decoding)->part_count, 0);
@@ -323,7 +323,7 @@ static void test_ends(void **state)
         while (cases[i].work == work_hang && __atomic_load_n(&shared->child, __ATOMIC_SEQ_CST) == 0)
             sched_yield(); /* its time is short, and what it begins well is to be there */
         check_error(decoding, cases[i].words);
-        assert_false(decoding_cut_off(decoding));
+        assert_false(decoding_must_be_retried(decoding));
         assert_string_equal(decoding_result(decoding)->from, "juergen@example.net");
         assert_string_equal(decoding_result(decoding)->references[0], "a@b");
         assert_null(decoding_result(decoding)->subject);
@@ -377,7 +377,7 @@ static void test_not_waited_for(void **state)
     assert_non_null(decoding_result(decoding));
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
     check_error(decoding, "could not be waited for");
-    assert_true(decoding_cut_off(decoding));
+    assert_true(decoding_must_be_retried(decoding));
     decoding_free(&decoding);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
@@ -398,7 +398,7 @@ static void test_cut_off(void **state)
         struct decoding *decoding = start(cases[i].work, generous);
 
         assert_non_null(decoding_result(decoding));
-        assert_int_equal(decoding_cut_off(decoding), cases[i].cut_off);
+        assert_int_equal(decoding_must_be_retried(decoding), cases[i].cut_off);
         decoding_free(&decoding);
     }
 }
@@ -689,7 +689,7 @@ static void test_charset_without_process(void **state)
     no_process = false;
     check_error(decoding, "could not be started again");
     assert_string_equal(decoding_result(decoding)->from, "a@b");
-    assert_false(decoding_cut_off(decoding));
+    assert_false(decoding_must_be_retried(decoding));
     decoding_free(&decoding);
     message_free(&message);
 }

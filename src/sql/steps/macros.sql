@@ -52,7 +52,7 @@ excluded.{}
 (@now@ - @ms({})@)
 -- macro present: the present in microseconds since 1970, by the clock that moved least since copy c was claimed. Compared are the
 -- database's clock; CLOCK_BOOTTIME, if this is the machine that made the claim (time since boot, if it was rebooted); the wall
--- clocks of the hosts. A clock by which the claim is in the future does not count
+-- clocks of the hosts. A host's clock by which the claim is in the future does not count; the database's makes the age negative
 @least@(@us(@now@)@,
 CASE WHEN c.boot = :boot::bigint AND c.boot_us + :running_us::bigint >= @us(c.claimed_at)@
 THEN c.boot_us + :running_us::bigint
