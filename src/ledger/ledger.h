@@ -20,7 +20,7 @@ struct decoded;
 struct ledger *ledger_open(const struct config *config, const char *queue_id, struct error *error) OD_MUST;
 void ledger_close(struct ledger **ledger);
 
-/* Returns true if the last call could not reconnect. False for NULL. */
+/* Returns true without a usable connection; the next call reconnects. False for NULL. */
 bool ledger_is_lost(const struct ledger *ledger) OD_MUST;
 
 /* Loads the engine, as ledger_open does: before functions that take no ledger, and in a process that drops the right to
@@ -203,7 +203,8 @@ struct ledger_settling {
 };
 
 /* Commits the result of each copy whose generation and token are still ours, and the replies; sends the notification of
- * record.notify. Retries once on a new connection, without the lock: generation and token suffice.
+ * record.notify. Reconnects first if the connection was lost; after any failure, retries once on a new connection, without
+ * the lock: generation and token suffice.
  *
  * *ret_next   the lock is held and copy `next` is still ours; if false, it must be released
  * ret_taken   [result_count]: another delivery has taken over, or the ledger was replaced

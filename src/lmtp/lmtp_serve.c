@@ -52,7 +52,7 @@ static bool do_data(struct lmtp *lmtp)
     return true;
 }
 
-/* Also. */
+/* False: the session is over. */
 static bool do_line(struct lmtp *lmtp, const char *line)
 {
     char *config OD_CLEANUP(base_free) = NULL;

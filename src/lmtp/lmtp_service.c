@@ -37,7 +37,7 @@ struct slot {
 
 struct running {
     struct lmtp_service *service;
-    GArray *slots;                  /* of struct place */
+    GArray *slots;                  /* of struct slot */
     struct lmtp_service_load *load; /* of present workers; MAP_FAILED: none */
     int stop_fds[2];
     bool stopping;

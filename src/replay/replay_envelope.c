@@ -88,7 +88,8 @@ static int64_t time_in(const char *text)
     return text != NULL && decode_date(text, &seconds) && seconds > 0 ? seconds : 0;
 }
 
-/* Returns 0 if unknown. Received has its date after the last ';' (RFC 5321, 4.4). */
+/* Returns 0 if unknown. Received has its date after the last ';' (RFC 5321, 4.4). Of any MTA: received_queue() reads
+ * only Postfix's. */
 static int64_t arrival(const struct message *message, int64_t from_time)
 {
     char *received OD_CLEANUP(base_free) = message_header(message, "Received");

@@ -29,8 +29,8 @@ enum route_result {
 };
 
 /* Finds the account by route.account_query or, if it is not set, by route.account. With route.detail = folder the
- * detail names the mailbox, unless it has separators, wildcards, control characters, over 64 bytes or invalid UTF-8:
- * then the inbox. Sets *ret on ROUTE_OK, else the error. */
+ * detail names the mailbox, unless it is empty, over 64 bytes or invalid UTF-8, begins with ~ or \, or has a separator
+ * (/ or .), a wildcard or a control character: then the inbox. Sets *ret on ROUTE_OK, else the error. */
 enum route_result route_find(const struct config *config, struct ledger *ledger, const struct address *address,
                              struct route *ret, struct error *error) OD_MUST;
 
