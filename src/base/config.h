@@ -137,8 +137,8 @@ struct config {
  * of range, secret unreadable. */
 struct config *config_load(const char *file, const char *const *overrides, struct error *error) OD_MUST;
 
-/* Returns the least delivery.hold_off, in milliseconds, that `check` does not warn about: the deadline, plus the time in which a server may still store
- * the APPEND of a delivery that died. */
+/* Returns the least delivery.hold_off, in milliseconds, that `check` does not warn about: the deadline, plus the time in
+ * which a server may still store the APPEND of a delivery that died. */
 int64_t config_safe_hold_off(const struct config *config) OD_MUST;
 
 /* Reads config->imap.password again, as config_load does, if there is a password_file. On false the password is

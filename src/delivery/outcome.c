@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "base/output.h"
 
-/* Postfix bounces on every exit status but 0, 71 and 75; a delivery ends with a row of this table, or by a
- * signal or the front with 75. front_reply.c lists the exit statuses, too. SQL's
+/* Postfix bounces on every exit status but 0, 71 and 75; a delivery ends with a row of this table, or
+ * deferred, by a signal or by the front. front_reply.c lists the exit statuses, too. SQL's
  * lists of outcomes are made of it, too (sql/outcomes.awk), so each row is one line. */
 static const struct outcome_row rows[OUTCOME_COUNT] = {
     [OUTCOME_TEMPFAIL] = {"tempfail", EX_TEMPFAIL, "4.3.0", 451, "deferred", false},
