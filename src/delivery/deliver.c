@@ -36,13 +36,15 @@ static bool wait_for_decoding(struct delivery_work *work)
 {
     struct decoding *decoding = work->delivery->decoding;
     decoding_result(decoding);
-    const char *error = decoding_error(decoding);
+    const char *error = decoding_error(decoding), *id = work->targets.message_id;
+    char escaped_id[512], text[512];
     report_without_sandbox(decoding_without_sandbox(decoding));
     if (decoding_must_be_retried(decoding))
         reply_rest(work, OUTCOME_TEMPFAIL, error);
     else if (error != NULL)
         log_warning("%s: message-id=<%s>: recorded only in part: %s", delivery_queue_id(work->request),
-                    work->targets.message_id != NULL ? work->targets.message_id : "", error);
+                    log_escape_field(id != NULL ? id : "", escaped_id, sizeof(escaped_id)),
+                    log_escape_text(error, text, sizeof(text)));
     delivery_add_time(work->delivery, PHASE_READ);
     return !decoding_must_be_retried(decoding);
 }

@@ -196,13 +196,15 @@ bool sessions_none_free(const struct sessions *sessions, const struct error *err
 static struct mailbox *open_in_room(struct sessions *sessions, struct server_state *server_state, const char *account,
                                     int64_t limit_ms, struct error *error)
 {
+    char text[sizeof(error->text)];
     struct mailbox *mailbox = mailbox_open(server_state->breaker.config, account, limit_ms, error);
     while (mailbox == NULL && (mailbox_lacks_room(error) || lacks_files(error))) {
         const struct server_state *of = lacks_files(error) ? NULL : server_state;
         size_t unused = count_unused(sessions, of), closed = unused - unused / 2;
         if (unused == 0 || (of != NULL && base_now_ms() < server_state->no_room_until))
             return NULL;
-        log_info("%s: %zu of %zu unused sessions are closed to make room", error->text, closed, unused);
+        log_info("%s: %zu of %zu unused sessions are closed to make room",
+                 log_escape_text(error->text, text, sizeof(text)), closed, unused);
         end_unused(sessions, of, closed);
         mailbox = mailbox_open_again(server_state->breaker.config, account, limit_ms, error);
         if (of != NULL && mailbox == NULL && closed == unused && mailbox_lacks_room(error))

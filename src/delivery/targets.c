@@ -114,10 +114,11 @@ static bool find_login(const struct delivery_request *request, char **ret_text, 
 static bool find_from(const struct delivery *delivery, struct address *ret)
 {
     struct error ignored;
+    char why[512];
     const char *text = decoding_result(delivery->decoding)->from;
     if (text == NULL && decoding_error(delivery->decoding) != NULL && !decoding_must_be_retried(delivery->decoding))
         log_warning("%s: no Sent copy: the sender is unknown: %s", delivery_queue_id(delivery->request),
-                    decoding_error(delivery->decoding));
+                    log_escape_text(decoding_error(delivery->decoding), why, sizeof(why)));
     return text != NULL && address_parse(text, ret, &ignored);
 }
 

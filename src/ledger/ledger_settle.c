@@ -144,11 +144,11 @@ static enum ledger_result settle_once(struct ledger *ledger, const struct ledger
 static void warn(const struct ledger_claim *claim, const char *what, const struct error *error)
 {
     const struct ledger_message *message = claim->message;
-    char queue_id[128], id[512];
+    char queue_id[128], id[512], text[sizeof(error->text)];
     log_warning("%s: message-id=<%s>: %s: %s",
                 log_escape_field(message->queue_id != NULL ? message->queue_id : "NOQUEUE", queue_id, sizeof(queue_id)),
                 log_escape_field(message->message_id != NULL ? message->message_id : "", id, sizeof(id)), what,
-                error->text);
+                log_escape_text(error->text, text, sizeof(text)));
 }
 
 enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *claim,

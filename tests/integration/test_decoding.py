@@ -157,6 +157,20 @@ def test_decoder_goes_with_the_delivery(site):
     wait_until(gone, "the decoder's end")
 
 
+def test_a_warning_shows_no_field_that_the_message_forged(site):
+    """A Message-ID that would end its own field, and begin others."""
+    site.settings["log.to"] = "stderr"
+    forged = "a>, to=<victim@example.org>, status=<b@c"
+    id, bytes = chain(20_000_000)
+    process = site.start_delivery(bytes.replace(id.encode(), forged.encode(), 1), site.account())
+    pid = decoder(process)
+    os.kill(pid, signal.SIGSEGV)
+    os.kill(pid, signal.SIGCONT)
+    done = process.finish()
+    [warning] = [line for line in (done.out + done.err).splitlines() if "only in part" in line]
+    assert "to=<victim" not in warning and "status=<" not in warning, warning
+
+
 BOMBS = {
     "messages in a message": lambda: chain(4_000_000),
     "parts": lambda: mail("Content-Type: multipart/mixed; boundary=b\n", "--b\n\nx\n" * 100_000),
