@@ -41,6 +41,11 @@ void log_open(enum log_to to, enum log_format format, enum log_level level, bool
     copy_fd = verbose || to == LOG_TO_STDERR ? stderr_fd : -1;
 }
 
+static bool copies_json(void)
+{
+    return copy_fd >= 0 && copy_format == LOG_FORMAT_JSON;
+}
+
 static void write_syslog(enum log_level level, const char *line)
 {
     if (!syslog_opened)
@@ -111,7 +116,8 @@ void log_fields(const struct log_line *line, const char *text)
     char escaped[LINE_LIMIT + 1], shown[LINE_LIMIT + 1];
     if (limit < LOG_LEVEL_INFO)
         return;
-    char *fields OD_CLEANUP(base_free) = log_line_text(line), *members OD_CLEANUP(base_free) = log_line_members(line);
+    char *fields OD_CLEANUP(base_free) = log_line_text(line);
+    char *members OD_CLEANUP(base_free) = copies_json() ? log_line_members(line) : NULL;
     char *raw OD_CLEANUP(base_free) = base_printf("%s (%s)", fields, log_escape_text(text, escaped, sizeof(escaped)));
     make_line(raw, shown);
     if (use_syslog)
@@ -124,7 +130,7 @@ void log_fields(const struct log_line *line, const char *text)
 /* A line for log_last, up to its text. */
 struct kept_line {
     char *text;
-    char *object; /* starts after the time */
+    char *object; /* starts after the time; NULL: the copy is text */
 };
 
 /* Replaced as one pointer: a signal may arrive at any time. */
@@ -156,11 +162,13 @@ static void make_heads(struct kept *it)
 
 static struct kept_line keep_line(const struct log_line *line)
 {
-    char *fields OD_CLEANUP(base_free) = log_line_text(line), *members OD_CLEANUP(base_free) = log_line_members(line);
-    return (struct kept_line){
-        .text = base_printf("%s (", fields),
-        .object = base_printf("\",\"level\":\"info\",\"pid\":%ld%s,\"message\":\"", (long)getpid(), members),
-    };
+    char *fields OD_CLEANUP(base_free) = log_line_text(line);
+    struct kept_line kept_line = {.text = base_printf("%s (", fields)};
+    if (copies_json()) {
+        char *members OD_CLEANUP(base_free) = log_line_members(line);
+        kept_line.object = base_printf("\",\"level\":\"info\",\"pid\":%ld%s,\"message\":\"", (long)getpid(), members);
+    }
+    return kept_line;
 }
 
 void log_keep(const struct log_line *lines, size_t count)
@@ -218,7 +226,7 @@ void log_last(const char *text)
     for (size_t i = 0; i < it->count; i++) {
         if (fd >= 0)
             write_last(fd, (const char *const[]){it->syslog_head, it->lines[i].text, text, ")", ""});
-        if (copy_fd >= 0 && copy_format == LOG_FORMAT_JSON)
+        if (copies_json() && it->lines[i].object != NULL)
             write_last_object(&it->lines[i], text);
         else if (copy_fd >= 0)
             write_last(copy_fd, (const char *const[]){it->copy_head, it->lines[i].text, text, ")", "\n"});

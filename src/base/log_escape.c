@@ -60,6 +60,8 @@ static size_t read_character(const char *text, gssize length, gunichar *ret)
 static size_t plain_length(const char *text)
 {
     gunichar c = 0;
+    if (*text >= ' ' && *text < 0x7f) /* most text; the rest takes far longer */
+        return 1;
     size_t length = read_character(text, -1, &c);
     return length > 0 && is_plain(c) ? length : 0;
 }

@@ -69,6 +69,20 @@ size_t ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, 
     return mark;
 }
 
+/* Replaces the hold with an engine in this process: its lock lasts as long as the session, so nothing can come between
+ * claim and hold. A copy is ours if the claim changed its row. */
+static enum ledger_result take_claimed(struct ledger *ledger, const struct ledger_claim *claim, struct error *error)
+{
+    size_t claimed = 0;
+    for (size_t i = 0; i < claim->copy_count; i++) {
+        struct sql_rows *rows OD_CLEANUP(sql_rows_free) = sql_get_result(ledger->sql, claim->copies_mark + i, error);
+        if (rows == NULL)
+            return LEDGER_ERROR;
+        claimed += rows->changed == 1;
+    }
+    return claimed == claim->copy_count ? LEDGER_OK : LEDGER_BUSY;
+}
+
 enum ledger_result ledger_take_hold(struct ledger *ledger, size_t mark, size_t count, struct error *error)
 {
     struct sql_rows *lock OD_CLEANUP(sql_rows_free) = sql_get_result(ledger->sql, mark, error);
@@ -87,7 +101,7 @@ enum ledger_result ledger_take_hold(struct ledger *ledger, size_t mark, size_t c
     return held == count ? LEDGER_OK : LEDGER_BUSY;
 }
 
-void ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_state *found,
+void ledger_add_claim(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_state *found,
                       struct ledger_replies replies, const struct decoded *decoded)
 {
     if (!found->known)
@@ -96,6 +110,7 @@ void ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, c
     for (size_t i = 0; i < replies.count; i++)
         add_reply(ledger, claim, &replies.replies[i], known, &replies.times);
     size_t searches = 0;
+    claim->copies_mark = sql_mark(ledger->sql);
     for (size_t i = 0; i < claim->copy_count; i++) {
         add_copy(ledger, claim, &claim->copies[i]);
         searches += claim->copies[i].copy.doubt;
@@ -130,7 +145,7 @@ static bool send_claim(struct ledger *ledger, struct ledger_claim *claim, const 
         ledger_add_release(ledger);
     claim->commit = sql_mark(ledger->sql);
     sql_add(ledger->sql, SQL_STEP(commit));
-    if (claim->copy_count > 0)
+    if (claim->copy_count > 0 && !ledger_in_process(ledger))
         claim->hold = ledger_add_hold(ledger, claim, LEDGER_ALL_TARGETS);
     return sql_send(ledger->sql, error);
 }
@@ -155,10 +170,14 @@ void ledger_claim_free(struct ledger_claim **claim)
 
 static enum ledger_result take_claim(struct ledger *ledger, struct ledger_claim *claim, struct error *error)
 {
-    if (!sql_committed(ledger->sql, claim->commit, error))
+    bool in_process = ledger_in_process(ledger);
+    enum ledger_result result = in_process ? take_claimed(ledger, claim, error) : LEDGER_OK;
+    if (result == LEDGER_ERROR || !sql_committed(ledger->sql, claim->commit, error))
         return ledger_conflicted(ledger, error) ? LEDGER_CONFLICT : LEDGER_ERROR;
     claim->committed = true;
-    return claim->copy_count > 0 ? ledger_take_hold(ledger, claim->hold, claim->copy_count, error) : LEDGER_OK;
+    if (in_process || claim->copy_count == 0)
+        return result;
+    return ledger_take_hold(ledger, claim->hold, claim->copy_count, error);
 }
 
 enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim, struct error *error)

@@ -185,7 +185,7 @@ struct ledger_claim {
     struct error error;  /* otherwise: why */
     bool committed;      /* certainly */
     bool refused;        /* certainly not committed */
-    size_t commit, hold; /* marks */
+    size_t copies_mark, commit, hold;
 };
 
 /* Parameters: the times of an attempt. */
@@ -205,7 +205,7 @@ enum ledger_result ledger_take_hold(struct ledger *ledger, size_t mark, size_t c
 struct ledger_claim *ledger_claim_new(const struct ledger_message *message, const struct ledger_state *found,
                                       const struct ledger_copy *copies, size_t copy_count) OD_MUST;
 
-void ledger_add_claim(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_state *found,
+void ledger_add_claim(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_state *found,
                       struct ledger_replies replies, const struct decoded *decoded);
 
 /* Adds what settling writes: first a statement for each copy, which changes a row if the copy is still ours. */

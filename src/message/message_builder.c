@@ -15,13 +15,14 @@ struct message_builder {
     struct message_eol eol;
     struct message_digest *digest;
     struct message_store *store;
-    unsigned char chunk[MESSAGE_EOL_ROOM(CHUNK_SIZE)];
+    unsigned char *chunk; /* [MESSAGE_EOL_ROOM(CHUNK_SIZE)] */
 };
 
 struct message_builder *message_builder_new(size_t size_limit, const char *const *ignore)
 {
     struct message_builder *builder = base_alloc(sizeof(*builder));
 
+    builder->chunk = base_realloc(NULL, MESSAGE_EOL_ROOM(CHUNK_SIZE)); /* not zeroed: larger than most messages */
     builder->size_limit = size_limit;
     builder->digest = message_digest_new(ignore);
     builder->store = message_store_new();
@@ -107,5 +108,6 @@ void message_builder_free(struct message_builder **builder)
         return;
     message_digest_free(&(*builder)->digest);
     message_store_free(&(*builder)->store);
+    base_free(&(*builder)->chunk);
     base_free(builder);
 }

@@ -76,6 +76,16 @@ function with_macros(line,    whole, name, argument, text)
     return line
 }
 
+# A value, by its number: by macro value, which counts from 1, or as sql_text_render() reads it.
+function value_in_text(number,    text)
+{
+    if (!("value" in macros))
+        return "\\001" number
+    text = macros["value"]
+    sub(/[{][}]/, number + 1, text)
+    return text
+}
+
 # Puts the values' numbers in, each with its type, if the engine has macro cast.
 function with_values(line,    out, name, type)
 {
@@ -88,7 +98,7 @@ function with_values(line,    out, name, type)
             name = substr(name, 2)
         }
         line = substr(line, RSTART + RLENGTH)
-        out = out "\\001" value_number(substr(name, 2))
+        out = out value_in_text(value_number(substr(name, 2)))
         while (match(line, /^::[a-z]+(\[\])?/)) {
             type = macros["cast"]
             sub(/[{][}]/, substr(line, 3, RLENGTH - 2), type)

@@ -102,7 +102,7 @@ bool lite_fail(struct sql_session *lite, int rc, struct error *error);
 struct sql_rows *lite_run(struct sql_session *lite, sqlite3_stmt *statement, const char *column_kinds,
                           struct error *error) OD_MUST;
 
-/* Binds the values to $1 ... */
+/* Binds those of the values that the statement has: ?1, ... */
 bool lite_bind(sqlite3_stmt *statement, size_t count, const struct sql_value *values) OD_MUST;
 
 /* lite_files.c: ensures that all sessions use the same files, by a record in the lock file. Changing it requires the

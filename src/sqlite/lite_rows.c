@@ -67,13 +67,13 @@ static int bind_value(sqlite3_stmt *statement, int parameter, const struct sql_v
 
 bool lite_bind(sqlite3_stmt *statement, size_t count, const struct sql_value *values)
 {
-    for (int parameter = 1; parameter <= sqlite3_bind_parameter_count(statement); parameter++) {
-        size_t number = strtoul(sqlite3_bind_parameter_name(statement, parameter) + 1, NULL, 10);
-        if (number < 1 || number > count)
-            abort(); /* sql_text_render numbers them */
-        if (bind_value(statement, parameter, &values[number - 1]) != SQLITE_OK)
+    int last = sqlite3_bind_parameter_count(statement);
+    if ((size_t)last > count)
+        abort(); /* macro value numbers them */
+    for (int number = 1; number <= last; number++)
+        if (sqlite3_bind_parameter_name(statement, number) != NULL &&
+            bind_value(statement, number, &values[number - 1]) != SQLITE_OK)
             return false;
-    }
     return true;
 }
 

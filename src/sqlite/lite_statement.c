@@ -8,6 +8,7 @@
 struct prepared {
     sqlite3_stmt *statement;
     size_t length; /* of its text; more may follow */
+    bool writes;   /* to the file, not only to a temporary table */
 };
 
 static void free_prepared(gpointer prepared)
@@ -17,8 +18,20 @@ static void free_prepared(gpointer prepared)
     base_free(&it);
 }
 
+/* The process has one thread, and does not use the statistics. */
+static void configure_library(void)
+{
+    static bool configured;
+    if (!configured) {
+        (void)sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+        (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    }
+    configured = true;
+}
+
 struct sql_session *lite_session_new(const char *path)
 {
+    configure_library();
     struct sql_session *lite = base_alloc(sizeof(*lite));
     lite->path = base_strdup(path);
     lite->statements = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_prepared);
@@ -44,6 +57,13 @@ void lite_session_free(struct sql_session *lite)
     base_free(&lite);
 }
 
+static bool writes(sqlite3_stmt *statement)
+{
+    const char *sql = sqlite3_sql(statement);
+    return !sqlite3_stmt_readonly(statement) && !g_str_has_prefix(sql, "INSERT INTO temp.") &&
+           !g_str_has_prefix(sql, "DELETE FROM temp.") && !g_str_has_prefix(sql, "CREATE TEMPORARY TABLE ");
+}
+
 /* Prepares the first statement of the text. */
 static const struct prepared *prepare(struct sql_session *lite, const char *sql, struct error *error)
 {
@@ -58,7 +78,7 @@ static const struct prepared *prepare(struct sql_session *lite, const char *sql,
         return NULL;
     }
     prepared = base_alloc(sizeof(*prepared));
-    *prepared = (struct prepared){.statement = statement, .length = (size_t)(tail - sql)};
+    *prepared = (struct prepared){statement, (size_t)(tail - sql), writes(statement)};
     g_hash_table_insert(lite->statements, g_strdup(sql), prepared);
     return prepared;
 }
@@ -69,18 +89,11 @@ static bool ends_nothing(struct sql_session *lite, const char *sql)
     return sqlite3_get_autocommit(lite->db) && (strcmp(sql, "ROLLBACK") == 0 || strcmp(sql, "COMMIT") == 0);
 }
 
-/* Returns whether a statement writes to the file, not only to a temporary table. */
-static bool writes(sqlite3_stmt *statement)
-{
-    const char *sql = sqlite3_sql(statement);
-    return !sqlite3_stmt_readonly(statement) && !g_str_has_prefix(sql, "INSERT INTO temp.") &&
-           !g_str_has_prefix(sql, "DELETE FROM temp.") && !g_str_has_prefix(sql, "CREATE TEMPORARY TABLE ");
-}
-
-static struct sql_rows *execute(struct sql_session *lite, sqlite3_stmt *statement, const char *column_kinds,
+static struct sql_rows *execute(struct sql_session *lite, const struct prepared *prepared, const char *column_kinds,
                                 size_t count, const struct sql_value *values, struct error *error)
 {
-    if (writes(statement) && !lite_lock_writer(lite, error))
+    sqlite3_stmt *statement = prepared->statement;
+    if (prepared->writes && !lite_lock_writer(lite, error))
         return NULL;
     struct sql_rows *rows = NULL;
     if (lite_bind(statement, count, values))
@@ -103,9 +116,20 @@ struct sql_rows *lite_execute(struct sql_session *lite, const char *sql, const c
             break;
         sql += prepared->length;
         sql += strspn(sql, " \n");
-        rows = execute(lite, prepared->statement, *sql == '\0' ? column_kinds : "", count, values, error);
+        rows = execute(lite, prepared, *sql == '\0' ? column_kinds : "", count, values, error);
     }
     return rows;
+}
+
+/* Returns NULL if there is no parameter but $1. */
+static const char *other_parameter(sqlite3_stmt *statement)
+{
+    for (int i = 1; i <= sqlite3_bind_parameter_count(statement); i++) {
+        const char *name = sqlite3_bind_parameter_name(statement, i);
+        if (name == NULL || (strcmp(name, "$1") != 0 && strcmp(name, "?1") != 0))
+            return name != NULL ? name : "?";
+    }
+    return NULL;
 }
 
 bool lite_is_query(struct sql_session *lite, const char *sql, struct error *error)
@@ -113,6 +137,9 @@ bool lite_is_query(struct sql_session *lite, const char *sql, struct error *erro
     const struct prepared *prepared = prepare(lite, sql, error);
     if (prepared == NULL)
         return false;
+    const char *other = other_parameter(prepared->statement);
+    if (other != NULL)
+        return error_set(error, "database: parameter %s has no value: the only one is $1", other);
     if (sql[prepared->length + strspn(sql + prepared->length, " \t\r\n")] != '\0')
         return error_set(error, "database: more than one statement");
     return sqlite3_stmt_readonly(prepared->statement) || error_set(error, "database: a statement that writes");

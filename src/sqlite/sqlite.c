@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
  * The engine. */
+#include <string.h>
+
 #include "module_build.h"
 #include "sqlite/lite.h"
 #include "sqlite_schema.h"
@@ -21,12 +23,15 @@ static bool lite_engine_in_transaction(const struct sql_session *lite)
     return !sqlite3_get_autocommit(lite->db);
 }
 
+/* The texts number the values themselves (macro value); most have no line that depends on one. */
 static void lite_engine_add(struct sql_session *lite, enum sql_step step, const struct sql_value *values)
 {
-    struct sql_value used[SQL_VALUES_MAX];
-    size_t count;
-    char *sql OD_CLEANUP(base_free) = sql_text_render(steps[step].text, values, used, &count);
-    lite_add(lite, sql, steps[step].column_kinds, count, used);
+    const struct sql_step_text *it = &steps[step];
+    struct sql_value none[SQL_VALUES_MAX];
+    size_t no_count;
+    char *rendered OD_CLEANUP(base_free) =
+        strchr(it->text, SQL_TEXT_IF) != NULL ? sql_text_render(it->text, values, none, &no_count) : NULL;
+    lite_add(lite, rendered != NULL ? rendered : it->text, it->column_kinds, it->params, values);
 }
 
 static void lite_engine_add_text(struct sql_session *lite, const char *text, struct sql_value value)

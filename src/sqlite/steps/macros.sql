@@ -1,5 +1,7 @@
 -- macro schema: the file
 main
+-- macro value:
+?{}
 -- macro now: the moment, in microseconds since 1970; not strftime, which has milliseconds, and one moment for a statement
 oncedrop_now()
 -- macro utc:
