@@ -4,9 +4,9 @@
  *
  *    state    take the message's lock, and read its state from the ledger
  *    plan     decide what to do about each target
- *    claim    COMMIT the copies to be made as `appending`, with a random token; send nothing of the message before
+ *    claim    COMMIT the copies to be made as `appending`, with a random token; send no message's last byte before
  *    hold     take the lock again, and check that each copy has our token
- *    append   send the message; if the copy is in doubt, search the mailbox first
+ *    append   send the message, or the byte that is missing; if the copy is in doubt, search the mailbox first
  *    settle   COMMIT the results: the commit point; report success only then
  *
  * A delivery that dies leaves `appending`. Others leave that copy alone until the hold-off is over, since the server may still
@@ -141,7 +141,7 @@ static void release_claim(struct delivery_work *work, enum ledger_result result)
         claim_release(work);
 }
 
-/* Returns true if the message may be sent now: the lock and each copy are ours. */
+/* Returns true if the message may be completed now: the lock and each copy are ours. */
 static bool hold(struct delivery_work *work)
 {
     const struct delivery_request *request = work->request;

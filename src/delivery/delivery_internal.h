@@ -128,12 +128,13 @@ struct append_op {
     struct iovec *pieces;
 };
 
-/* Opens the session and sends the command. Without the literal nothing can be stored (mailbox_append_begin), so the
- * claim need not be committed. Returns false without a session. Then nothing is begun if a retry may succeed: after
- * sessions are released, or after the first open that exceeds limit_ms. */
+/* Opens the session and sends the command, and the literal except its last byte if the server takes it early. Without
+ * that byte nothing can be stored (mailbox_append_begin), so the claim need not be committed. Returns false without a
+ * session. Then nothing is begun if a retry may succeed: after sessions are released, or after the first open that
+ * exceeds limit_ms. */
 bool append_begin(struct delivery_work *work, const struct append_item *item, enum sessions_age age, int64_t limit_ms);
 
-/* Waits for '+' until until_ms (base_now_ms), and sends the literal. */
+/* Sends the last byte; or waits for '+' until until_ms (base_now_ms), and sends the literal. */
 void append_send(struct delivery_work *work, size_t target, int64_t until_ms);
 
 /* Waits for the response. Retries once if a reused session was lost before the literal was sent: before until_ms, or if

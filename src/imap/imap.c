@@ -17,8 +17,8 @@ static void name_step(struct imap *imap, const char *command)
     imap->step = imap->command;
 }
 
-OD_PRINTF(3, 0)
-static bool send_command(struct imap *imap, struct error *error, const char *format, va_list arguments)
+OD_PRINTF(2, 0)
+static char *begin_command(struct imap *imap, const char *format, va_list arguments)
 {
     char *command OD_CLEANUP(base_free_secret) = NULL;
     imap->reply = imap_reply_none();
@@ -29,8 +29,23 @@ static bool send_command(struct imap *imap, struct error *error, const char *for
         abort();
     name_step(imap, command);
     snprintf(imap->tag, sizeof(imap->tag), "A%u", ++imap->tag_number);
-    char *line OD_CLEANUP(base_free_secret) = base_printf("%s %s", imap->tag, command);
+    return base_printf("%s %s", imap->tag, command);
+}
+
+OD_PRINTF(3, 0)
+static bool send_command(struct imap *imap, struct error *error, const char *format, va_list arguments)
+{
+    char *line OD_CLEANUP(base_free_secret) = begin_command(imap, format, arguments);
     return imap_stream_line(imap, line, error);
+}
+
+char *imap_begin(struct imap *imap, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *line = begin_command(imap, format, arguments);
+    va_end(arguments);
+    return line;
 }
 
 bool imap_send(struct imap *imap, struct error *error, const char *format, ...)

@@ -23,6 +23,7 @@ struct imap {
     char *peer_name;            /* "IMAP server mail.example.org:993": begins every error */
     int64_t timeout;            /* per read and write, ms */
     int64_t until_ms;           /* when the next response must begin (base_now_ms); 0: `timeout` */
+    int64_t heard_ms;           /* when the server last sent something */
     pid_t child;                /* imap.command; 0: none */
     unsigned tag_number;        /* of the current command */
     char tag[16];
@@ -62,17 +63,22 @@ bool imap_stream_secure(struct imap *imap, const struct config *config, struct e
 /* Returns whether received bytes are buffered. */
 bool imap_stream_unread(const struct imap *imap) OD_MUST;
 
+/* Like imap_stream_unread(), with what has arrived by now. */
+bool imap_stream_arrived(struct imap *imap) OD_MUST;
+
 /* Returns false once the peer has closed, as far as the kernel knows. */
 bool imap_stream_connected(const struct imap *imap) OD_MUST;
 
 /* Sets whether unsent bytes are discarded on close or death (SO_LINGER of 0). */
 void imap_stream_discard_unsent(struct imap *imap, bool on);
 
-/* Sends the pieces and CRLF. False: incomplete; the connection stays open, since the server may have sent the
- * reason. */
-bool imap_stream_write(struct imap *imap, const struct iovec *pieces, size_t count) OD_MUST;
+/* Sends the bytes of the pieces from *sent up to `end`, and adds to *sent. ms: per write; 0: only what the socket takes
+ * at once. False: incomplete; the connection stays open, since the server may have sent the reason. Then nothing more
+ * can be sent, unless ms was 0. */
+bool imap_stream_send(struct imap *imap, const struct iovec *pieces, size_t count, size_t *sent, size_t end,
+                      int64_t ms) OD_MUST;
 
-/* Like imap_stream_write(), but a failure closes the connection. */
+/* Sends the text and CRLF. A failure closes the connection. */
 bool imap_stream_line(struct imap *imap, const char *text, struct error *error) OD_MUST;
 
 /* Waits for bytes, until imap->until_ms or the timeout. Returns their number, and *ret points to them. 0: connection
@@ -118,6 +124,9 @@ bool imap_login(struct imap *imap, const struct config *config, const char *logi
 
 /* Callback for an untagged response; may modify its bytes. */
 typedef void imap_untagged(void *context, struct imap_reply *reply);
+
+/* Begins a command without sending it. Returns a new string: "TAG command". */
+char *imap_begin(struct imap *imap, const char *format, ...) OD_PRINTF(2, 3) OD_MUST;
 
 /* Sends "TAG command CRLF". */
 bool imap_send(struct imap *imap, struct error *error, const char *format, ...) OD_PRINTF(3, 4) OD_MUST;

@@ -18,7 +18,6 @@ struct imap_stream {
     const struct imap_tls_module *tls; /* NULL: no TLS */
     void *tls_session;
     size_t in_from, in_to; /* received, not consumed */
-    size_t out_size;       /* not sent yet */
     bool cut;              /* send incomplete: more would continue a literal */
     char in[8192];
     char out[8192];
@@ -65,6 +64,24 @@ bool imap_stream_connected(const struct imap *imap)
 bool imap_stream_unread(const struct imap *imap)
 {
     return imap->stream->in_from < imap->stream->in_to;
+}
+
+static ssize_t read_bytes(struct imap_stream *stream, int64_t ms)
+{
+    errno = 0;
+    return stream->tls != NULL ? stream->tls->read(stream->tls_session, stream->in, sizeof(stream->in), ms)
+                               : imap_socket_read(stream->fd, stream->in, sizeof(stream->in), ms);
+}
+
+bool imap_stream_arrived(struct imap *imap)
+{
+    struct imap_stream *stream = imap->stream;
+    if (stream->in_from == stream->in_to) {
+        ssize_t n = read_bytes(stream, 0);
+        stream->in_from = 0;
+        stream->in_to = n > 0 ? (size_t)n : 0;
+    }
+    return imap_stream_unread(imap);
 }
 
 void imap_stream_discard_unsent(struct imap *imap, bool on)
@@ -120,13 +137,6 @@ static int64_t time_remaining(const struct imap *imap)
     return left < 1 ? 1 : left < imap->timeout ? left : imap->timeout;
 }
 
-static ssize_t read_bytes(struct imap_stream *stream, int64_t ms)
-{
-    errno = 0;
-    return stream->tls != NULL ? stream->tls->read(stream->tls_session, stream->in, sizeof(stream->in), ms)
-                               : imap_socket_read(stream->fd, stream->in, sizeof(stream->in), ms);
-}
-
 size_t imap_stream_wait(struct imap *imap, const char **ret, struct error *error)
 {
     struct imap_stream *stream = imap->stream;
@@ -141,6 +151,7 @@ size_t imap_stream_wait(struct imap *imap, const char **ret, struct error *error
         if (n == 0)
             return imap_stream_fail(imap, error, "the server closed the connection");
         imap->until_ms = 0; /* it has begun */
+        imap->heard_ms = base_now_ms();
         stream->in_from = 0;
         stream->in_to = (size_t)n;
     }
@@ -155,52 +166,46 @@ void imap_stream_take(struct imap *imap, void *to, size_t n)
     imap->stream->in_from += n;
 }
 
-static bool send_bytes(struct imap *imap, const char *bytes, size_t size)
+/* Returns the bytes from `from` on that one write sends: part of a large piece, or small ones copied together. */
+static size_t gather(struct imap_stream *stream, const struct iovec *pieces, size_t count, size_t from,
+                     const char **ret)
+{
+    size_t size = 0;
+    *ret = stream->out;
+    for (size_t i = 0; i < count && size < sizeof(stream->out); i++) {
+        if (from >= pieces[i].iov_len) {
+            from -= pieces[i].iov_len;
+            continue;
+        }
+        const char *bytes = (const char *)pieces[i].iov_base + from;
+        size_t length = pieces[i].iov_len - from;
+        from = 0;
+        if (size == 0 && length >= sizeof(stream->out)) {
+            *ret = bytes;
+            return length;
+        }
+        length = length < sizeof(stream->out) - size ? length : sizeof(stream->out) - size;
+        memcpy(stream->out + size, bytes, length);
+        size += length;
+    }
+    return size;
+}
+
+bool imap_stream_send(struct imap *imap, const struct iovec *pieces, size_t count, size_t *sent, size_t end, int64_t ms)
 {
     struct imap_stream *stream = imap->stream;
-    while (size > 0 && !stream->cut) {
-        ssize_t n = stream->tls != NULL ? stream->tls->write(stream->tls_session, bytes, size, imap->timeout)
-                                        : imap_socket_write(stream->fd, bytes, size, imap->timeout);
+    while (*sent < end && !stream->cut) {
+        const char *bytes;
+        size_t size = gather(stream, pieces, count, *sent, &bytes);
+        size = size < end - *sent ? size : end - *sent;
+        ssize_t n = stream->tls != NULL ? stream->tls->write(stream->tls_session, bytes, size, ms)
+                                        : imap_socket_write(stream->fd, bytes, size, ms);
+        if (n <= 0 && ms == 0)
+            return false;
         stream->cut = n <= 0;
-        bytes += n > 0 ? n : 0;
-        size -= n > 0 ? (size_t)n : 0;
+        *sent += n > 0 ? (size_t)n : 0;
     }
     return !stream->cut;
-}
-
-static bool flush_out(struct imap *imap)
-{
-    size_t size = imap->stream->out_size;
-    imap->stream->out_size = 0;
-    return send_bytes(imap, imap->stream->out, size);
-}
-
-/* Buffers all but large pieces. */
-static bool write_bytes(struct imap *imap, const void *bytes, size_t size)
-{
-    struct imap_stream *stream = imap->stream;
-    if (size > sizeof(stream->out) - stream->out_size && !flush_out(imap))
-        return false;
-    if (size > sizeof(stream->out))
-        return send_bytes(imap, bytes, size);
-    memcpy(stream->out + stream->out_size, bytes, size);
-    stream->out_size += size;
-    return true;
-}
-
-static bool write_pieces(struct imap *imap, const struct iovec *pieces, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (!write_bytes(imap, pieces[i].iov_base, pieces[i].iov_len))
-            return false;
-    }
-    return write_bytes(imap, "\r\n", 2) && flush_out(imap);
-}
-
-bool imap_stream_write(struct imap *imap, const struct iovec *pieces, size_t count)
-{
-    imap_debug_sent_literal(&imap->debug, pieces, count);
-    return write_pieces(imap, pieces, count);
 }
 
 bool imap_stream_line(struct imap *imap, const char *text, struct error *error)
@@ -208,9 +213,10 @@ bool imap_stream_line(struct imap *imap, const char *text, struct error *error)
     if (imap->stream == NULL)
         return imap_stream_fail(imap, error, "the connection was lost earlier");
     imap_debug_sent(&imap->debug, imap->tag, text);
-    const struct iovec line = {.iov_base = (char *)(uintptr_t)text, .iov_len = strlen(text)};
+    const struct iovec line[] = {{(char *)(uintptr_t)text, strlen(text)}, {(char *)(uintptr_t) "\r\n", 2}};
+    size_t sent = 0;
     int64_t started = base_now_ms();
     errno = 0;
-    bool sent = write_pieces(imap, &line, 1);
-    return sent || explain_stream_failure(imap, started, error);
+    return imap_stream_send(imap, line, 2, &sent, line[0].iov_len + 2, imap->timeout) ||
+           explain_stream_failure(imap, started, error);
 }

@@ -102,7 +102,7 @@ enum append_result {
     APPEND_MAYBE_OVERQUOTA, /* after the literal: NO about a quota, perhaps not the mailbox's */
     APPEND_STORED,          /* tagged OK */
     /* certainly nothing was stored */
-    APPEND_LOST,        /* before '+': connection lost, or timeout */
+    APPEND_LOST,        /* before the literal: connection lost, or timeout */
     APPEND_NOT_SENT,    /* before the literal: name refused, not wanted, early OK; or no session, or a failed search */
     APPEND_UNAVAILABLE, /* before the literal: BAD, or another NO */
     APPEND_NO_MAILBOX,  /* NO [TRYCREATE], and CREATE failed or did not help */
@@ -119,25 +119,31 @@ struct append {
     int64_t internal_date;      /* seconds since 1970 UTC */
     const struct iovec *pieces; /* CRLF line ends, no NUL */
     size_t piece_count;
-    bool (*wanted)(void *context); /* called right before the literal; false: APPEND_NOT_SENT */
+    bool (*wanted)(void *context); /* called right before the literal, or its last byte; false: APPEND_NOT_SENT */
     void *context;
 };
 
 /* An APPEND in three steps, so that several sessions can append at once. A session has one at a time, and until its
  * result is known, can only be closed.
  *
- * begin   sends the command, and does not wait, except to find \Sent. The server stores nothing before '+' and the
- *         literal (RFC 3501, 4.3 and 7.5; never LITERAL+). So `begin` may precede the decision to store. To cancel,
- *         close the connection: the server would take anything for the message.
- * send    waits for '+', until until_ms (base_now_ms()), and sends the message.
+ * begin   sends the command, and does not wait, except to find \Sent. With LITERAL+ or LITERAL- (RFC 7888) also the
+ *         literal, up to 1 MB, except its last byte: an early literal. A server that lacks that byte stores nothing. So
+ *         `begin` may precede the decision to store. To cancel, close the connection: the server would take anything
+ *         for the message.
+ * send    sends the last byte of an early literal. Else waits for '+', until until_ms (base_now_ms()), and sends the
+ *         message.
  * append  does missing steps, and waits for the response: imap.timeout after `send`.
+ *
+ * "Before the literal" means that the last byte of an early literal was not sent: nothing was stored. A refusal that
+ * comes later counts as after it, whenever the server decided.
  *
  * If the mailbox is missing (TRYCREATE, or refused and not listed), `send` and `append` create it, subscribe, and begin
  * again; once, if the settings allow it, and never for an INBOX. With config_is_shared they do not subscribe, which
  * would be for the login, and only retry the owner's inbox, which Dovecot creates on first use.
  *
  * *append is copied; what it points to must outlive the APPEND. If the process dies after the literal's first byte,
- * unsent bytes are discarded (SO_LINGER 0).
+ * unsent bytes are discarded (SO_LINGER 0). A BAD to an early literal closes the connection, too: the server may take
+ * the message for commands.
  *
  * APPEND_STORED sets *ret_uidvalidity and *ret_uid, to 0 if not reported (RFC 4315). APPEND_UNKNOWN and APPEND_LOST
  * close the connection. */

@@ -3,6 +3,11 @@
 
 #include "mailbox/mailbox_internal.h"
 
+#define LAST ((size_t)3)                 /* the literal's last byte and CRLF */
+#define EARLY_MAX ((size_t)1024 * 1024)  /* larger messages are only announced: a lost claim must not cost much */
+#define LITERAL_MINUS_MAX ((size_t)4096) /* RFC 7888, 5 */
+#define UNUSED_MS 60000
+
 /* Functions that end an APPEND return false. */
 static bool end(struct mailbox *mailbox, enum append_result result)
 {
@@ -26,27 +31,82 @@ static bool end_refused(struct mailbox *mailbox, bool literal_sent)
     it->maybe_missing = mailbox_refusal_maybe_missing(reply) && strcmp(it->name, "\"INBOX\"") != 0;
     it->fed = literal_sent;
     it->impossible = mailbox_refusal_is_permanent(reply);
+    if (it->early && (it->sent < it->size || reply->status == STATUS_BAD)) /* which bytes are literal to the server? */
+        imap_stream_drop(mailbox->imap);
     return end(mailbox, mailbox_refusal(reply, literal_sent));
+}
+
+/* Not on a session unused for long: it may be lost without a sign, which only '+' shows before the literal. */
+static bool is_early(const struct mailbox *mailbox, size_t size)
+{
+    const struct imap *imap = mailbox->imap;
+    size_t max = imap_can(imap, "LITERAL+") ? EARLY_MAX : imap_can(imap, "LITERAL-") ? LITERAL_MINUS_MAX : 0;
+    return imap->stream != NULL && size > 0 && size <= max && base_now_ms() - imap->heard_ms < UNUSED_MS;
+}
+
+/* Puts together what is sent: command, message, and CRLF. Returns the message's size. */
+static size_t lay_out(struct appending *it)
+{
+    static char line_end[] = "\r\n";
+    const size_t count = it->append.piece_count;
+    size_t size = 0;
+    base_free(&it->pieces);
+    it->pieces = base_alloc((count + 3) * sizeof(*it->pieces));
+    it->pieces[1] = it->pieces[count + 2] = (struct iovec){line_end, 2};
+    for (size_t i = 0; i < count; i++) {
+        it->pieces[i + 2] = it->append.pieces[i];
+        size += it->append.pieces[i].iov_len;
+    }
+    return size;
+}
+
+/* Waits up to ms for each write. False: not all. */
+static bool send_up_to(struct mailbox *mailbox, size_t size, int64_t ms)
+{
+    struct appending *it = &mailbox->appending;
+    return imap_stream_send(mailbox->imap, it->pieces, it->append.piece_count + 3, &it->sent, size, ms);
+}
+
+/* Does not wait for the socket, so as not to delay the claim: mailbox_append_send() sends the rest. */
+static void send_early(struct mailbox *mailbox)
+{
+    struct appending *it = &mailbox->appending;
+    imap_debug_sent(&mailbox->imap->debug, mailbox->imap->tag, it->line);
+    imap_stream_discard_unsent(mailbox->imap, true);
+    (void)!send_up_to(mailbox, it->size - LAST, 0);
 }
 
 static void send_append(struct mailbox *mailbox)
 {
     struct appending *it = &mailbox->appending;
     char date[IMAP_DATE_SIZE];
-    size_t size = 0;
-    for (size_t i = 0; i < it->append.piece_count; i++)
-        size += it->append.pieces[i].iov_len;
+    size_t size = lay_out(it);
     imap_date(it->append.internal_date, true, date);
     it->step = APPEND_BEGUN;
-    if (!imap_send(mailbox->imap, &it->why, "APPEND %s %s\"%s\" {%zu}", it->name, it->append.seen ? "(\\Seen) " : "",
-                   date, size))
+    it->early = is_early(mailbox, size);
+    base_free(&it->line);
+    it->line = imap_begin(mailbox->imap, "APPEND %s %s\"%s\" {%zu%s}", it->name, it->append.seen ? "(\\Seen) " : "",
+                          date, size, it->early ? "+" : "");
+    it->pieces[0] = (struct iovec){it->line, strlen(it->line)};
+    it->sent = it->early ? 0 : it->pieces[0].iov_len + 2;
+    it->size = it->pieces[0].iov_len + 2 + size + 2;
+    if (it->early)
+        send_early(mailbox);
+    else if (!imap_stream_line(mailbox->imap, it->line, &it->why))
         end_unsent(mailbox);
+}
+
+void mailbox_append_clear(struct appending *appending)
+{
+    base_free(&appending->name);
+    base_free(&appending->line);
+    base_free(&appending->pieces);
 }
 
 void mailbox_append_begin(struct mailbox *mailbox, const struct append *append)
 {
     struct appending *it = &mailbox->appending;
-    base_free(&it->name);
+    mailbox_append_clear(it);
     *it = (struct appending){.append = *append};
     it->name = mailbox_folder_name(mailbox, append->mailbox, &it->why);
     if (it->name == NULL)
@@ -55,8 +115,20 @@ void mailbox_append_begin(struct mailbox *mailbox, const struct append *append)
         send_append(mailbox);
 }
 
+/* By a tagged response before the literal. */
+static bool end_answered(struct mailbox *mailbox)
+{
+    struct appending *it = &mailbox->appending;
+    const struct imap_reply *reply = &mailbox->imap->reply;
+    if (reply->status != STATUS_OK)
+        return end_refused(mailbox, false);
+    error_set(&it->why, "%s: APPEND answered before it was sent: %s", mailbox->imap->peer_name, reply->data);
+    imap_stream_drop(mailbox->imap);
+    return end(mailbox, APPEND_NOT_SENT);
+}
+
 /* True: '+' came. */
-static bool ready_for_literal(struct mailbox *mailbox)
+static bool read_go_ahead(struct mailbox *mailbox)
 {
     struct appending *it = &mailbox->appending;
     const struct imap_reply *reply = &mailbox->imap->reply;
@@ -64,13 +136,33 @@ static bool ready_for_literal(struct mailbox *mailbox)
         if (!imap_response_read(mailbox->imap, &it->why))
             return end_unsent(mailbox);
     } while (reply->kind == REPLY_UNTAGGED || reply->kind == REPLY_GARBAGE);
-    if (reply->kind == REPLY_CONTINUE)
-        return true;
-    if (reply->status != STATUS_OK)
-        return end_refused(mailbox, false);
-    error_set(&it->why, "%s: APPEND answered before it was sent: %s", mailbox->imap->peer_name, reply->data);
-    imap_stream_drop(mailbox->imap);
-    return end(mailbox, APPEND_NOT_SENT);
+    return reply->kind == REPLY_CONTINUE || end_answered(mailbox);
+}
+
+/* Reads what the server said before the last byte of an early literal. After NO it still waits for that byte. True: no
+ * tagged response. */
+static bool read_early_responses(struct mailbox *mailbox)
+{
+    struct appending *it = &mailbox->appending;
+    const struct imap_reply *reply = &mailbox->imap->reply;
+    while (imap_stream_arrived(mailbox->imap)) {
+        if (!imap_response_read(mailbox->imap, &it->why))
+            return end_unsent(mailbox);
+        if (reply->kind != REPLY_TAGGED)
+            continue;
+        if (reply->status == STATUS_NO && send_up_to(mailbox, it->size, mailbox->imap->timeout))
+            imap_stream_discard_unsent(mailbox->imap, false);
+        return end_answered(mailbox);
+    }
+    return true;
+}
+
+/* If the server does not take an early literal, its response says why. */
+static bool ready_for_literal(struct mailbox *mailbox)
+{
+    const struct appending *it = &mailbox->appending;
+    return it->early && send_up_to(mailbox, it->size - LAST, mailbox->imap->timeout) ? read_early_responses(mailbox)
+                                                                                     : read_go_ahead(mailbox);
 }
 
 /* Asks LIST if the response does not say it. */
@@ -106,14 +198,15 @@ static bool append_again(struct mailbox *mailbox)
     return it->step == APPEND_BEGUN;
 }
 
-/* From the literal's first byte on, only the tagged response says what is stored. */
+/* From the literal's first byte on, or the last one of an early literal, only the tagged response says what is
+ * stored. */
 static void send_literal(struct mailbox *mailbox)
 {
     struct appending *it = &mailbox->appending;
     imap_stream_discard_unsent(mailbox->imap, true);
     if (it->append.wanted != NULL && !it->append.wanted(it->append.context)) {
         error_set(&it->why, "the message was no longer wanted when the IMAP server was ready for it");
-        imap_stream_drop(mailbox->imap); /* the server waits for the literal: nothing else cancels */
+        imap_stream_drop(mailbox->imap); /* the server waits for the literal or its end: nothing else cancels */
         end(mailbox, APPEND_NOT_SENT);
         return;
     }
@@ -126,7 +219,8 @@ static void send_literal(struct mailbox *mailbox)
     }
     it->step = APPEND_FED;
     mailbox->imap->step = "APPEND (the message may be stored)";
-    it->complete = imap_stream_write(mailbox->imap, it->append.pieces, it->append.piece_count);
+    imap_debug_sent_literal(&mailbox->imap->debug, it->append.pieces, it->append.piece_count);
+    it->complete = send_up_to(mailbox, it->size, mailbox->imap->timeout);
     it->fed_ms = base_now_ms();
 }
 

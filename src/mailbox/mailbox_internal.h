@@ -36,8 +36,8 @@ void mailbox_namespace_clear(struct mailbox_namespaces *namespaces);
 
 enum append_step {
     APPEND_NONE,
-    APPEND_BEGUN, /* command sent */
-    APPEND_FED,   /* literal begun */
+    APPEND_BEGUN, /* command sent, and an early literal up to its last byte */
+    APPEND_FED,   /* literal begun, an early one completed */
     APPEND_OVER,  /* result known */
 };
 
@@ -45,9 +45,13 @@ struct appending {
     enum append_step step;
     struct append append;
     char *name;
-    bool tried_again; /* append_again has run */
-    bool complete;    /* the literal was sent, ... */
-    int64_t fed_ms;   /* ... at this time */
+    char *line;           /* the command */
+    struct iovec *pieces; /* command, message and CRLF: */
+    size_t size, sent;    /* bytes */
+    bool early;           /* a literal that does not wait for '+' */
+    bool tried_again;     /* append_again has run */
+    bool complete;        /* the literal was sent, ... */
+    int64_t fed_ms;       /* ... at this time */
     /* APPEND_OVER: why not stored */
     enum append_result result;
     struct error why;
@@ -55,6 +59,8 @@ struct appending {
     bool fed;           /* ... came after the literal, ... */
     bool impossible;    /* ... and is permanent */
 };
+
+void mailbox_append_clear(struct appending *appending);
 
 /* mailbox_open.c: a session. */
 

@@ -199,7 +199,7 @@ void mailbox_close_wait(struct mailbox **mailbox, int64_t ms)
     imap_setup_end_wait(&it->imap, ms);
     free(it->sent);
     mailbox_namespace_clear(&it->namespaces);
-    free(it->appending.name);
+    mailbox_append_clear(&it->appending);
     free(it);
     *mailbox = NULL;
 }

@@ -174,23 +174,28 @@ class Bench:
 
     def trace(self, case):
         path = os.path.join(self.site.directory, "trace")
-        done = death.run(death.strace("-s", "200", "-o", path) + self.with_options(case, *PATIENT), case.stdin)
+        done = death.run(death.strace("-s", "80", "-o", path) + self.with_options(case, *PATIENT), case.stdin)
         assert case.succeeded(done), done
         return path
 
-    def find_after_literal(self, path=None):
-        """The first recvfrom after the message went out over IMAP, in a trace."""
+    def find_end_of_literal(self, path=None):
+        """Of the first message that went out over IMAP, in a trace: the call that sends its last byte, and the next that receives."""
         path = path or self.trace(self.deliver())
-        count, sender = collections.Counter(), None
+        count, sender, last = collections.Counter(), None, None
         with open(path, encoding="utf-8", errors="replace") as trace:
             for line in trace:
-                process = line.split()[0]
-                if "sendto(" in line and f"Subject: {ENCODED}" in line and "BEGIN" not in line:
-                    sender = sender or process
-                if " recvfrom(" in line:
-                    count[process] += 1
-                    if process == sender:
-                        return death.Point("recvfrom", count[process])
+                match = re.match(r"(\d+) +(sendto|recvfrom)\((\d+), ", line)
+                if not match:
+                    continue
+                process, call, descriptor = match.groups()
+                count[process, call] += 1
+                point = death.Point(call, count[process, call])
+                if call == "sendto" and re.search(r', "A\d+ APPEND ', line):
+                    sender = sender or (process, descriptor)
+                elif call == "sendto" and sender == (process, descriptor):
+                    last = last or point
+                elif last and call == "recvfrom" and process == sender[0]:
+                    return last, point
         raise LookupError("no APPEND in the trace")
 
 

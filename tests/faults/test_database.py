@@ -87,7 +87,7 @@ def steps(bench, way, make):
     wire.close()
     assert case.succeeded(done), done
     return [Step(way, unit) for unit in units(wire)
-            if (unit.side == CLIENT or way is to_imap or unit.kind == "OK of COMMIT") and unit.kind not in FAREWELL]
+            if (unit.side == CLIENT or way in (to_imap, to_imap_announced) or unit.kind == "OK of COMMIT") and unit.kind not in FAREWELL]
 
 
 def held_at(bench, step, action, case, run=death.run):
@@ -275,7 +275,8 @@ class ImapBeside(Wire):
 
 
 # Where something happens. server: where the piece passes; piece: finds it among the steps of a whole dialogue.
-Moment = collections.namedtuple("Moment", "name server piece")
+# announced: as of Wire.
+Moment = collections.namedtuple("Moment", "name server piece announced", defaults=(False,))
 
 
 def last(kind):
@@ -295,7 +296,7 @@ def settle(found):
 
 
 BEFORE = Moment("before APPEND", "imap", before_append)
-GO_AHEAD = Moment("before the literal", "imap", last("go-ahead for APPEND"))
+GO_AHEAD = Moment("before the literal", "imap", last("go-ahead for APPEND"), True)
 LITERAL = Moment("before the literal's end", "imap", last("end of APPEND"))
 STORED = Moment("before the OK", "imap", last("OK to APPEND"))
 SETTLE = Moment("after the OK", "database", settle)
@@ -318,12 +319,22 @@ def meetings():
                     yield Meeting(moment, make, direct, idle=idle, complete=True)
 
 
+def announced(wire, value=True):
+    wire.announced = value
+    return wire
+
+
+def to_imap_announced(bench, *point):
+    return announced(to_imap(bench, *point))
+
+
 def way_of(meeting, bench, seconds):
     """Makes the wire of a meeting for a point."""
     port = bench.site.database_server.port if meeting.direct else bench.large_pool.port
     to_database = functools.partial(Impatient, seconds) if meeting.idle else Wire
     if meeting.moment.server == "imap":
-        return lambda bench, *point: ImapBeside(bench, to_database(bench, "database", port, None), *point)
+        return lambda bench, *point: announced(ImapBeside(bench, to_database(bench, "database", port, None), *point),
+                                               meeting.moment.announced)
     return lambda bench, *point: to_database(bench, "database", port, None, *point)
 
 
@@ -401,7 +412,8 @@ class Met:
 
 
 def try_meeting(bench, steps_of, meeting):
-    step = meeting.moment.piece(steps_of[meeting.make, meeting.moment.server, meeting.direct])
+    server = meeting.moment.server + ("+" if meeting.moment.announced else "")
+    step = meeting.moment.piece(steps_of[meeting.make, server, meeting.direct])
     for trial in range(TRIES):
         seconds = 3 << trial    # that a quick machine need not wait, and a slow one comes to the point
         met = Met(bench, meeting, seconds)
@@ -418,8 +430,8 @@ def test_beside_another(site, tally):
     set_times(site, "6s", "7s")
     if engine() == POSTGRES:
         bench.large_pool = site.lab.pgbouncer   # deliveries that are held up keep its connections
-    ways = (("imap", False, to_imap), ("imap", True, to_imap), ("database", False, WAYS[1]),
-            ("database", True, WAYS[-1]))
+    ways = (("imap", False, to_imap), ("imap", True, to_imap), ("imap+", False, to_imap_announced),
+            ("imap+", True, to_imap_announced), ("database", False, WAYS[1]), ("database", True, WAYS[-1]))
     steps_of = {(make, server, direct): steps(bench, way, make)
                 for make in (inbox, inbox_and_sent) for server, direct, way in ways}
     chosen = list(meetings())

@@ -2,9 +2,9 @@
 """The program dies, or a system call fails, at every step of a delivery; then it is repeated until it succeeds. After
 that every mailbox has the message once, byte for byte, and the ledger has nothing unfinished.
 
-ONCEDROP_FAULTS=all tries every system call after main's first, `make check-all` a sample that has every kind of call and
-the first one behind the literal of an APPEND. Where two deliveries run at once, the second starts with the first, or
-behind the first's claim.
+ONCEDROP_FAULTS=all tries every system call after main's first, `make check-all` a sample that has every kind of call, the
+one that sends the last byte of an APPEND's literal, and the first one behind it. Where two deliveries run at once, the
+second starts with the first, or behind the first's claim.
 
 Seen to fail with: doubt not set by a new claim (plan.c: append_or_search; in each scenario), and the owner of a fresh
 Sent copy not deferred (plan.c: sent_waits). A real Dovecot stores at once what it stores of a client that
@@ -58,17 +58,17 @@ def trace_with_literal(bench, scenario):
     for _ in range(9):
         path = bench.trace(SCENARIOS[scenario](bench))
         with contextlib.suppress(LookupError):
-            return path, bench.find_after_literal(path)
+            return path, bench.find_end_of_literal(path)
     raise LookupError("no trace has an APPEND")
 
 
 def killed(site, ledgers, scenario, tally, sample):
     bench = Bench(site, south=scenario == TWO_SERVERS)
     bench.ledgers = ledgers
-    bench.after_literal = bench.find_after_literal()
-    path, behind = trace_with_literal(bench, scenario)
+    _, bench.after_literal = bench.find_end_of_literal()
+    path, ends = trace_with_literal(bench, scenario)
     chosen = death.sample(death.points(path), sample, random.Random(scenario))
-    chosen += [behind] if behind not in chosen else []
+    chosen += [point for point in ends if point not in chosen]
     wrong = run_spoilt(bench, lambda: SCENARIOS[scenario](bench), death.killed_at, chosen)
     tally("crash points", len(chosen), wrong)
     check_ledger(site)

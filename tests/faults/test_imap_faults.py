@@ -10,6 +10,7 @@ found not compared (mailbox_search.c: search_mailbox, record_fetched)."""
 
 import collections
 import contextlib
+import glob
 import os
 import random
 import re
@@ -17,7 +18,7 @@ import signal
 
 import death
 import pytest
-from bench import PATIENT, Bench, Wrong, check_ledger, judge, pooler, repeat, run_points
+from bench import PATIENT, Bench, Wrong, check_ledger, judge, look, pooler, repeat, run_points
 from lab.dovecot import MASTER, Dovecot
 from lab.keeping_imap import KeepingImap
 from lab.ledger import POSTGRES, engine
@@ -311,9 +312,10 @@ def test_what_is_like_the_message(site, tally):
     check_ledger(site)
 
 
-# Where Dovecot is killed: with half the literal; with all of it but the command's end; with that, too; when it waits
-# for a lock with all of that; when it has stored the message and its OK is held back.
-HALF, WHOLE, ENDED, WAITING, STORED = PLACES = ("half the literal", "the literal", "the APPEND", "a lock", "an OK")
+# Where Dovecot is killed: with half the literal; with all of it but its last byte; with all of it but the command's end;
+# with that, too; when it waits for a lock with all of that; when it has stored the message and its OK is held back.
+HALF, LAST_BYTE, WHOLE, ENDED, WAITING, STORED = PLACES = (
+    "half the literal", "the last byte", "the literal", "the APPEND", "a lock", "an OK")
 TIMES = 5 if ALL else 1
 BODY = 100 * ("x" * 70 + "\n")
 
@@ -338,7 +340,7 @@ class Killer:
         before = len(self.sent)
         self.sent += data
         begin, size = self.sent.find(self.data[:50]), len(self.data)
-        end = begin + {HALF: size // 2, WHOLE: size}.get(self.place, size + 2)
+        end = begin + {HALF: size // 2, LAST_BYTE: size - 1, WHOLE: size}.get(self.place, size + 2)
         if begin < 0 or len(self.sent) < end or self.place == STORED:
             return data
         return self.end(connection, data[:end - before])
@@ -409,6 +411,56 @@ def try_kill(bench, place, kill, revive):
         return repeat(case, first) or look_at(dovecot, case)
     finally:
         killer.proxy.close()
+
+
+def serving(server, connection):
+    """The processes that have the server's end of a proxy's connection."""
+    ports = f":{server.port:04X}", f":{connection.sockets[SERVER].getsockname()[1]:04X}"
+    with open("/proc/net/tcp", encoding="ascii") as file:
+        rows = [line.split() for line in file]
+    sockets = [f"socket:[{row[9]}]" for row in rows if (row[1][-5:], row[2][-5:]) == ports]
+    found = set()
+    for path in glob.glob("/proc/[0-9]*/fd/*"):
+        with contextlib.suppress(OSError):
+            if os.readlink(path) in sockets:
+                found.add(int(path.split("/")[2]))
+    return found
+
+
+def try_server_killed(bench, place):
+    """The process of the server that serves the APPEND is killed."""
+    killer = Killer(bench.site.imap.port, place, b"", None)
+    inbox = bench.account()
+    mail = message(to=inbox, body=BODY)
+    case = bench.command(*bench.by_port(killer.proxy.port), "deliver", "-f", "lisa@elsewhere.example", "-d", inbox,
+                         stdin=mail, mail=mail, inboxes=[inbox])
+    killer.data = on_the_wire(mail)
+
+    def kill():
+        for pid in wait_until(lambda: serving(bench.site.imap, killer.connection), "it is served"):
+            os.kill(pid, signal.SIGKILL)
+    killer.kill = kill
+    try:
+        first = death.run(bench.with_options(case, *PATIENT), case.stdin)
+        if not killer.connection:
+            return Wrong("other", f"it was not killed: {first}")
+        wait_until(lambda: killer.killed, "it is killed")
+        if place in (HALF, LAST_BYTE) and bench.site.count(inbox) > 0:
+            return Wrong("other", "an incomplete message is stored")
+        return repeat(case, first) or look(bench, case)
+    finally:
+        killer.proxy.close()
+
+
+@pytest.mark.parametrize("name", ["cyrus", "courier"])
+def test_cyrus_and_courier_killed(site, name, request, tally):
+    request.getfixturevalue(name)
+    site.settings.update({"imap.auth": "login"} if name == "courier" else {})
+    bench = Bench(site)
+    chosen = [HALF, LAST_BYTE, WHOLE, ENDED, STORED]
+    wrong = run_points(lambda place: try_server_killed(bench, place), chosen)
+    tally("server faults", len(chosen), wrong)
+    check_ledger(site)
 
 
 def look_at(dovecot, case):

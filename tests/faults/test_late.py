@@ -100,9 +100,9 @@ class Appending:
 
     def watch(self, _connection, side, data):
         if side == CLIENT:
+            if b" APPEND " in data:
+                self.on_ready()
             self.said += data
-        elif data.startswith(b"+ OK"):
-            self.on_ready()
         return data
 
     def pid(self):

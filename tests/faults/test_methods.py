@@ -138,7 +138,7 @@ def killed(bench, random):
     """Returns the points that were tried, how many deliveries died there, and what went wrong."""
     path = bench.trace(bench.two_recipients())
     found = death.points(path, None if ALL else ("sendto", "recvfrom"))
-    behind = bench.find_after_literal(path)
+    _, behind = bench.find_end_of_literal(path)
     rest = [point for point in found if point != behind]
     chosen = [behind, *(random.sample(rest, POINTS) if POINTS else rest)]
     wrong = run_spoilt(bench, bench.two_recipients, death.killed_at, chosen, AT_ONCE)

@@ -13,7 +13,7 @@ import threading
 import death
 from lab.ledger import MARIADB, engine
 from lab.process import wait_until
-from lab.proxy import CLIENT, SERVER, Proxy
+from lab.proxy import CLIENT, SERVER, Proxy, without_early_literals
 
 RESET, CLOSE = "reset", "close"                                 # by RST; in order, by FIN
 GONE = "reset, and new ones, too"                               # every new connection of the same run
@@ -36,7 +36,7 @@ Point = collections.namedtuple("Point", "manner unit end")
 
 
 class Imap:
-    """Pieces of IMAP: lines, and literals."""
+    """Pieces of IMAP: lines, and literals. The last byte of an early literal belongs to the line behind it."""
 
     def __init__(self):
         self.left = {CLIENT: 0, SERVER: 0}      # bytes of the literal that comes next
@@ -58,7 +58,7 @@ class Imap:
         line = data[:size - 2]
         kind = f"end of {self.inside[side]}" if self.inside[side] else self.name(side, line)
         literal = re.search(rb"\{(\d+)\+?\}$", line)
-        self.left[side] = int(literal[1]) if literal else 0
+        self.left[side] = int(literal[1]) - line.endswith(b"+}") if literal else 0
         self.inside[side] = (self.inside[side] or kind) if literal else None
         return size, kind
 
@@ -200,7 +200,10 @@ class Wire:
 
     server: "imap", "imap south" or "database"; port: of what stands behind; database_port: where the database is reached
     when this is IMAP's. action: called with the wire, before a piece that is HELD_BACK goes on; when it gives False the piece
-    does not go on, and the connection is reset. name: of this run, in pg_stat_activity."""
+    does not go on, and the connection is reset. name: of this run, in pg_stat_activity. announced: the server's LITERAL+
+    is not seen, so that its go-ahead is waited for."""
+
+    announced = False
 
     def __init__(self, bench, server, port, database_port, point=None, action=None):
         self.point, self.action, self.failed = point, action, None
@@ -247,6 +250,8 @@ class Wire:
         self.units.append(unit)
         point = self.point
         here = point and unit[:4] == point.unit[:4]
+        if self.announced and unit.side == SERVER:
+            piece = without_early_literals(piece)
         if here and point.manner in (ROLLED_BACK, LAST_ROLLED_BACK):
             piece = refused(piece, point.manner) if engine() == MARIADB else rolled_back(piece)
         if here and point.manner == HELD_BACK:

@@ -12,6 +12,7 @@
 
 #define PASSWORD "correct-horse-battery"
 #define MESSAGE "Message-ID: <a@b>\r\n\r\nA1 OK no\r\n* BYE\r\n"
+#define LAST_BYTE "\n" /* of the message */
 #define COMMANDS_MAX 4096
 #define NUL "\x7f"       /* recorded instead of one; it ends a line like a blank */
 #define SAME "yes"       /* a candidate that contains it is the message searched for */
@@ -125,8 +126,9 @@ static ssize_t low_write(const void *bytes, size_t size)
         check_credential();
         sent_checked = sent->len;
     }
-    if (*last_line(sent) == 'A' && last_line(sent) >= sent->str + before) {
-        unsigned long number = strtoul(last_line(sent) + 1, NULL, 10);
+    if ((before == 0 || sent->str[before - 1] == '\n') &&
+        sent->str[before] == 'A') { /* perhaps with an early literal */
+        unsigned long number = strtoul(sent->str + before + 1, NULL, 10);
 
         dialogue.last_command = number < COMMANDS_MAX ? (unsigned)number : 0;
         dialogue.said_before[dialogue.last_command] = said->len;
@@ -237,11 +239,37 @@ static void check_all_fetched(void)
     }
 }
 
-/* All of the literal was sent, after a '+', and nothing else since. */
-static bool literal_sent(void)
+/* Whether an APPEND has a literal that waits for no '+'. */
+static bool is_early(const char *command)
+{
+    return command != NULL && strncmp(strchrnul(command, '\n') - 3, "+}\r", 3) == 0;
+}
+
+/* Whether the text up to there ends with the message without its last byte. */
+static bool ends_early(size_t end)
+{
+    const size_t size = strlen(MESSAGE) - 1;
+
+    return end >= size && memcmp(sent->str + end - size, MESSAGE, size) == 0;
+}
+
+/* The literal, or the last byte of an early one, was begun. */
+static bool literal_begun(const char *command)
+{
+    char first = is_early(command) ? *LAST_BYTE : *MESSAGE;
+
+    return dialogue.wanted > 0 && sent->len > dialogue.sent_before_literal &&
+           sent->str[dialogue.sent_before_literal] == first;
+}
+
+/* All of the literal was sent, after a '+' or early, and nothing else since. */
+static bool literal_sent(const char *command)
 {
     const char *literal = sent->str + dialogue.sent_before_literal;
 
+    if (is_early(command))
+        return dialogue.wanted > 0 && ends_early(dialogue.sent_before_literal) &&
+               g_str_has_prefix(literal, LAST_BYTE "\r\n");
     return dialogue.wanted > 0 && is_in(said, 0, "+") && g_str_has_prefix(literal, MESSAGE "\r\n");
 }
 
@@ -298,7 +326,7 @@ static void join_literals(void)
 static void check_cancel(struct mailbox *mailbox)
 {
     const char *command = last_command("APPEND ");
-    bool begun = command != NULL && strncmp(last_line(sent), "A", 1) == 0 && last_line(sent) == command;
+    bool begun = command != NULL && (is_early(command) ? ends_early(sent->len) : last_line(sent) == command);
     size_t before = sent->len;
     bool open = mailbox->imap->stream != NULL;
 
@@ -332,15 +360,14 @@ static void check_append(struct mailbox *mailbox, const char *name, bool is_want
     enum append_result result = mailbox_append(mailbox, &uidvalidity, &uid, &error);
     join_literals();
     const char *command = last_command("APPEND ");
-    bool begun = dialogue.wanted > 0 && sent->len > dialogue.sent_before_literal &&
-                 sent->str[dialogue.sent_before_literal] == MESSAGE[0];
+    bool begun = literal_begun(command);
 
     FUZZ_CHECK((result == APPEND_STORED) == (error.text[0] == '\0'));
     FUZZ_CHECK(result == APPEND_STORED || (uidvalidity == 7 && uid == 7));
     FUZZ_CHECK(is_wanted || !begun);
     switch (result) {
     case APPEND_STORED:
-        FUZZ_CHECK(literal_sent() && replied(command, "OK"));
+        FUZZ_CHECK(literal_sent(command) && replied(command, "OK"));
         FUZZ_CHECK(strncmp(last_line(said), command, strcspn(command, " ") + 1) == 0);
         break;
     case APPEND_UNKNOWN:
@@ -489,6 +516,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     sent_checked = 0;
     server = input;
     server_cuts = cuts;
+    low_late = more & 128;
     struct mailbox *mailbox = mailbox_open(config, "lisa", 0, &error);
     FUZZ_CHECK((mailbox == NULL) == (error.text[0] != '\0'));
     FUZZ_CHECK(mailbox == NULL || strstr(sent->str, credential->str) != NULL);

@@ -52,7 +52,7 @@ def test_the_dialogue_and_the_steps(site):
     said = [line.removeprefix("4DEBUG: ") for line in debug_lines(done.err) if line.startswith("4DEBUG: ")]
     for wanted in (rf"imap {account}: connected to IMAP server 127\.0\.0\.1:\d+", rf"imap {account}: TLS, certificate of CN=.*",
                    rf"imap {account} S: \* OK .*", rf"imap {account} C: A\d+ AUTHENTICATE PLAIN \*\*\*\*",
-                   rf"imap {account} C: A\d+ APPEND \"INBOX\" .* \{{\d+\}}", rf"imap {account} C: \(literal of \d+ bytes\)",
+                   rf"imap {account} C: A\d+ APPEND \"INBOX\" .* \{{\d+\+\}}", rf"imap {account} C: \(literal of \d+ bytes\)",
                    rf"imap {account} S: A\d+ OK \[APPENDUID \d+ \d+\].*", r"sql: claim_copy \(.*account '" + account + "'.*",
                    r"sql: \S+: \d+ rows?, \d+ us", r"sql: commit: done, \d+ us"):
         assert any(re.fullmatch(wanted, line) for line in said), (wanted, said)

@@ -24,11 +24,11 @@ def cut_sent(site, lisa, times=1):
     cut = []
 
     def watch(_connection, side, data):
-        if side == CLIENT and b"Subject: Hello" in data and cut_now[0] and len(cut) < times:
-            cut.append(True)
-            return None
         if side == CLIENT and b' APPEND "Sent"' in data:
             cut_now[0] = True
+        if side == CLIENT and data.endswith(b"\n\r\n") and cut_now[0] and len(cut) < times:   # with the last byte
+            cut.append(True)
+            return None
         return data
     cut_now = [False]
     return site.imap_proxy(watch)

@@ -15,7 +15,7 @@ import pytest
 from lab import certificates, corpus, lmtp, manual
 from lab.messages import message, on_the_wire
 from lab.process import wait_until
-from lab.proxy import SERVER
+from lab.proxy import CLIENT, SERVER
 from test_changed_by_server import forget_hold_off, without_bare_cr
 from test_replay import counted
 
@@ -111,31 +111,37 @@ CONTENTS = {
 }
 # How much of the message was sent; ONCEDROP_MOMENTS: how many such moments.
 COUNT = int(os.environ.get("ONCEDROP_MOMENTS", "1"))
-MOMENTS = ["stored", *((number + 1) / (COUNT + 1) for number in range(COUNT))]
+LAST_BYTE = "last byte"     # all of the message but that
+MOMENTS = ["stored", LAST_BYTE, *((number + 1) / (COUNT + 1) for number in range(COUNT))]
 
 
 def kill_at(site, moment, mail, account):
     """A delivery that dies by SIGKILL: when the server has answered the APPEND but the answer has not arrived; or when
-    this part of the message was sent."""
-    running = []
-    passed = [None]
-    enough = 0 if moment == "stored" else moment * len(on_the_wire(mail))
+    this part of the message was sent, and the claim is committed."""
+    running, sent, wire = [], [b""], on_the_wire(mail)
+    enough = 0 if moment == "stored" else len(wire) - 1 if moment == LAST_BYTE else int(moment * len(wire))
 
-    def is_now(side, data):
-        if side == SERVER:
-            return moment == "stored" and b"APPENDUID" in data
-        if passed[0] is None:
-            passed[0] = 0 if b"APPEND" in data else None
-        if passed[0] is not None:
-            passed[0] += len(data)
-        return moment != "stored" and passed[0] is not None and passed[0] > enough
+    def too_much(side, data):
+        """How many of these bytes are more than is to arrive; None: it is not the moment yet."""
+        if moment == "stored":
+            return len(data) if side == SERVER and b"APPENDUID" in data else None
+        sent[0] += data if side == CLIENT else b""
+        begin = sent[0].find(wire[:50])
+        return len(sent[0]) - begin - enough if begin >= 0 and len(sent[0]) >= begin + enough else None
 
-    def watch(_connection, side, data):
-        if not is_now(side, data):
+    def watch(connection, side, data):
+        more = too_much(side, data)
+        if more is None:
             return data
         wait_until(lambda: running, "it is running")
+        if side == CLIENT:
+            connection.sockets[SERVER].sendall(data[:len(data) - more])
+            wait_until(lambda: site.sql("SELECT 1 FROM oncedrop.copy"), "the claim")
         running[0].signal(9)
-        return None
+        if moment != LAST_BYTE:
+            return None
+        connection.end()    # in order, so that the server reads all that it has
+        return b""
     settings = dict(site.settings)
     plain(site)
     proxy = site.imap_proxy(watch)

@@ -13,7 +13,7 @@ import pytest
 from lab import lab as lab_module, lmtp, locks
 from lab.messages import message, on_the_wire
 from lab.process import free_port, wait_until
-from lab.proxy import CLIENT, SERVER
+from lab.proxy import CLIENT, SERVER, without_early_literals
 from test_second_try import age, at_the_answer, copies
 
 
@@ -83,7 +83,11 @@ def deliver_to(site, mail, recipient, reader, writer):
 
 
 def at_the_go_ahead(site, act):
-    site.imap_proxy(lambda _connection, side, data: (side == SERVER and data.startswith(b"+ OK") and act()) or data)
+    def watch(_connection, side, data):
+        if side == SERVER and data.startswith(b"+ OK"):
+            act()
+        return without_early_literals(data) if side == SERVER else data
+    site.imap_proxy(watch)
 
 
 def at_the_claim(site, act):

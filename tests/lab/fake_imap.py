@@ -62,13 +62,15 @@ class FakeImap:
 
     script  command name (in capitals; also GREETING) → function(client, tag, arguments) that answers in its place
     tls     (certificate, key): spoken from the start with implicit=True, else after STARTTLS
+    more    capabilities after the login, which its OK announces
 
     What happened is in commands (name, arguments), credentials (text of LOGIN or decoded SASL answers) and appended
     (mailbox, bytes)."""
 
-    def __init__(self, script=None, tls=None, implicit=True, capabilities=CAPABILITIES):
+    def __init__(self, script=None, tls=None, implicit=True, capabilities=CAPABILITIES, more=None):
         self.script = script or {}
         self.capabilities = capabilities
+        self.more = f"[CAPABILITY {capabilities} {more}] " if more else ""
         self.implicit = implicit and tls is not None
         self.tls = None
         if tls:
@@ -154,7 +156,7 @@ class FakeImap:
 
     def do_login(self, client, tag, arguments):
         self.credentials.append(arguments.decode())
-        client.send(f"{tag} OK logged in")
+        client.send(f"{tag} OK {self.more}logged in")
 
     def do_authenticate(self, client, tag, arguments):
         words = arguments.split()
@@ -168,7 +170,7 @@ class FakeImap:
             return
         client.credentials = credentials
         self.credentials.append(credentials)
-        client.send(f"{tag} OK logged in")
+        client.send(f"{tag} OK {self.more}logged in")
 
     def do_append(self, client, tag, arguments):
         mailbox, data = self.read_append(client, arguments)
@@ -177,8 +179,10 @@ class FakeImap:
 
     @staticmethod
     def read_append(client, arguments):
-        """Asks for the literal and reads the command's end; returns (mailbox, bytes)."""
-        client.send("+ go on")
+        """Asks for the literal, unless it comes unasked (LITERAL+), and reads the command's end; returns (mailbox,
+        bytes)."""
+        if not arguments.endswith(b"+}"):
+            client.send("+ go on")
         mailbox, data = FakeImap.read_literal(client, arguments)
         client.line()
         return mailbox, data

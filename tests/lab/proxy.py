@@ -15,6 +15,11 @@ def end_listening(listener):
         listener.close()
 
 
+def without_early_literals(data):
+    """What a server sends, for a client that then waits for its go-ahead: without LITERAL+."""
+    return data.replace(b"LITERAL+", b"LITERALX")
+
+
 class Connection:
     """One client's connection and the one to the server behind it."""
 

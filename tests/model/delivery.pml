@@ -27,6 +27,8 @@
  *   current[w]      appends whose literal the server has wholly received and that it has not decided on, of the claim
  *   past[w]         that stands in the row, or of an older one. They survive their process
  *   awaited[w]      the append whose answer the worker still waits for
+ *   early[w]        copies of which the server has received all but the last byte, before the claim is committed. It stores
+ *                   none of them, whatever becomes of the worker
  *   late...[w]      a COMMIT (of a claim or of a settle) on its way in a connection that was given up: the database may
  *                   still execute it, at any time, even after its process has died
  *   wanted, doubt   the plan's targets that are made, and those of them in doubt; sent_owner, sent_waits: struct plan
@@ -108,6 +110,7 @@ byte todo[WORKERS];
 byte current[WORKERS];
 byte past[WORKERS];
 byte awaited[WORKERS];
+byte early[WORKERS];
 
 #define NO_COMMIT 0
 #define CLAIM 1
@@ -376,6 +379,15 @@ inline perhaps_not(n)
 #endif
 }
 
+/* The connections of what is begun are closed, or their process dies. */
+inline drop_early()
+{
+#ifdef INCOMPLETE_IS_STORED
+    past[w] = past[w] | early[w];
+#endif
+    early[w] = 0
+}
+
 /* An older append of this worker that is still undecided (never so unless the protocol is broken) lands first. */
 inline send_literal(n)
 {
@@ -388,6 +400,7 @@ inline send_literal(n)
     :: else -> ADD(past[w], n)
     fi;
     awaited[w] = BIT(n);
+    DROP(early[w], n);
     DROP(doubt, n)
 }
 
@@ -407,7 +420,7 @@ inline append_copy(n)
             printf("worker %d: cannot search for copy %d\n", w, n)
         }
     :: d_step {
-            HAS(wanted, n) && SEARCH_OR_NOT(n) && TROUBLE -> certainly_not(n, MUST_SEARCH(n));
+            HAS(wanted, n) && SEARCH_OR_NOT(n) && TROUBLE -> certainly_not(n, MUST_SEARCH(n)); DROP(early[w], n);
             printf("worker %d: appends copy %d (searched before: %d): refused for certain\n", w, n, MUST_SEARCH(n))
         }
     :: d_step {
@@ -524,12 +537,14 @@ inline undone()
 #ifdef WAITS_AFTER_HOLD
     sent_waits = false;
 #endif
+    drop_early()
 }
 
 /* The process is gone, and all that only it knew. */
 inline forget()
 {
     release();
+    drop_early();
     awaited[w] = 0;
     for (c : 0 .. COPIES - 1) {
         row[c].owner = (row[c].owner == w -> NOBODY : row[c].owner)
@@ -568,9 +583,9 @@ again:
     :: d_step {
             todo[w] != 0 && lock == NOBODY && CAN_GO -> decide();
             printf("worker %d: locks; wants copies %d, in doubt %d, duplicate for %d, Sent waits %d\n", w, wanted, doubt,
-                   ok, sent_waits);
+                   ok, sent_waits); /* and sends all but the last byte of those not in doubt: mailbox_append_begin */
             if
-            :: wanted != 0 -> lock = w
+            :: wanted != 0 -> lock = w; early[w] = wanted & INBOXES & ~doubt
             :: else -> answer()
             fi
         }

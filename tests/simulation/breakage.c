@@ -41,6 +41,7 @@ const struct breakage_row breakages[BREAKAGES] = {
     [BREAK_DATE_OF_THIS_TRY] = {"DATE_OF_THIS_TRY",
                                 "a copy is looked for by this host's clock, not by the recorded date"},
     [BREAK_FED_BEFORE_HOLD] = {"FED_BEFORE_HOLD", "the message itself is sent while the claim is being committed"},
+    [BREAK_INCOMPLETE_IS_STORED] = {"INCOMPLETE_IS_STORED", "a server stores a message whose last byte it lacks"},
     [BREAK_EXPLANATION_UNSOUGHT] = {"EXPLANATION_UNSOUGHT", "in doubt, nobody looks for the explanation of a message"},
     [BREAK_REFUSAL_TRUSTED] = {"REFUSAL_TRUSTED",
                                "an explanation is appended without looking whether the refused message was stored"},

@@ -11,6 +11,7 @@ enum error_kind {
     ERROR_NONE,
     ERROR_DEATH,          /* before or after the call takes effect */
     ERROR_DEADLINE,       /* the same, by its deadline */
+    ERROR_DEATH_EARLY,    /* when all but the last byte of a message is sent */
     ERROR_STOP,           /* stopped, and continued later; its session may have ended meanwhile */
     ERROR_SESSION_ENDS,   /* the database ends its session; it notices when using it */
     ERROR_DATABASE_AWAY,  /* connection lost, not done */

@@ -54,7 +54,7 @@ size_t imap_count(unsigned account, enum box box, const struct content *content,
 
 void imap_store(struct flight *flight)
 {
-    if (flight->content->verdict != VERDICT_GOOD)
+    if (flight->content->verdict != VERDICT_GOOD || (flight->incomplete && breakage != BREAK_INCOMPLETE_IS_STORED))
         return;
     struct box_content *box = &boxes[flight->account][flight->box];
     if (box->count == STORED_MAX)
@@ -122,8 +122,12 @@ struct mailbox *mailbox_open_again(const struct config *config, const char *acco
     return mailbox_open(config, account, limit_ms, error);
 }
 
+/* The server decides about an early literal whose last byte does not come. */
 void mailbox_close(struct mailbox **mailbox)
 {
+    struct mailbox *it = *mailbox;
+    if (it != NULL && it->step == STEP_BEGUN && it->flight != NULL)
+        imap_leave(it->flight, &it->call.dice, true);
     base_free(mailbox);
 }
 

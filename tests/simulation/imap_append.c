@@ -77,6 +77,21 @@ static enum append_result lose(struct mailbox *mailbox, struct flight *flight, s
     return breakage == BREAK_LOST_IS_STORED ? APPEND_STORED : APPEND_UNKNOWN;
 }
 
+/* An early literal: all but the last byte is sent. The server has that, regardless of its client. */
+static void send_early(struct mailbox *mailbox)
+{
+    struct call *call = &mailbox->call;
+    struct flight *flight = mailbox->flight = imap_new_flight(mailbox);
+    flight->incomplete = true;
+    TELL("sends the message but its last byte to %s of %s", world_box_name(flight->box),
+         world_account(flight->account));
+    if (call->error != ERROR_DEATH_EARLY)
+        return;
+    imap_leave(flight, &call->dice, true);
+    process_die("killed before the last byte");
+    end(mailbox, APPEND_LOST, "dead");
+}
+
 void mailbox_append_begin(struct mailbox *mailbox, const struct append *append)
 {
     struct call call = call_begin(CALL_APPEND);
@@ -88,9 +103,11 @@ void mailbox_append_begin(struct mailbox *mailbox, const struct append *append)
         end(mailbox, APPEND_LOST, "dead");
     else if (breakage == BREAK_FED_BEFORE_HOLD)
         mailbox_append_send(mailbox, 0);
+    else if (mailbox->call.error == ERROR_DEATH_EARLY || dice_percent(&mailbox->call.dice, 50))
+        send_early(mailbox);
 }
 
-/* Whether the server answers '+' and the message is still wanted. */
+/* Whether the server answers '+', if it is to, and the message is still wanted. */
 static bool ready(struct mailbox *mailbox)
 {
     struct call *call = &mailbox->call;
@@ -116,8 +133,9 @@ void mailbox_append_send(struct mailbox *mailbox, int64_t until_ms)
     (void)until_ms;
     if (mailbox->step != STEP_BEGUN || !ready(mailbox))
         return;
-    struct flight *flight = mailbox->flight = imap_new_flight(mailbox);
+    struct flight *flight = mailbox->flight = mailbox->flight != NULL ? mailbox->flight : imap_new_flight(mailbox);
     struct call *call = &mailbox->call;
+    flight->incomplete = false;
     *call = call_begin(CALL_LITERAL);
     TELL("sends the message to %s of %s", world_box_name(flight->box), world_account(flight->account));
     if (!call_pass(call, 0)) {

@@ -15,6 +15,7 @@ struct flight {
     enum box box;
     int64_t internal_date;
     uint32_t uid;
+    bool incomplete; /* its last byte is missing */
 };
 
 enum step { STEP_NONE, STEP_BEGUN, STEP_FED, STEP_OVER };
@@ -25,8 +26,8 @@ struct mailbox {
     bool broken;
     enum step step; /* of its APPEND: */
     struct append append;
-    struct call call; /* begun, or in the literal */
-    struct flight *flight;
+    struct call call;          /* begun, or in the literal */
+    struct flight *flight;     /* of an early literal already when begun */
     enum append_result result; /* STEP_OVER, and ... */
     const char *name;          /* ... how that is reported */
 };
@@ -36,7 +37,7 @@ bool imap_make(const struct mailbox *mailbox, struct dice *dice) OD_MUST;
 
 struct flight *imap_new_flight(const struct mailbox *mailbox) OD_MUST;
 
-/* The server never stores what it refuses. */
+/* The server never stores what it refuses, or lacks a byte of. */
 void imap_store(struct flight *flight);
 
 /* The message is stored at once, at some time within the limit, or never, regardless of the client. */
