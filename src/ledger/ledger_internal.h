@@ -180,11 +180,11 @@ struct ledger_claim {
     const struct ledger_message *message;
     struct ledger_claimed *copies;
     size_t copy_count;
-    int64_t token;       /* random */
-    bool in_flight;      /* its batch was sent */
-    struct error error;  /* otherwise: why */
-    bool committed;      /* certainly */
-    bool refused;        /* certainly not committed */
+    int64_t token;      /* random */
+    bool in_flight;     /* its batch was sent */
+    struct error error; /* otherwise: why */
+    bool committed;     /* certainly */
+    bool refused;       /* certainly not committed */
     size_t copies_mark, commit, hold;
 };
 

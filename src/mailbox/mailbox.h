@@ -134,8 +134,8 @@ struct append {
  *         message.
  * append  does missing steps, and waits for the response: imap.timeout after `send`.
  *
- * "Before the literal" means that the last byte of an early literal was not sent: nothing was stored. A refusal that
- * comes later counts as after it, whenever the server decided.
+ * "Before the literal" means that the last byte of an early literal was not sent: nothing was stored. Only after OK that
+ * is a doubt (APPEND_UNKNOWN). A refusal that comes later counts as after the literal, whenever the server decided.
  *
  * If the mailbox is missing (TRYCREATE, or refused and not listed), `send` and `append` create it, subscribe, and begin
  * again; once, if the settings allow it, and never for an INBOX. With config_is_shared they do not subscribe, which

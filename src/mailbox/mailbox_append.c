@@ -115,7 +115,7 @@ void mailbox_append_begin(struct mailbox *mailbox, const struct append *append)
         send_append(mailbox);
 }
 
-/* By a tagged response before the literal. */
+/* By a tagged response before the literal. OK to an early literal is a doubt: a proxy may have stored it all the same. */
 static bool end_answered(struct mailbox *mailbox)
 {
     struct appending *it = &mailbox->appending;
@@ -124,7 +124,7 @@ static bool end_answered(struct mailbox *mailbox)
         return end_refused(mailbox, false);
     error_set(&it->why, "%s: APPEND answered before it was sent: %s", mailbox->imap->peer_name, reply->data);
     imap_stream_drop(mailbox->imap);
-    return end(mailbox, APPEND_NOT_SENT);
+    return end(mailbox, it->early ? APPEND_UNKNOWN : APPEND_NOT_SENT);
 }
 
 /* True: '+' came. */
@@ -150,7 +150,7 @@ static bool read_early_responses(struct mailbox *mailbox)
             return end_unsent(mailbox);
         if (reply->kind != REPLY_TAGGED)
             continue;
-        if (reply->status == STATUS_NO && send_up_to(mailbox, it->size, mailbox->imap->timeout))
+        if (reply->status == STATUS_NO && send_up_to(mailbox, it->size, 0))
             imap_stream_discard_unsent(mailbox->imap, false);
         return end_answered(mailbox);
     }

@@ -445,7 +445,7 @@ def test_the_worker_dies_at_each_step(site):
         return data
 
     site.imap_proxy(kill)
-    pieces = 12 if site.database_proxy_if_any(kill) else 6
+    pieces = 12 if site.database_proxy_if_any(kill) else 4
     served = Served(site)
     for step in range(100):
         served.service.close()      # it would replace a worker that dies again and again ever more slowly

@@ -17,8 +17,8 @@ from lab.proxy import CLIENT, SERVER
 
 
 def cut_sent(site, lisa, times=1):
-    """A proxy that resets the session that appends the Sent copy, after its literal. The settings make answers come
-    soon, and hold-offs last longer than a test."""
+    """A proxy that resets the session that appends the Sent copy, when the literal's last byte comes; not after NO, which
+    makes the message certainly not stored. The settings make answers come soon, and hold-offs last longer than a test."""
     site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port, "imap.timeout": "5s",
                           "delivery.hold_off": "300s"})
     cut = []
@@ -26,6 +26,8 @@ def cut_sent(site, lisa, times=1):
     def watch(_connection, side, data):
         if side == CLIENT and b' APPEND "Sent"' in data:
             cut_now[0] = True
+        if side == SERVER and b" NO [TRYCREATE]" in data:
+            cut_now[0] = False
         if side == CLIENT and data.endswith(b"\n\r\n") and cut_now[0] and len(cut) < times:   # with the last byte
             cut.append(True)
             return None

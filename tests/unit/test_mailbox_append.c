@@ -172,7 +172,7 @@ static void test_a_server_that_does_not_read(void **state)
                  {"A1 NO [TOOBIG] too big\r\n", APPEND_TOOBIG},
                  {"A1 NO later\r\n", APPEND_UNAVAILABLE},
                  {"A1 BAD what?\r\n", APPEND_UNAVAILABLE},
-                 {"A1 OK stored\r\n", APPEND_NOT_SENT}};
+                 {"A1 OK stored\r\n", APPEND_UNKNOWN}};
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct session session;
@@ -186,7 +186,7 @@ static void test_a_server_that_does_not_read(void **state)
     }
 }
 
-/* Before the last byte a response is certain. After NO the literal is completed, and the session goes on. A server that
+/* Before the last byte NO and BAD are certain, and OK is not. After NO the literal is completed, and the session goes on. A server that
  * does not know the literal would take its lines for commands: nothing more is said to it. */
 static void test_responses(void **state)
 {
@@ -198,7 +198,7 @@ static void test_responses(void **state)
         {"A1 NO later\r\n", true, false, APPEND_UNAVAILABLE},
         {"* 1 EXISTS\r\nA1 NO [OVERQUOTA] full\r\n", true, false, APPEND_OVERQUOTA},
         {"A1 BAD what?\r\n", true, true, APPEND_UNAVAILABLE},
-        {"A1 OK stored\r\n", true, true, APPEND_NOT_SENT},
+        {"A1 OK stored\r\n", true, true, APPEND_UNKNOWN},
         {"* 1 EXISTS\r\n+ go on\r\n", true, true, APPEND_UNKNOWN},
         {"A1 NO later\r\n", false, false, APPEND_ERROR},
         {"A1 NO [OVERQUOTA] full\r\n", false, false, APPEND_OVERQUOTA},
@@ -215,7 +215,7 @@ static void test_responses(void **state)
             mailbox_append_send(&session.mailbox, base_now_ms());
         reply(&session, cases[i].said);
         assert_int_equal(finish(&session), cases[i].result);
-        bool completed = !cases[i].closed || !cases[i].early || cases[i].result == APPEND_UNKNOWN;
+        bool completed = !cases[i].closed || !cases[i].early || strstr(cases[i].said, "+ ") != NULL;
         assert_string_equal(arrived(&session), completed ? "o\r\n" : "");
         assert_int_equal(session.imap.stream == NULL, cases[i].closed);
         if (!cases[i].closed)
