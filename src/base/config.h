@@ -76,6 +76,7 @@ struct config {
         enum imap_match match;
         bool create;
         bool subscribe;
+        bool early_login;
     } imap;
     struct {
         char *account; /* template */

@@ -52,6 +52,7 @@ const struct setting config_table[] = {
     STRING(imap, password_command, "", SETTING_HASH, "the command that prints the password"),
     RANGE(imap, timeout, DURATION, "30s", 100, 15 * MINUTE, "how long to wait for each answer of the IMAP server"),
     RANGE(imap, sessions, NUMBER, "100", 1, 10000, "how many IMAP sessions a process keeps"),
+    YES_NO(imap, early_login, "no", "whether to log in before the greeting"),
     RANGE(imap, idle_timeout, DURATION, "30s", 0, 15 * MINUTE, "how long an unused IMAP session is kept"),
     CHOICE(imap, search, "doubt", "when to search for a message before it is appended", "doubt", "always"),
     CHOICE(imap, match, "content", "how a message in a mailbox is recognised", "content", "message-id"),

@@ -34,6 +34,7 @@ struct imap {
     char *bye_text;          /* text of the server's BYE */
     struct imap_certificate certificate;
     bool logged_in;         /* by PREAUTH of imap.command */
+    bool ready;             /* to log in: greeted, and with TLS if wanted */
     bool refused;           /* the login, by a response or by closing */
     bool too_many_sessions; /* login refused, as with too many sessions */
     bool ended;             /* the server closed */
@@ -103,8 +104,12 @@ bool imap_response_read(struct imap *imap, struct error *error) OD_MUST;
 /* imap_setup.c: returns an unconnected one; never NULL. */
 struct imap *imap_setup_new(const struct config *config) OD_MUST;
 
-/* Connects, starts TLS, and reads the greeting. Sets imap->certificate and logged_in. */
-bool imap_setup(struct imap *imap, const struct config *config, const char *account, struct error *error) OD_MUST;
+/* Connects, and starts TLS unless the greeting comes first (imap.tls=starttls). Sets imap->certificate. */
+bool imap_setup_connect(struct imap *imap, const struct config *config, const char *account,
+                        struct error *error) OD_MUST;
+
+/* Then reads the greeting, and starts TLS by STARTTLS. Sets imap->certificate, logged_in and ready. */
+bool imap_setup_greet(struct imap *imap, const struct config *config, struct error *error) OD_MUST;
 
 /* Sets the account for the debug log. */
 void imap_set_account(struct imap *imap, const char *account);
@@ -118,7 +123,12 @@ void imap_setup_end(struct imap **imap);
 /* imap_login.c. */
 const char *imap_login_name(const struct config *config, const char *account) OD_MUST;
 
-/* Logs in, unless that would expose the password. After a failure, imap->refused, too_many_sessions and ended say more. */
+/* Returns true if imap_login() comes before imap_setup_greet(), which it calls: imap.early_login, which saves a round
+ * trip. Not with STARTTLS. */
+bool imap_login_is_early(const struct config *config, const char *login, const char *password) OD_MUST;
+
+/* Logs in, unless that would expose the password. After a failure, imap->ready, refused, too_many_sessions and ended
+ * say more. With imap.early_login it does not check first what the server offers. */
 bool imap_login(struct imap *imap, const struct config *config, const char *login, const char *password,
                 struct error *error) OD_MUST;
 

@@ -17,24 +17,33 @@ static const struct {
     [IMAP_AUTH_OAUTHBEARER] = {"OAUTHBEARER", "AQ=="}, /* RFC 7628, 3.2.3 */
 };
 
-static bool check_method(struct imap *imap, const struct config *config, const char *login, const char *password,
-                         struct error *error)
+static bool uses_login_command(const struct config *config)
 {
-    const char *master = config->imap.master_user, *mechanism = methods[config->imap.auth].mechanism;
-    bool by_login = mechanism == NULL;
+    return methods[config->imap.auth].mechanism == NULL;
+}
+
+static bool check_credentials(const struct config *config, const char *peer_name, const char *login,
+                              const char *password, struct error *error)
+{
+    const char *master = config->imap.master_user;
     if (*password == '\0')
         return error_set(error, "%s requires a login, but neither imap.password_file nor imap.password_command is set",
-                         imap->peer_name);
+                         peer_name);
     if (imap_has_control(login) || imap_has_control(master) || imap_has_control(password))
         return error_set(error, "IMAP user, master user or password has a control character");
-    if (*master != '\0' && config->imap.auth != IMAP_AUTH_PLAIN)
-        return error_set(error, "imap.master_user works only with imap.auth=plain");
+    return *master == '\0' || config->imap.auth == IMAP_AUTH_PLAIN ||
+           error_set(error, "imap.master_user works only with imap.auth=plain");
+}
+
+static bool check_offer(struct imap *imap, const struct config *config, struct error *error)
+{
     if (!imap_capabilities(imap, error))
         return false;
-    char *capability OD_CLEANUP(base_free) = base_printf("AUTH=%s", by_login ? "" : mechanism);
-    if (imap_can(imap, by_login ? "LOGINDISABLED" : capability) != by_login)
+    bool login = uses_login_command(config);
+    char *capability OD_CLEANUP(base_free) = base_printf("AUTH=%s", login ? "" : methods[config->imap.auth].mechanism);
+    if (imap_can(imap, login ? "LOGINDISABLED" : capability) != login)
         return true;
-    if (by_login)
+    if (login)
         return error_set(error, "%s forbids LOGIN (LOGINDISABLED): change imap.tls or imap.auth", imap->peer_name);
     return error_set(error, "%s does not offer %s: change imap.tls or imap.auth", imap->peer_name, capability);
 }
@@ -70,18 +79,36 @@ static char *initial_response(const struct config *config, const char *login, co
     return encoded;
 }
 
-/* Authenticates, up to the tagged response. After a bad token a second '+' may bring *ret_reason, in base64, before
- * NO. */
-static bool authenticate(struct imap *imap, const struct config *config, const char *response, char **ret_reason,
-                         struct error *error)
+static bool sends_initial_response(const struct imap *imap, const struct config *config)
 {
-    bool replied = imap_can(imap, "SASL-IR");
-    if (!imap_send(imap, error, "AUTHENTICATE %s%s%s", methods[config->imap.auth].mechanism, replied ? " " : "",
-                   replied ? response : ""))
-        return false;
+    return config->imap.early_login || imap_can(imap, "SASL-IR");
+}
+
+/* After the greeting: false if the server is known to ignore an initial response, and to ask for it by '+'. */
+static bool takes_initial_response(const struct imap *imap, const struct config *config)
+{
+    return sends_initial_response(imap, config) && (imap->capabilities == NULL || imap_can(imap, "SASL-IR"));
+}
+
+static bool send_login(struct imap *imap, const struct config *config, const char *login, const char *secret,
+                       struct error *error)
+{
+    bool initial = sends_initial_response(imap, config);
+    if (!uses_login_command(config))
+        return imap_send(imap, error, "AUTHENTICATE %s%s%s", methods[config->imap.auth].mechanism, initial ? " " : "",
+                         initial ? secret : "");
+    char *user OD_CLEANUP(base_free) = imap_quote(login);
+    return imap_send(imap, error, "LOGIN %s %s", user, secret);
+}
+
+/* Reads up to the tagged response. After a bad token a second '+' may bring *ret_reason, in base64, before NO. */
+static bool finish_authenticate(struct imap *imap, const struct config *config, const char *response, char **ret_reason,
+                                struct error *error)
+{
+    bool sent = sends_initial_response(imap, config), replied = takes_initial_response(imap, config);
     while (imap_response_read(imap, error)) {
         bool over = imap->reply.kind == REPLY_TAGGED;
-        if (over && imap->reply.status == STATUS_OK && !replied) {
+        if (over && imap->reply.status == STATUS_OK && !replied && !sent) {
             error_set(error, "%s: AUTHENTICATE answered OK before any credential was sent", imap->peer_name);
             imap_stream_drop(imap);
             return false;
@@ -97,12 +124,6 @@ static bool authenticate(struct imap *imap, const struct config *config, const c
         replied = true;
     }
     return false;
-}
-
-static bool send_login(struct imap *imap, const char *login, const char *password, struct error *error)
-{
-    char *user OD_CLEANUP(base_free) = imap_quote(login);
-    return imap_send(imap, error, "LOGIN %s %s", user, password) && imap_finish(imap, NULL, NULL, error);
 }
 
 #define REPEATED "(the server's words repeat the password)"
@@ -135,7 +156,12 @@ static bool fail_refused(const struct attempt *it, const struct imap *imap, cons
     g_autofree char *decoded = reason != NULL ? (char *)g_base64_decode(reason, &size) : NULL;
     char *text OD_CLEANUP(base_free) =
         base_printf("%s%s%.*s", imap->reply.data, size > 0 ? " " : "", (int)size, size > 0 ? decoded : "");
-    return fail_login(it, "refused", repeats_secret(it, text) ? REPEATED : text, "", error);
+    return fail_login(it, "refused", repeats_secret(it, text) ? REPEATED : text,
+                      it->config->imap.early_login && !uses_login_command(it->config) &&
+                              imap->reply.status == STATUS_BAD
+                          ? "imap.early_login is for servers with SASL-IR: "
+                          : "",
+                      error);
 }
 
 const char *imap_login_name(const struct config *config, const char *account)
@@ -143,23 +169,57 @@ const char *imap_login_name(const struct config *config, const char *account)
     return *config->imap.user != '\0' ? config->imap.user : account;
 }
 
+bool imap_login_is_early(const struct config *config, const char *login, const char *password)
+{
+    struct error ignored;
+    return config->imap.early_login && *config->imap.command == '\0' && config->imap.tls != IMAP_TLS_STARTTLS &&
+           check_credentials(config, "", login, password, &ignored);
+}
+
+static bool fail_greeting(const struct attempt *it, struct error *error)
+{
+    if (repeats_secret(it, error->text))
+        error_set(error, "no greeting of an IMAP server " REPEATED);
+    error_prefix(error, "with imap.early_login");
+    return false;
+}
+
+/* Returns true once there is a tagged response. */
+static bool log_in(struct imap *imap, const struct attempt *it, char **ret_reason, struct error *error)
+{
+    if (!send_login(imap, it->config, it->login, it->secret, error))
+        return false;
+    if (!imap->ready && !imap_setup_greet(imap, it->config, error))
+        return fail_greeting(it, error);
+    imap->step = imap->command;
+    return uses_login_command(it->config) ? imap_finish(imap, NULL, NULL, error)
+                                          : finish_authenticate(imap, it->config, it->secret, ret_reason, error);
+}
+
+/* Returns true unless the greeting shows that the method, which was tried without asking, is impossible. */
+static bool check_offer_after(struct imap *imap, const struct config *config, struct error *error)
+{
+    return !config->imap.early_login || imap->capabilities == NULL || check_offer(imap, config, error);
+}
+
 bool imap_login(struct imap *imap, const struct config *config, const char *login, const char *password,
                 struct error *error)
 {
-    bool by_login = methods[config->imap.auth].mechanism == NULL;
     const char *code = imap->reply.code;
-    if (!check_method(imap, config, login, password, error))
+    if (!check_credentials(config, imap->peer_name, login, password, error) ||
+        (!config->imap.early_login && !check_offer(imap, config, error)))
         return false;
-    char *secret OD_CLEANUP(base_free_secret) = by_login ? imap_quote(password)
-                                                         : initial_response(config, login, password);
+    char *secret OD_CLEANUP(base_free_secret) = uses_login_command(config) ? imap_quote(password)
+                                                                           : initial_response(config, login, password);
     char *reason OD_CLEANUP(base_free) = NULL;
     const struct attempt attempt = {config, login, password, secret};
     int64_t started = base_now_ms();
     imap->debug.password = password;
     imap->debug.secret = secret;
-    bool replied = by_login ? send_login(imap, login, secret, error)
-                            : authenticate(imap, config, secret, &reason, error);
+    bool replied = log_in(imap, &attempt, &reason, error);
     imap->debug.password = imap->debug.secret = NULL;
+    if (!replied && !imap->ready)
+        return false;
     if (!replied) { /* as Dovecot does for some nonexistent accounts */
         imap->refused = imap->ended || base_now_ms() - started < imap->timeout;
         if (imap->refused)
@@ -167,6 +227,8 @@ bool imap_login(struct imap *imap, const struct config *config, const char *logi
                        "some servers refuse a login this way: ", error);
         return false;
     }
+    if (imap->reply.status != STATUS_OK && !check_offer_after(imap, config, error))
+        return false;
     imap->refused = imap->reply.status == STATUS_NO;
     imap->too_many_sessions =
         imap->refused && (strcmp(code, "LIMIT") == 0 || strcmp(code, "UNAVAILABLE") == 0 || strcmp(code, "INUSE") == 0);

@@ -98,10 +98,13 @@ void imap_set_account(struct imap *imap, const char *account)
     imap->debug.account = base_strdup(account);
 }
 
-bool imap_setup(struct imap *imap, const struct config *config, const char *account, struct error *error)
+static enum imap_tls tls_of(const struct config *config)
 {
-    bool is_command = *config->imap.command != '\0';
-    enum imap_tls tls = is_command ? IMAP_TLS_NONE : config->imap.tls;
+    return *config->imap.command != '\0' ? IMAP_TLS_NONE : config->imap.tls;
+}
+
+bool imap_setup_connect(struct imap *imap, const struct config *config, const char *account, struct error *error)
+{
     imap_set_account(imap, account);
     int fd = get_socket(imap, config, account, error);
     if (fd < 0) {
@@ -110,12 +113,18 @@ bool imap_setup(struct imap *imap, const struct config *config, const char *acco
     }
     imap_debug_fact(&imap->debug, "connected to %s", imap->peer_name);
     imap_stream_open(imap, fd);
-    if ((tls == IMAP_TLS_IMAPS && !start_tls(imap, config, error)) || !is_greeted(imap, error))
+    return tls_of(config) != IMAP_TLS_IMAPS || start_tls(imap, config, error);
+}
+
+bool imap_setup_greet(struct imap *imap, const struct config *config, struct error *error)
+{
+    if (!is_greeted(imap, error))
         return false;
     imap->logged_in = imap->reply.status == STATUS_PREAUTH;
-    if (imap->logged_in && !is_command) /* unknown account, and too late for STARTTLS */
+    if (imap->logged_in && *config->imap.command == '\0') /* unknown account, and too late for STARTTLS */
         return error_set(error, "%s: greets with PREAUTH, which is for imap.command only", imap->peer_name);
-    return tls != IMAP_TLS_STARTTLS || secure(imap, config, error);
+    imap->ready = tls_of(config) != IMAP_TLS_STARTTLS || secure(imap, config, error);
+    return imap->ready;
 }
 
 void imap_setup_end_wait(struct imap **imap, int64_t ms)

@@ -40,7 +40,8 @@ bool mailbox_probe(const struct config *config, struct mailbox_probe *ret, struc
 {
     struct imap *imap OD_CLEANUP(imap_setup_end) = imap_setup_new(config);
     *ret = (struct mailbox_probe){.certificate.shown = false};
-    bool done = imap_setup(imap, config, "", error) && get_capabilities(imap, &ret->capabilities, error);
+    bool done = imap_setup_connect(imap, config, "", error) && imap_setup_greet(imap, config, error) &&
+                get_capabilities(imap, &ret->capabilities, error);
     ret->certificate = imap->certificate;
     return done;
 }

@@ -77,10 +77,13 @@ static bool open_once(const struct config *config, const struct login *login, co
     struct imap *imap = *ret = imap_setup_new(config);
     imap->until_ms = login->until_ms;
     imap->timeout = login_time(config, login->until_ms);
-    if (imap_setup(imap, config, login->account, error))
-        return imap->logged_in || imap_login(imap, config, login->name, password, error);
-    strcpy(error->code, MAILBOX_UNREACHABLE);
-    return false;
+    bool early = imap_login_is_early(config, login->name, password);
+    bool open = imap_setup_connect(imap, config, login->account, error) &&
+                (early || imap_setup_greet(imap, config, error)) &&
+                (imap->logged_in || imap_login(imap, config, login->name, password, error));
+    if (!open && !imap->ready)
+        strcpy(error->code, MAILBOX_UNREACHABLE);
+    return open;
 }
 
 /* Retries a refusal once if the password has changed. *ret: NULL without a password. */
