@@ -107,12 +107,15 @@ class Fdm(OneShot):
         for account in self.mailboxes:
             self.configure(account)
 
+    def imap_port(self):
+        return self.servers.dovecot.port
+
     def configure(self, account):
         path = os.path.join(self.directory, account)
         with open(path, "w", encoding="utf-8") as file:
             os.fchmod(file.fileno(), 0o600)
             file.write(f'set no-received\nset lock-file "{path}.lock"\nset maximum-size 200M\naccount "stdin" stdin\n'
-                       f'action "imap" imap server "127.0.0.1" port {self.servers.dovecot.port} user "{account}"'
+                       f'action "imap" imap server "127.0.0.1" port {self.imap_port()} user "{account}"'
                        f' pass "{account}" folder "INBOX"\nmatch all action "imap"\n')
         os.chown(path, self.servers.user.pw_uid, self.servers.user.pw_gid)
 

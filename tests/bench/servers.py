@@ -186,7 +186,8 @@ class Servers(lab_module.Lab):
         server.create_role(lab_module.OWNER, rounds_as_usual=True)
         server.admin(f"ALTER ROLE {lab_module.OWNER} CREATEROLE")
         server.create_role(f'"{self.user.pw_name}"', rounds_as_usual=True)
-        server.create_role(lab_module.OPERATOR, rounds_as_usual=True)
+        for name in (lab_module.DELIVERY, lab_module.OPERATOR):
+            server.create_role(name, rounds_as_usual=True)
         return server
 
     @functools.cached_property
@@ -279,7 +280,7 @@ class Program:
                                "install"], env=self.servers.environment(), capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"ledger install: {done}")
-        self.servers.postgres.admin(f'GRANT oncedrop_delivery TO "{self.servers.user.pw_name}"')
+        self.servers.postgres.admin(f'GRANT oncedrop_delivery TO "{self.servers.user.pw_name}", {lab_module.DELIVERY}')
         self.servers.postgres.admin(f"GRANT oncedrop_operator TO {lab_module.OPERATOR}")
 
     @functools.cached_property

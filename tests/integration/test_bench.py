@@ -71,7 +71,7 @@ def test_the_plot_has_a_bar_for_each_row(measured):
 
 def test_what_scales_and_the_methods_of_locks(tmp_path):
     """Counts, which are the same on every machine."""
-    done = bench("--tiny", "--rounds", "1", "--parts", "locks", "scale", "crowd", "--directory", str(tmp_path),
+    done = bench("--tiny", "--rounds", "1", "--parts", "locks", "scale", "crowd", "distance", "--directory", str(tmp_path),
                  timeout=900)
     assert done.returncode == 0, done
     assert max(map(len, done.stdout.splitlines()[:-1])) <= 80
