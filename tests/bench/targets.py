@@ -69,10 +69,10 @@ TARGETS = [
            ("growth", "memory, 100 MiB", "fdm, IMAP")),
     Target("exit 75 on a held lock ÷ a delivery", ("contention", "lock held, exit 75", "{}"),
            ("contention", "a delivery", "{}"), most=0.5),
-    *[Target(f"{case} distant: {way}, round trips", ("distance", f"{case} distant", competitor), None, most=most)
-      for case, way, competitor, most in (("IMAP", "deliver", "{}", 4.3), ("IMAP", "deliver, early login", "{}, early login", 3.3),
-                                          ("IMAP", "service", "{} service", 1.2),
-                                          ("database", "deliver", "{}", None), ("database", "service", "{} service", 3.3))],
+    *[Target(f"round trips, {case}: {way}", ("distance", f"{case} distant", competitor), None, most=most)
+      for case, way, competitor, most in (("IMAP", "deliver", "{}", 4.3), ("IMAP", "early login", "{}, early login", 3.3),
+                                          ("IMAP", "service", "{} service", 1.2), ("database", "deliver", "{}", None),
+                                          ("database", "service", "{} service", 3.3))],
     Target("20 at once ÷ fdm, IMAP", ("crowd", "20 at once", "{}"), ("crowd", "20 at once", "fdm, IMAP")),
     Target("20 at once: longest wait for the writer, ms", ("crowd", "longest wait for the writer, 20 at once", "{}"), None),
     Target("syncs per message, alone", ("crowd", "syncs, alone", "{}"), None),

@@ -169,6 +169,19 @@ def imap_subscribe(site, value):
         return any(line and b"Missing" in line for line in session.lsub()[1])
 
 
+@choice("imap.early_login", {"yes": 0, "no": 75})
+def imap_early_login(site, value):
+    """A server that greets only after a login."""
+    def greet(client, _tag, _arguments):
+        tag, _, arguments = client.line().split(b" ", 2)
+        server.do_greeting(client, "*", b"")
+        server.do_authenticate(client, tag.decode(), arguments)
+
+    server = fake(site, GREETING=greet)
+    site.settings["imap.timeout"] = "1s"
+    return site.deliver(message(), SCUBA).exit
+
+
 # Routes
 
 @choice("route.sent_copy", {"authenticated": ["with a login"], "from": ["with a login", "without"], "off": []})
