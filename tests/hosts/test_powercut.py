@@ -13,7 +13,6 @@ Seen to fail with: mail_fsync = never, by lost messages; PostgreSQL's fsync = of
 and OFF, by a file that is damaged."""
 
 import collections
-import concurrent.futures
 import contextlib
 import glob
 import os
@@ -27,10 +26,8 @@ import pytest
 from lab import dovecot as dovecot_module, lab as lab_module, postgres as postgres_module, site as site_module, unsynced_disk
 from lab import postfix as postfix_module, replica
 from lab.ledger import POSTGRES, SQLITE, engine
-from lab.lmtp import Gone
 from lab.messages import message, new_id
 from lab.process import wait_until
-from lab.service import Service
 
 ALL = os.environ.get("ONCEDROP_HOSTS") == "all"
 SAMPLE = 3
@@ -178,12 +175,6 @@ class Direct:
         except TimeoutError as error:
             raise TimeoutError(f"{error}: {said}\n{self.mains.complaints()}") from None
 
-    def send_all(self, sent):
-        """sent(one): is called when it was accepted."""
-        for one in self.mails:
-            self.send(one)
-            sent(one)
-
     def finish(self):
         """All that was accepted has been delivered."""
 
@@ -211,8 +202,6 @@ class ByPostfix:
     def send(self, one):
         self.postfix.send(one.mail, one.inboxes)
 
-    send_all = Direct.send_all
-
     def finish(self):
         end = time.monotonic() + 60
         self.postfix.wait_idle()
@@ -236,44 +225,7 @@ class ByPostfix:
         self.postfix.close()
 
 
-class ByService(Direct):
-    """Clients of the service that send at the same time, so that its workers commit as a group."""
-
-    AT_ONCE = 4
-
-    def __init__(self, mains):
-        super().__init__(mains)
-        self.service = None
-
-    def power_on(self):
-        self.service = Service(self.mains.site, workers=self.AT_ONCE)
-
-    def power_off(self):
-        self.service.close()
-
-    def send(self, one):
-        def accepted():
-            try:
-                said = self.service.deliver(one.mail, *one.inboxes, sender=one.sender)[0]
-            except Gone:
-                return False
-            if not said.startswith("250"):
-                end_hold_offs(self.mains.site)
-            return said.startswith("250")
-
-        wait_until(accepted, f"{one.mark} is accepted", 30)
-
-    def send_all(self, sent):
-        def send(one):
-            self.send(one)
-            sent(one)
-
-        with concurrent.futures.ThreadPoolExecutor(self.AT_ONCE) as pool:
-            list(pool.map(send, self.mails))
-
-
-WAYS = {"deliver": Direct, "postfix": ByPostfix, "service": ByService}
-ENGINES_OF = {"deliver": ENGINES, "postfix": [POSTGRES] * (not postfix_module.missing()), "service": [SQLITE]}
+WAYS = {"deliver": Direct, "postfix": ByPostfix}
 
 
 def accepted_until(journal, cut):
@@ -294,7 +246,9 @@ def end_hold_offs(site):
     site.ledger.age(hours=1, state="appending")
 
 
-@pytest.mark.parametrize("of_engine, name", [(one, name) for one in ENGINES for name in WAYS if one in ENGINES_OF[name]])
+@pytest.mark.parametrize("of_engine, name", [
+    (one, name) for one in ENGINES for name in WAYS
+    if name == "deliver" or (one == POSTGRES and not postfix_module.missing())])
 def test_power_cut(saw, monkeypatch, of_engine, name):
     monkeypatch.setenv("ONCEDROP_ENGINE", of_engine)
     with contextlib.ExitStack() as stack:
@@ -320,7 +274,9 @@ def record(mains, way):
     mains.power_on()
     way.power_on()
     mains.disks.mark(BEGIN)
-    way.send_all(lambda one: mains.disks.mark(one.mark))
+    for one in way.mails:
+        way.send(one)
+        mains.disks.mark(one.mark)
     way.finish()
     way.power_off()
     mains.power_off()
