@@ -80,7 +80,8 @@ def update(path, account):
 
 @pytest.mark.parametrize("query", ["DELETE FROM accounts WHERE address = $1", "SELECT 1; SELECT $1", "DROP TABLE accounts",
                                    "UPDATE accounts SET account = 'x' WHERE address = $1 RETURNING account",
-                                   "SELECT lock_key FROM message WHERE $1 <> ''", "SELECT nonsense"])
+                                   "SELECT lock_key FROM message WHERE $1 <> ''", "SELECT nonsense",
+                                   "SELECT $1 || $2", "SELECT ?3 || $1", "SELECT :address"])
 def test_a_query_that_writes_or_fails_defers(embedded, path, query):
     make_file(path, ("info@example.org", "lisa", None, None))
     with open(path, "rb") as file:

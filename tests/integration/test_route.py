@@ -76,7 +76,7 @@ def test_query_without_a_row(site, directory):
 
 @pytest.mark.parametrize("query", ["SELECT nonsense", "SELECT account FROM nowhere WHERE a = $1", "SELECT 1; SELECT $1",
                                    "SELECT a FROM (VALUES ('x'), ('y')) t(a) WHERE $1 <> ''", "DROP SCHEMA oncedrop CASCADE",
-                                   "DELETE FROM server WHERE server = $1",
+                                   "DELETE FROM server WHERE server = $1", "SELECT $2 WHERE $1 <> ''",
                                    *(pytest.param(query, marks=pytest.mark.postgres) for query in (
                                        "SELECT pg_sleep(100)::text || $1", "CREATE TEMPORARY TABLE t AS SELECT $1::text"))])
 def test_a_query_that_fails_never_bounces(site, query):
