@@ -103,7 +103,7 @@ enum append_result {
     APPEND_STORED,          /* tagged OK */
     /* certainly nothing was stored */
     APPEND_LOST,        /* before the literal: connection lost, or timeout */
-    APPEND_NOT_SENT,    /* before the literal: name refused, not wanted, early OK; or no session, or a failed search */
+    APPEND_NOT_SENT,    /* before the literal: name refused, not wanted, or OK; no session; a failed search */
     APPEND_UNAVAILABLE, /* before the literal: BAD, or another NO */
     APPEND_NO_MAILBOX,  /* NO [TRYCREATE], and CREATE failed or did not help */
     APPEND_IMPOSSIBLE,  /* no such mailbox, and CREATE is impossible: name, rights, or imap.create */

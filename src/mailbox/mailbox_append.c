@@ -44,8 +44,8 @@ static bool is_early(const struct mailbox *mailbox, size_t size)
     return imap->stream != NULL && size > 0 && size <= max && base_now_ms() - imap->heard_ms < UNUSED_MS;
 }
 
-/* Puts together what is sent: command, message, and CRLF. Returns the message's size. */
-static size_t lay_out(struct appending *it)
+/* Builds what is sent: command, message, and CRLF. Returns the message's size. */
+static size_t build_pieces(struct appending *it)
 {
     static char line_end[] = "\r\n";
     const size_t count = it->append.piece_count;
@@ -80,7 +80,7 @@ static void send_append(struct mailbox *mailbox)
 {
     struct appending *it = &mailbox->appending;
     char date[IMAP_DATE_SIZE];
-    size_t size = lay_out(it);
+    size_t size = build_pieces(it);
     imap_date(it->append.internal_date, true, date);
     it->step = APPEND_BEGUN;
     it->early = is_early(mailbox, size);
