@@ -85,7 +85,7 @@ const struct setting config_table[] = {
     CHOICE(record, level, "text", "how much of each message to record", "envelope", "headers", "text", "raw"),
     STRING(record, notify, "", SETTING_POSTGRES, "the channel to notify of new mail"),
     RANGE(record, expire_after, DURATION, "10d", 7 * DAY, 3650 * DAY,
-          "how long after its last try to abandon an unfinished message"),
+          "how long after its last attempt an unfinished message expires"),
     YES_NO(record, trace, "no", "whether to record each try as a span of a trace"),
 
     STRING(service, user, "oncedrop", SETTING_WORD, "the user that deliveries run as"),

@@ -141,7 +141,7 @@ static void print_purged(const struct options *options, int64_t removed, int64_t
     }
     const char *would = options->dry_run ? "would be " : "";
     if (expired > 0)
-        printf("%" PRId64 " unfinished message%s %sabandoned\n", expired, expired == 1 ? "" : "s", would);
+        printf("%" PRId64 " unfinished message%s %sexpired\n", expired, expired == 1 ? "" : "s", would);
     printf("%" PRId64 " message%s %sremoved from the record\n", removed, removed == 1 ? "" : "s", would);
 }
 

@@ -18,7 +18,7 @@ struct imap_stream {
     const struct imap_tls_module *tls; /* NULL: no TLS */
     void *tls_session;
     size_t in_from, in_to; /* received, not consumed */
-    bool cut;              /* send incomplete: more would continue a literal */
+    bool incomplete;       /* the last send: more would continue its literal */
     char in[8192];
     char out[8192];
 };
@@ -194,7 +194,7 @@ static size_t gather(struct imap_stream *stream, const struct iovec *pieces, siz
 bool imap_stream_send(struct imap *imap, const struct iovec *pieces, size_t count, size_t *sent, size_t end, int64_t ms)
 {
     struct imap_stream *stream = imap->stream;
-    while (*sent < end && !stream->cut) {
+    while (*sent < end && !stream->incomplete) {
         const char *bytes;
         size_t size = gather(stream, pieces, count, *sent, &bytes);
         size = size < end - *sent ? size : end - *sent;
@@ -202,10 +202,10 @@ bool imap_stream_send(struct imap *imap, const struct iovec *pieces, size_t coun
                                         : imap_socket_write(stream->fd, bytes, size, ms);
         if (n <= 0 && ms == 0)
             return false;
-        stream->cut = n <= 0;
+        stream->incomplete = n <= 0;
         *sent += n > 0 ? (size_t)n : 0;
     }
-    return !stream->cut;
+    return !stream->incomplete;
 }
 
 bool imap_stream_line(struct imap *imap, const char *text, struct error *error)

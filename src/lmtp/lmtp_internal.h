@@ -189,7 +189,7 @@ bool lmtp_command_xtext(char *text) OD_MUST;
 /* The workers' state, in shared memory. The parent clears a dead worker's. */
 struct lmtp_service_load {
     size_t workers;
-    _Atomic size_t slot_mutex; /* slot mutex: its holder's number + 1; 0: free */
+    _Atomic size_t admission_mutex; /* the number of its holder + 1; 0: free */
     struct {
         _Atomic bool busy;
         _Atomic int64_t uid; /* of an untrusted client, plus 1; 0: none */

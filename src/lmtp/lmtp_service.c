@@ -25,10 +25,10 @@
 #define GRACE_MS 2000 /* after a delivery's deadline; before SIGKILL */
 
 /* Times by base_now_ms(). */
-struct slot {
-    pid_t pid;          /* 0: empty */
-    size_t number;      /* in `load`; LEAVING: the slot ends with its worker */
-    int64_t started_ms; /* present or last worker */
+struct worker {
+    pid_t pid;          /* 0: does not run */
+    size_t number;      /* in `load`; LEAVING: is not replaced */
+    int64_t started_ms; /* of the present or last process */
     int64_t start_ms;   /* not before */
     int64_t delay_ms;   /* 0: none */
 };
@@ -37,7 +37,7 @@ struct slot {
 
 struct running {
     struct lmtp_service *service;
-    GArray *slots;                  /* of struct slot */
+    GArray *workers;                /* of struct worker */
     struct lmtp_service_load *load; /* of present workers; MAP_FAILED: none */
     int stop_fds[2];
     bool stopping;
@@ -46,9 +46,9 @@ struct running {
     sigset_t signals, before;
 };
 
-static struct slot *slot_at(const struct running *running, guint i)
+static struct worker *worker_at(const struct running *running, guint i)
 {
-    return &g_array_index(running->slots, struct slot, i);
+    return &g_array_index(running->workers, struct worker, i);
 }
 
 /* sd_notify(3) without libsystemd. Best effort. */
@@ -82,41 +82,41 @@ static _Noreturn void become_worker(struct running *running, size_t number)
 }
 
 /* Sets the backoff after a worker's death. */
-static void delay(struct slot *slot, int64_t now)
+static void delay(struct worker *worker, int64_t now)
 {
-    int64_t next = slot->delay_ms == 0 ? FIRST_DELAY_MS : 2 * slot->delay_ms;
-    bool at_once = now - slot->started_ms < AT_ONCE_MS;
-    slot->delay_ms = at_once ? MIN(next, LAST_DELAY_MS) : 0;
-    slot->start_ms = now + slot->delay_ms;
+    int64_t next = worker->delay_ms == 0 ? FIRST_DELAY_MS : 2 * worker->delay_ms;
+    bool at_once = now - worker->started_ms < AT_ONCE_MS;
+    worker->delay_ms = at_once ? MIN(next, LAST_DELAY_MS) : 0;
+    worker->start_ms = now + worker->delay_ms;
 }
 
 static void start_workers(struct running *running)
 {
     int64_t now = base_now_ms();
-    for (guint i = 0; i < running->slots->len && !running->stopping; i++) {
-        struct slot *slot = slot_at(running, i);
-        if (slot->pid != 0 || slot->start_ms > now)
+    for (guint i = 0; i < running->workers->len && !running->stopping; i++) {
+        struct worker *worker = worker_at(running, i);
+        if (worker->pid != 0 || worker->start_ms > now)
             continue;
-        slot->started_ms = now;
-        slot->pid = fork();
-        if (slot->pid == 0)
-            become_worker(running, slot->number);
-        if (slot->pid < 0) {
+        worker->started_ms = now;
+        worker->pid = fork();
+        if (worker->pid == 0)
+            become_worker(running, worker->number);
+        if (worker->pid < 0) {
             log_error("cannot start a worker: %m");
-            slot->pid = 0;
-            delay(slot, now);
+            worker->pid = 0;
+            delay(worker, now);
         }
     }
 }
 
-/* Makes empty slots for new workers. A failure changes nothing. */
-static bool make_slots(struct running *running, size_t count, struct error *error)
+/* Present workers leave; start_workers() starts `count` others. A failure changes nothing. */
+static bool prepare_workers(struct running *running, size_t count, struct error *error)
 {
     int fds[2];
     struct lmtp_service_load *load =
         mmap(NULL, sizeof(*load), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (load == MAP_FAILED || pipe2(fds, O_CLOEXEC) != 0) {
-        error_set(error, "cannot make room for the workers: %m");
+        error_set(error, "cannot prepare the workers: %m");
         if (load != MAP_FAILED)
             munmap(load, sizeof(*load));
         return false;
@@ -128,13 +128,13 @@ static bool make_slots(struct running *running, size_t count, struct error *erro
     base_close(&running->stop_fds[0]);
     base_close(&running->stop_fds[1]);
     memcpy(running->stop_fds, fds, sizeof(fds));
-    for (guint i = running->slots->len; i > 0; i--)
-        if (slot_at(running, i - 1)->pid == 0)
-            g_array_remove_index_fast(running->slots, i - 1);
+    for (guint i = running->workers->len; i > 0; i--)
+        if (worker_at(running, i - 1)->pid == 0)
+            g_array_remove_index_fast(running->workers, i - 1);
         else
-            slot_at(running, i - 1)->number = LEAVING;
+            worker_at(running, i - 1)->number = LEAVING;
     for (size_t i = 0; i < count; i++)
-        g_array_append_vals(running->slots, &(struct slot){.number = i}, 1);
+        g_array_append_vals(running->workers, &(struct worker){.number = i}, 1);
     return true;
 }
 
@@ -151,19 +151,19 @@ static void report_end(pid_t pid, int status)
 static void forget(struct running *running, pid_t pid, int status)
 {
     guint i = 0;
-    while (i < running->slots->len && slot_at(running, i)->pid != pid)
+    while (i < running->workers->len && worker_at(running, i)->pid != pid)
         i++;
-    if (i == running->slots->len)
+    if (i == running->workers->len)
         return;
     report_end(pid, status);
-    struct slot *slot = slot_at(running, i);
-    if (slot->number == LEAVING) {
-        g_array_remove_index_fast(running->slots, i);
+    struct worker *worker = worker_at(running, i);
+    if (worker->number == LEAVING) {
+        g_array_remove_index_fast(running->workers, i);
         return;
     }
-    slot->pid = 0;
-    lmtp_service_leave(running->load, slot->number);
-    delay(slot, base_now_ms());
+    worker->pid = 0;
+    lmtp_service_leave(running->load, worker->number);
+    delay(worker, base_now_ms());
 }
 
 static void reap_workers(struct running *running)
@@ -187,7 +187,7 @@ static void reload(struct running *running)
         base_printf("RELOADING=1\nMONOTONIC_USEC=%" G_GINT64_FORMAT, g_get_monotonic_time());
     notify(lines);
     struct config *config OD_CLEANUP(config_free) = service->load(service->context, &error);
-    if (config != NULL && make_slots(running, (size_t)config->service.workers, &error)) {
+    if (config != NULL && prepare_workers(running, (size_t)config->service.workers, &error)) {
         say_if_changed("socket", service->config->service.socket, config->service.socket);
         say_if_changed("user", service->config->service.user, config->service.user);
         config_free(&service->config);
@@ -204,8 +204,8 @@ static void reload(struct running *running)
 static bool signal_all(const struct running *running, int number)
 {
     bool any = false;
-    for (guint i = 0; i < running->slots->len; i++) {
-        pid_t pid = slot_at(running, i)->pid;
+    for (guint i = 0; i < running->workers->len; i++) {
+        pid_t pid = worker_at(running, i)->pid;
         any = any || pid != 0;
         if (pid != 0 && number != 0)
             kill(pid, number);
@@ -240,9 +240,9 @@ static void stop_service(struct running *running)
 static int64_t next_ms(const struct running *running)
 {
     int64_t next = running->stopping ? running->end_ms : INT64_MAX;
-    for (guint i = 0; i < running->slots->len && !running->stopping; i++)
-        if (slot_at(running, i)->pid == 0 && slot_at(running, i)->start_ms < next)
-            next = slot_at(running, i)->start_ms;
+    for (guint i = 0; i < running->workers->len && !running->stopping; i++)
+        if (worker_at(running, i)->pid == 0 && worker_at(running, i)->start_ms < next)
+            next = worker_at(running, i)->start_ms;
     return next;
 }
 
@@ -271,7 +271,7 @@ void lmtp_service_run(struct lmtp_service *service)
 {
     struct running running = {
         .service = service,
-        .slots = g_array_new(FALSE, TRUE, sizeof(struct slot)),
+        .workers = g_array_new(FALSE, TRUE, sizeof(struct worker)),
         .load = MAP_FAILED,
         .stop_fds = {-1, -1},
     };
@@ -281,7 +281,7 @@ void lmtp_service_run(struct lmtp_service *service)
     for (size_t i = 0; i < sizeof(waited) / sizeof(waited[0]); i++)
         sigaddset(&running.signals, waited[i]);
     sigprocmask(SIG_BLOCK, &running.signals, &running.before);
-    if (!make_slots(&running, (size_t)service->config->service.workers, &error)) {
+    if (!prepare_workers(&running, (size_t)service->config->service.workers, &error)) {
         log_error("%s", error.text);
         return;
     }
@@ -289,7 +289,7 @@ void lmtp_service_run(struct lmtp_service *service)
     notify("READY=1");
     while (!running.stopping || signal_all(&running, 0))
         handle(&running, wait_for_signal(&running));
-    g_array_unref(running.slots);
+    g_array_unref(running.workers);
     munmap(running.load, sizeof(*running.load));
     base_close(&running.stop_fds[0]);
     sigprocmask(SIG_SETMASK, &running.before, NULL);

@@ -101,30 +101,30 @@ static bool all_busy(const void *context)
     return true;
 }
 
-/* Acquires a slot for an untrusted client. False: none is free, or another worker has the slot mutex. */
-static bool take_slot(struct lmtp_service_load *load, size_t number, uid_t uid)
+/* False: its user has a connection, too many workers serve such clients, or another worker holds the mutex. */
+static bool admit_untrusted(struct lmtp_service_load *load, size_t number, uid_t uid)
 {
     const int64_t ours = (int64_t)uid + 1;
-    size_t open = 0, slots = 1;
+    size_t free_mutex = 0, untrusted = 1;
     bool first = true;
-    if (!atomic_compare_exchange_strong(&load->slot_mutex, &open, number + 1))
+    if (!atomic_compare_exchange_strong(&load->admission_mutex, &free_mutex, number + 1))
         return false;
     for (size_t i = 0; i < load->workers; i++) {
         int64_t other = atomic_load(&load->worker[i].uid);
-        slots += other != 0;
+        untrusted += other != 0;
         first = first && other != ours;
     }
-    bool taken = first && (slots == 1 || slots <= load->workers / 2);
-    if (taken)
+    bool admitted = first && (untrusted == 1 || untrusted <= load->workers / 2);
+    if (admitted)
         atomic_store(&load->worker[number].uid, ours);
-    atomic_store(&load->slot_mutex, 0);
-    return taken;
+    atomic_store(&load->admission_mutex, 0);
+    return admitted;
 }
 
 void lmtp_service_leave(struct lmtp_service_load *load, size_t number)
 {
     size_t ours = number + 1;
-    (void)atomic_compare_exchange_strong(&load->slot_mutex, &ours, 0);
+    (void)atomic_compare_exchange_strong(&load->admission_mutex, &ours, 0);
     atomic_store(&load->worker[number].uid, 0);
     atomic_store(&load->worker[number].busy, false);
 }
@@ -141,7 +141,7 @@ static void serve_client(const struct config *config, int fd, int listen_fd, int
         lmtp_refuse(fd, text);
         return;
     }
-    if (peer.login != NULL && !take_slot(load, number, peer.uid)) {
+    if (peer.login != NULL && !admit_untrusted(load, number, peer.uid)) {
         lmtp_refuse(fd, "4.3.2 busy with other users, or with another connection of yours: try again");
         return;
     }

@@ -29,7 +29,7 @@ static bool end_refused(struct mailbox *mailbox, bool literal_sent)
     error_set(&it->why, "%s: APPEND to mailbox %s refused: %s%s", mailbox->imap->peer_name, it->append.mailbox,
               reply->data, mailbox->shared && reply->status == STATUS_NO ? " (imap.user needs rights there)" : "");
     it->maybe_missing = mailbox_refusal_maybe_missing(reply) && strcmp(it->name, "\"INBOX\"") != 0;
-    it->fed = literal_sent;
+    it->after_literal = literal_sent;
     it->impossible = mailbox_refusal_is_permanent(reply);
     if (it->early && (it->sent < it->size || reply->status == STATUS_BAD)) /* which bytes are literal to the server? */
         imap_stream_drop(mailbox->imap);
@@ -116,7 +116,7 @@ void mailbox_append_begin(struct mailbox *mailbox, const struct append *append)
 }
 
 /* By a tagged response before the literal. OK to an early literal is a doubt: a proxy may have stored it all the same. */
-static bool end_answered(struct mailbox *mailbox)
+static bool end_before_literal(struct mailbox *mailbox)
 {
     struct appending *it = &mailbox->appending;
     const struct imap_reply *reply = &mailbox->imap->reply;
@@ -136,7 +136,7 @@ static bool read_go_ahead(struct mailbox *mailbox)
         if (!imap_response_read(mailbox->imap, &it->why))
             return end_unsent(mailbox);
     } while (reply->kind == REPLY_UNTAGGED || reply->kind == REPLY_GARBAGE);
-    return reply->kind == REPLY_CONTINUE || end_answered(mailbox);
+    return reply->kind == REPLY_CONTINUE || end_before_literal(mailbox);
 }
 
 /* Reads what the server said before the last byte of an early literal. After NO it still waits for that byte. True: no
@@ -152,7 +152,7 @@ static bool read_early_responses(struct mailbox *mailbox)
             continue;
         if (reply->status == STATUS_NO && send_up_to(mailbox, it->size, 0))
             imap_stream_discard_unsent(mailbox->imap, false);
-        return end_answered(mailbox);
+        return end_before_literal(mailbox);
     }
     return true;
 }
@@ -191,7 +191,8 @@ static bool append_again(struct mailbox *mailbox)
         mailbox_subscribe(mailbox, it->name);
     if (created == CREATE_IMPOSSIBLE || (created == CREATE_ERROR && it->impossible && mailbox->imap->stream != NULL))
         it->result = APPEND_IMPOSSIBLE;
-    bool again = created == CREATE_DONE || (created == CREATE_EXISTS && (it->result == APPEND_NO_MAILBOX || !it->fed));
+    bool again = created == CREATE_DONE ||
+                 (created == CREATE_EXISTS && (it->result == APPEND_NO_MAILBOX || !it->after_literal));
     if (!again)
         return false;
     send_append(mailbox);
@@ -221,7 +222,7 @@ static void send_literal(struct mailbox *mailbox)
     mailbox->imap->step = "APPEND (the message may be stored)";
     imap_debug_sent_literal(&mailbox->imap->debug, it->append.pieces, it->append.piece_count);
     it->complete = send_up_to(mailbox, it->size, mailbox->imap->timeout);
-    it->fed_ms = base_now_ms();
+    it->sent_ms = base_now_ms();
 }
 
 void mailbox_append_send(struct mailbox *mailbox, int64_t until_ms)
@@ -242,7 +243,7 @@ static bool is_stored(struct mailbox *mailbox, uint32_t *ret_uidvalidity, uint32
 {
     struct appending *it = &mailbox->appending;
     const struct imap_reply *reply = &mailbox->imap->reply;
-    mailbox->imap->until_ms = it->fed_ms + mailbox->imap->timeout;
+    mailbox->imap->until_ms = it->sent_ms + mailbox->imap->timeout;
     bool replied = imap_finish(mailbox->imap, NULL, NULL, &it->why);
     mailbox->imap->until_ms = 0;
     if (!replied)

@@ -18,17 +18,17 @@ struct fetch {
 struct replied {
     struct fetch *fetch;
     struct message_comparison *comparison;
-    bool fed; /* the response has a body, ... */
-    bool any; /* ... which is not empty */
+    bool has_body; /* the response has a body, ... */
+    bool any;      /* ... which is not empty */
 };
 
 static void feed_body(void *context, const void *bytes, size_t size)
 {
     struct replied *it = context;
-    if (size == 0 && it->fed) /* a second body in a response: the last counts */
+    if (size == 0 && it->has_body) /* a second body in a response: the last counts */
         (void)!message_comparison_end(it->comparison);
     it->any = size > 0;
-    it->fed = true;
+    it->has_body = true;
     if (size > 0)
         message_comparison_feed(it->comparison, bytes, size);
 }
@@ -54,7 +54,7 @@ static void record_fetched(void *context, struct imap_reply *reply)
         feed_body(it, NULL, 0);
         feed_body(it, reported.body, reported.body_size);
     }
-    enum message_likeness likeness = it->fed ? message_comparison_end(it->comparison) : MESSAGE_OTHER;
+    enum message_likeness likeness = it->has_body ? message_comparison_end(it->comparison) : MESSAGE_OTHER;
     size_t i = wanted ? index_of(it->fetch, number, reported.uid) : it->fetch->count;
     if (i < it->fetch->count) {
         it->fetch->uids[i] = reported.uid;
@@ -62,7 +62,7 @@ static void record_fetched(void *context, struct imap_reply *reply)
         if (it->any && likeness > it->fetch->likenesses[i])
             it->fetch->likenesses[i] = likeness;
     }
-    it->fed = it->any = false;
+    it->has_body = it->any = false;
 }
 
 static GString *set_of(const struct fetch *fetch)

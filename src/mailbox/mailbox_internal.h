@@ -51,12 +51,12 @@ struct appending {
     bool early;           /* a literal that does not wait for '+' */
     bool tried_again;     /* append_again has run */
     bool complete;        /* the literal was sent, ... */
-    int64_t fed_ms;       /* ... at this time */
+    int64_t sent_ms;      /* ... at this time */
     /* APPEND_OVER: why not stored */
     enum append_result result;
     struct error why;
     bool maybe_missing; /* the refusal may mean a missing mailbox, ... */
-    bool fed;           /* ... came after the literal, ... */
+    bool after_literal; /* ... came after the literal, ... */
     bool impossible;    /* ... and is permanent */
 };
 
