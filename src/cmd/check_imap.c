@@ -81,8 +81,10 @@ static void check_capabilities(const struct config *config, struct mailbox *mail
     if (!capabilities.uidplus)
         check_warning("capabilities", "no UIDPLUS: the UIDs of delivered messages are unknown");
     if (!capabilities.special_use && strcasecmp(config->route.sent, "\\Sent") == 0)
-        check_warning("capabilities",
-                      "no SPECIAL-USE: the mailbox for sent mail is unknown; set route.sent to its name");
+        check_warning(
+            "capabilities",
+            "no SPECIAL-USE: unless LIST marks a mailbox as \\Sent, copies of sent mail go to \"Sent\"; if it has another"
+            " name, set route.sent to that");
     if (capabilities.append_limit > 0 &&
         (config->delivery.size_limit == 0 || capabilities.append_limit < config->delivery.size_limit))
         check_warning("capabilities",

@@ -15,21 +15,21 @@
 
 #define DAY_MS INT64_C(86400000)
 
-enum { ABANDONED_LAST_AT, ABANDONED_QUEUE_ID, ABANDONED_RECIPIENTS, ABANDONED_MESSAGE_ID, ABANDONED_REASON };
+enum { EXPIRED_LAST_AT, EXPIRED_QUEUE_ID, EXPIRED_RECIPIENTS, EXPIRED_MESSAGE_ID, EXPIRED_REASON };
 
 /* For searches of the log by queue id. */
 static void log_expired(const struct sql_rows *table)
 {
     for (size_t row = 0; row < table->count; row++) {
-        const char *queue_id = sql_text(table, row, ABANDONED_QUEUE_ID);
+        const char *queue_id = sql_text(table, row, EXPIRED_QUEUE_ID);
         char *reason OD_CLEANUP(base_free) = base_printf("not retried since %s: %s",
-                                                         sql_text(table, row, ABANDONED_LAST_AT),
-                                                         sql_text(table, row, ABANDONED_REASON));
+                                                         sql_text(table, row, EXPIRED_LAST_AT),
+                                                         sql_text(table, row, EXPIRED_REASON));
         const struct log_line line = {
             queue_id[0] != '\0' ? queue_id : "NOQUEUE",
             {
-                {LOG_FIELD_MESSAGE_ID, sql_text(table, row, ABANDONED_MESSAGE_ID)},
-                {LOG_FIELD_TO, sql_text(table, row, ABANDONED_RECIPIENTS)},
+                {LOG_FIELD_MESSAGE_ID, sql_text(table, row, EXPIRED_MESSAGE_ID)},
+                {LOG_FIELD_TO, sql_text(table, row, EXPIRED_RECIPIENTS)},
                 {LOG_FIELD_STATUS, "expired"},
             },
         };
@@ -157,7 +157,7 @@ static bool remove_old(struct cmd *cmd, int64_t older_than_ms, int64_t *ret)
     return state.ended;
 }
 
-/* Expires first: otherwise messages within record.expire_after would never become old enough. */
+/* Expires first: an unfinished message is never removed, however old. */
 static int purge(struct cmd *cmd)
 {
     const struct options *options = &cmd->options;

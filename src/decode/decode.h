@@ -63,7 +63,7 @@ struct decoding;
 struct decoding *decoding_start(const struct message *message, enum record_level level, struct error *error) OD_MUST;
 
 /* Waits for the result, owned by the decoding. Limits: 10 s of CPU time plus 1 s per 16 MiB; twice that in elapsed
- * time; half of the time until the deadline. */
+ * time, but at most half of the time until the deadline. */
 const struct decoded *decoding_result(struct decoding *decoding);
 
 /* After decoding_result: returns why it is incomplete, for the log, or NULL. */

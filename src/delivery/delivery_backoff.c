@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: ISC */
+/* SPDX-License-Identifier: ISC
+ *
+ * The login backoff of the accounts of a message: what the ledger knows, and what this delivery learns. */
 #include "delivery/delivery_internal.h"
 
 static bool takes_login(const struct sessions *sessions, const struct config *config, const char *account)

@@ -125,7 +125,7 @@ static void plan_sent(const struct plan_request *request, const struct ledger_co
     } else if (target->reason == REASON_STORED) {
         target->action = PLAN_DUPLICATE;
     } else if (target->reason == REASON_REFUSED) {
-        target->action = PLAN_EXPIRED;
+        target->action = PLAN_SENT_FAILED;
     } else if (target->reason == REASON_UNDER_WAY) {
         target->action = PLAN_BUSY;
         plan->sent_waits = copy->owner != LEDGER_OTHER || copy->owner_finished;

@@ -21,7 +21,7 @@ enum plan_action {
     PLAN_BUSY,             /* leave alone: another delivery may be making it. 0: the undecided is deferred */
     PLAN_DUPLICATE,        /* nothing to do: it is stored */
     PLAN_VARIANT_HAS_COPY, /* Sent, nothing to do: a variant has the copy, or no recipient goes on */
-    PLAN_EXPIRED,          /* Sent, nothing to do: it failed for good */
+    PLAN_SENT_FAILED,      /* Sent, nothing to do: it failed for good */
     PLAN_APPEND,
     PLAN_SEARCH, /* append it unless a search finds it */
 };

@@ -2,7 +2,7 @@
 #include "delivery/delivery_internal.h"
 
 /* Returns true if the copy is not retried; that never bounces the message. */
-static bool is_expired(const struct delivery_work *work, const struct copy_result *result)
+static bool is_not_retried(const struct delivery_work *work, const struct copy_result *result)
 {
     const struct ledger_copy_state *found = &work->found->copies[work->plan->sent];
     bool permanent = outcome_row(result->report.outcome)->final;
@@ -16,7 +16,7 @@ static void append_and_settle(struct delivery_work *work)
     struct copy_result *result = &work->results[work->plan->sent];
     copy_make(work, work->plan->sent);
     quarantine_append(work, work->plan->sent);
-    if (is_expired(work, result))
+    if (is_not_retried(work, result))
         result->state = COPY_FAILED;
     if (result->state != COPY_STORED && result->state != COPY_FAILED)
         reply_sent(work, result->report.outcome, result->report.text);

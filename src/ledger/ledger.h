@@ -34,10 +34,14 @@ enum ledger_result {
     LEDGER_ERROR, /* error set */
     LEDGER_OK,
     LEDGER_BUSY,     /* another delivery has the lock, or may be making a copy */
-    LEDGER_CONFLICT, /* another transaction committed first, so ours is rolled back; error set */
+    LEDGER_CONFLICT, /* the database (MariaDB) rolled our transaction back, because of another one; error set */
 };
 
 enum copy_role { COPY_INBOX, COPY_SENT };
+
+/* PENDING: to be made; APPENDING: claimed, perhaps stored; FAILED: not retried. A claim leads to APPENDING, from STORED,
+ * too, if the copy is made again; settling to STORED, PENDING or FAILED, and APPENDING if the result is unknown;
+ * a release to PENDING. The table's "expired" (purge) is read as PENDING. */
 enum copy_state { COPY_NONE, COPY_PENDING, COPY_APPENDING, COPY_STORED, COPY_FAILED };
 
 struct ledger_target {
@@ -188,7 +192,7 @@ void ledger_claim_free(struct ledger_claim **claim);
 /* After ledger_hold: returns false if this attempt is certainly not on record. */
 bool ledger_may_have(const struct ledger_claim *claim) OD_MUST;
 
-/* Waits for the results of ledger_claim. An APPEND may only follow LEDGER_OK; otherwise ledger_release must follow.
+/* Waits for the results of ledger_claim. An APPEND may only be completed after LEDGER_OK; otherwise ledger_release must follow.
  *
  * LEDGER_OK        committed; if there are copies, all are ours and the lock is held
  * LEDGER_BUSY      committed, but the lock or a copy was not available

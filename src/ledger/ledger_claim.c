@@ -62,7 +62,7 @@ size_t ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, 
     sql_set_timeout(ledger->sql, SQL_TIMEOUT_MS + wait);
     ledger_add_begin_read(ledger, wait);
     size_t mark = sql_mark(ledger->sql);
-    ledger_add_reassert(ledger);
+    ledger_add_relock(ledger);
     sql_add(ledger->sql, SQL_STEP(hold_copies, LEDGER_KEY(claim->message), .accounts = SQL_TEXTS(accounts, count),
                                   .mailboxes = SQL_TEXTS(mailboxes, count), .claim = SQL_NUMBER(claim->token)));
     ledger_add_end(ledger);

@@ -115,8 +115,8 @@ void ledger_add_acquire(struct ledger *ledger, int64_t key, int64_t wait_ms);
 bool lock_granted(const struct sql_rows *rows) OD_MUST;
 
 /* Adds a statement that takes the lock again in a new transaction; it returns a row if the lock is ours. A lease is
- * prolonged, unless another session has had it. */
-void ledger_add_reassert(struct ledger *ledger);
+ * renewed, unless another session has had it. */
+void ledger_add_relock(struct ledger *ledger);
 
 /* Returns true if ledger_add_end at this mark succeeded: a lease counts only once it is committed. */
 bool ledger_ended(struct ledger *ledger, size_t mark, struct error *error) OD_MUST;

@@ -7,7 +7,7 @@
 /* A lock that ends with its transaction has no release step. */
 static const struct {
     const char *name;
-    enum sql_step acquire, reassert, holder, release, release_all;
+    enum sql_step acquire, relock, holder, release, release_all;
 } methods[LOCK_METHODS] = {
     [LOCK_METHOD_ADVISORY] = {"advisory", SQL_STEP_lock_advisory, SQL_STEP_relock_advisory, SQL_STEP_holder_advisory,
                               SQL_STEPS, SQL_STEPS},
@@ -79,9 +79,9 @@ void ledger_add_acquire(struct ledger *ledger, int64_t key, int64_t wait_ms)
     add_step(ledger, methods[ledger->config->lock.method].acquire, key, wait_ms);
 }
 
-void ledger_add_reassert(struct ledger *ledger)
+void ledger_add_relock(struct ledger *ledger)
 {
-    add_step(ledger, methods[ledger->config->lock.method].reassert, ledger->lock_key,
+    add_step(ledger, methods[ledger->config->lock.method].relock, ledger->lock_key,
              ledger_hold_wait_ms(ledger->config));
 }
 

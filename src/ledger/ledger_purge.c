@@ -52,7 +52,7 @@ struct sql_rows *ledger_expire_batch(struct ledger *ledger, struct ledger_expire
     if (batch.open) {
         sql_unlimit_result(ledger->sql);
         rows = ledger_batch_commit(ledger,
-                                   SQL_STEP(expire_claims, EXPIRED(ledger, expire),
+                                   SQL_STEP(expire_messages, EXPIRED(ledger, expire),
                                             .ids = SQL_NUMBERS(batch.ids, batch.count)),
                                    error);
         if (rows == NULL)

@@ -204,8 +204,8 @@ void lmtp_service_leave(struct lmtp_service_load *load, size_t number);
  *
  * Trusted are root, our own user, the users in service.trusted_users, and TCP clients: TCP does not identify them, so
  * choosing it trusts all of this host and of service.allowed_networks. TCP clients from elsewhere are refused. Untrusted
- * clients deliver to their own account only, and get one connection per user, and half of the workers; others get 421.
- * So a trusted client always finds a worker.
+ * clients deliver to their own account only, and get one connection per user, and half of the workers (of one worker,
+ * that one); others get 421. So with two workers or more, untrusted clients leave some to trusted ones.
  *
  * listen_fd  non-blocking; workers may share it
  * number     index in `load` */

@@ -81,8 +81,8 @@ static _Noreturn void become_worker(struct running *running, size_t number)
     _exit(75);
 }
 
-/* Sets the backoff after a worker's death. */
-static void delay(struct worker *worker, int64_t now)
+/* After a worker's death. */
+static void set_backoff(struct worker *worker, int64_t now)
 {
     int64_t next = worker->delay_ms == 0 ? FIRST_DELAY_MS : 2 * worker->delay_ms;
     bool at_once = now - worker->started_ms < AT_ONCE_MS;
@@ -104,7 +104,7 @@ static void start_workers(struct running *running)
         if (worker->pid < 0) {
             log_error("cannot start a worker: %m");
             worker->pid = 0;
-            delay(worker, now);
+            set_backoff(worker, now);
         }
     }
 }
@@ -163,7 +163,7 @@ static void forget(struct running *running, pid_t pid, int status)
     }
     worker->pid = 0;
     lmtp_service_leave(running->load, worker->number);
-    delay(worker, base_now_ms());
+    set_backoff(worker, base_now_ms());
 }
 
 static void reap_workers(struct running *running)

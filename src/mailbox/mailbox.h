@@ -155,7 +155,7 @@ enum append_result mailbox_append(struct mailbox *mailbox, uint32_t *ret_uidvali
 /* Is a message in its mailbox? Only certainty counts: all but UNKNOWN are certain. */
 enum search_result {
     SEARCH_UNKNOWN, /* connection lost, NO, BAD, ...; the error says why */
-    SEARCH_MISSING, /* or no such mailbox */
+    SEARCH_MISSING, /* or no such mailbox; of mailbox_explain_missing: the server has lost it */
     SEARCH_DELETED, /* missing, perhaps deleted: nothing shows that the server has lost it (mailbox_explain_missing) */
     SEARCH_PRESENT,
 };

@@ -328,7 +328,7 @@ def test_the_lease_of_a_delivery_that_was_killed(site, when):
 
 
 def test_a_lease_that_was_lost_stays_lost(site):
-    """Another delivery has taken it: it is neither prolonged nor ended, and the Sent copy is for the next delivery."""
+    """Another delivery has taken it: it is neither renewed nor ended, and the Sent copy is for the next delivery."""
     locks.agree(site, "lease")
     lisa, scuba = site.account("lisa"), site.account("scuba")
     site.settings.update({"imap.tls": "none", "imap.port": site.lab.dovecot.port})

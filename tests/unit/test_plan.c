@@ -215,7 +215,7 @@ static void test_alias(void **state)
         {unlike, COPY_NONE, REDELIVER_NO, false, true, HOLD_OFF, PLAN_SEARCH, PLAN_SEARCH, true, false, false},
         {unlike, COPY_PENDING, REDELIVER_NO, false, true, 1, PLAN_BUSY, PLAN_BUSY, true, true, true},
         {unlike, COPY_STORED, REDELIVER_NO, false, true, 1, PLAN_DUPLICATE, PLAN_DUPLICATE, true, true, false},
-        {unlike, COPY_FAILED, REDELIVER_NO, false, true, 1, PLAN_BUSY, PLAN_EXPIRED, true, true, false},
+        {unlike, COPY_FAILED, REDELIVER_NO, false, true, 1, PLAN_BUSY, PLAN_SENT_FAILED, true, true, false},
         {unlike, COPY_STORED, REDELIVER_FORCE, false, true, 1, PLAN_APPEND, PLAN_DUPLICATE, false, false, false},
         /* clang-format on */
     };
@@ -268,9 +268,9 @@ static void test_sent(void **state)
         {{.state = COPY_STORED, .owner = DOUG, .variant_has_copy = true, .variant_in_flight = true}, REDELIVER_VERIFY, PLAN_VARIANT_HAS_COPY,
          REASON_VARIANT, false, false, SCUBA},
         /* expired: never bounces, never blocks */
-        {{.state = COPY_FAILED, .owner = DOUG}, REDELIVER_NO, PLAN_EXPIRED, REASON_REFUSED, false, false, SCUBA},
-        {{.state = COPY_FAILED, .owner = DOUG}, REDELIVER_VERIFY, PLAN_EXPIRED, REASON_REFUSED, false, false, SCUBA},
-        {{.state = COPY_FAILED, .owner = DOUG}, REDELIVER_FORCE, PLAN_EXPIRED, REASON_REFUSED, false, false, SCUBA},
+        {{.state = COPY_FAILED, .owner = DOUG}, REDELIVER_NO, PLAN_SENT_FAILED, REASON_REFUSED, false, false, SCUBA},
+        {{.state = COPY_FAILED, .owner = DOUG}, REDELIVER_VERIFY, PLAN_SENT_FAILED, REASON_REFUSED, false, false, SCUBA},
+        {{.state = COPY_FAILED, .owner = DOUG}, REDELIVER_FORCE, PLAN_SENT_FAILED, REASON_REFUSED, false, false, SCUBA},
         /* left to another delivery ... */
         {{.state = COPY_APPENDING, .owner = LEDGER_OTHER}, REDELIVER_NO, PLAN_BUSY, REASON_UNDER_WAY, false, false, SCUBA},
         /* ... which will not be retried */

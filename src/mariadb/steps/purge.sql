@@ -16,7 +16,7 @@ FROM message m LEFT JOIN delivery o ON o.message = m.id AND
 @report@ o.finished_at IS NULL WHERE m.id IN (SELECT id FROM (SELECT m.id FROM @messages@
 WHERE m.id > :after AND @expired@) due) GROUP BY m.id, m.message_id ORDER BY m.id
 
--- expire_claims: the moment of expiry identifies their deliveries
+-- expire_messages: the moment of expiry identifies their deliveries
 SET @due = (SELECT group_concat(m.id) FROM message m WHERE m.id IN (:ids) AND @expired@), @expired_at = @now@
 -- then
 UPDATE delivery SET outcome = 'expired', finished_at = @expired_at

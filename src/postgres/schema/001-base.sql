@@ -243,7 +243,7 @@ CREATE TABLE @schema@.lease ( -- Who delivers which message with lock.method = l
         -- for nothing from expires_at on
     key        bigint PRIMARY KEY, -- lock_key of the message, or of one account's copies of it
     owner      bigint NOT NULL, -- Random number of this delivery; needed to hold or end the lease
-    taken_at   timestamptz NOT NULL DEFAULT clock_timestamp(), -- When it was taken, or prolonged, by the database's clock
+    taken_at   timestamptz NOT NULL DEFAULT clock_timestamp(), -- When it was taken, or renewed, by the database's clock
     expires_at timestamptz NOT NULL, -- When others may take it, by the database's clock
     host       text NOT NULL, -- Host of the process
     pid        integer NOT NULL, -- Number of the process

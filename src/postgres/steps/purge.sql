@@ -22,7 +22,7 @@ WITH due AS (SELECT m.id, m.message_id FROM @schema@.message m WHERE m.id > :aft
 open AS (SELECT d.* FROM @schema@.delivery d JOIN due ON due.id = d.message WHERE d.finished_at IS NULL)
 @expired_report@
 
--- expire_claims:
+-- expire_messages:
 WITH due AS (SELECT m.id, m.message_id FROM @schema@.message m WHERE m.id = ANY (:ids::bigint[]) AND @expired@),
 open AS (UPDATE @schema@.delivery d SET outcome = 'expired', finished_at = @now@
 FROM due WHERE due.id = d.message AND d.finished_at IS NULL RETURNING d.*),

@@ -65,11 +65,11 @@ WHERE m.id > :after::bigint ORDER BY m.id LIMIT :max::bigint) m ORDER BY m.id
 -- columns: id
 SELECT id FROM @schema@.message WHERE id @in(:ids::bigint)@ FOR UPDATE SKIP LOCKED
 
--- preview_expired: what expire_claims would expire, for people
+-- preview_expired: what expire_messages would expire, for people
 -- params: older_ms hold_off_ms upto after
 -- columns: last_at queue_id recipients message_id reason
 
--- expire_claims: expires those of these messages that are still due, and lists them for people
+-- expire_messages: expires those of these messages that are still due, and lists them for people
 -- params: older_ms hold_off_ms upto ids
 -- columns: last_at queue_id recipients message_id reason
 

@@ -16,7 +16,7 @@ SELECT id FROM @schema@.message WHERE id IN (SELECT value FROM json_each(:ids))
 -- preview_expired:
 SELECT last_at, queue_id, recipients, message_id, reason FROM (@report@ WHERE m.id > :after AND @expired@) ORDER BY id
 
--- expire_claims:
+-- expire_messages:
 CREATE TEMPORARY TABLE IF NOT EXISTS due (id INTEGER PRIMARY KEY, last_at, queue_id, recipients, message_id, reason)
 -- then
 DELETE FROM temp.due
