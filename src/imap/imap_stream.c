@@ -213,7 +213,8 @@ bool imap_stream_line(struct imap *imap, const char *text, struct error *error)
     if (imap->stream == NULL)
         return imap_stream_fail(imap, error, "the connection was lost earlier");
     imap_debug_sent(&imap->debug, imap->tag, text);
-    const struct iovec line[] = {{(char *)(uintptr_t)text, strlen(text)}, {(char *)(uintptr_t) "\r\n", 2}};
+    static const char end[] = "\r\n";
+    const struct iovec line[] = {{(char *)(uintptr_t)text, strlen(text)}, {(char *)(uintptr_t)end, 2}};
     size_t sent = 0;
     int64_t started = base_now_ms();
     errno = 0;
