@@ -83,8 +83,8 @@ static void check_capabilities(const struct config *config, struct mailbox *mail
     if (!capabilities.special_use && strcasecmp(config->route.sent, "\\Sent") == 0)
         check_warning(
             "capabilities",
-            "no SPECIAL-USE: unless LIST marks a mailbox as \\Sent, copies of sent mail go to \"Sent\"; if it has another"
-            " name, set route.sent to that");
+            "no SPECIAL-USE: copies of sent mail go to \"Sent\", unless LIST marks another mailbox as \\Sent; set"
+            " route.sent to the right name");
     if (capabilities.append_limit > 0 &&
         (config->delivery.size_limit == 0 || capabilities.append_limit < config->delivery.size_limit))
         check_warning("capabilities",

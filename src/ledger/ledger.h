@@ -39,9 +39,8 @@ enum ledger_result {
 
 enum copy_role { COPY_INBOX, COPY_SENT };
 
-/* PENDING: to be made; APPENDING: claimed, perhaps stored; FAILED: not retried. A claim leads to APPENDING, from STORED,
- * too, if the copy is made again; settling to STORED, PENDING or FAILED, and APPENDING if the result is unknown;
- * a release to PENDING. The table's "expired" (purge) is read as PENDING. */
+/* NONE: no row; PENDING: to be made; APPENDING: claimed, perhaps stored; FAILED: not retried. A claim sets APPENDING;
+ * settling sets STORED, PENDING or FAILED, or leaves APPENDING; a release sets PENDING. "expired" is read as PENDING. */
 enum copy_state { COPY_NONE, COPY_PENDING, COPY_APPENDING, COPY_STORED, COPY_FAILED };
 
 struct ledger_target {

@@ -101,7 +101,8 @@ static bool all_busy(const void *context)
     return true;
 }
 
-/* False: its user has a connection, too many workers serve such clients, or another worker holds the mutex. */
+/* Admits an untrusted client. False: its user has a connection, half of the workers serve such clients, or another
+ * worker holds the mutex. */
 static bool admit_untrusted(struct lmtp_service_load *load, size_t number, uid_t uid)
 {
     const int64_t ours = (int64_t)uid + 1;

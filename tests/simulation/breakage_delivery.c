@@ -54,7 +54,7 @@ static void tell_plan(const struct plan *plan, const struct plan_request *reques
 {
     static const char *const actions[] = {
         [PLAN_DUPLICATE] = "duplicate", [PLAN_BUSY] = "busy",     [PLAN_VARIANT_HAS_COPY] = "elsewhere",
-        [PLAN_SENT_FAILED] = "expired", [PLAN_APPEND] = "append", [PLAN_SEARCH] = "search",
+        [PLAN_SENT_FAILED] = "failed",  [PLAN_APPEND] = "append", [PLAN_SEARCH] = "search",
     };
     for (size_t i = 0; i < request->target_count; i++)
         TELL("plans for %s of %s: %s (%s)", request->targets[i].mailbox, request->targets[i].account,

@@ -267,7 +267,7 @@ static void test_sent(void **state)
         {{.state = COPY_STORED, .owner = DOUG, .variant_has_copy = true}, REDELIVER_LOST, PLAN_SEARCH, REASON_VERIFIED, true, false, SCUBA},
         {{.state = COPY_STORED, .owner = DOUG, .variant_has_copy = true, .variant_in_flight = true}, REDELIVER_VERIFY, PLAN_VARIANT_HAS_COPY,
          REASON_VARIANT, false, false, SCUBA},
-        /* expired: never bounces, never blocks */
+        /* failed for good: never bounces, never blocks */
         {{.state = COPY_FAILED, .owner = DOUG}, REDELIVER_NO, PLAN_SENT_FAILED, REASON_REFUSED, false, false, SCUBA},
         {{.state = COPY_FAILED, .owner = DOUG}, REDELIVER_VERIFY, PLAN_SENT_FAILED, REASON_REFUSED, false, false, SCUBA},
         {{.state = COPY_FAILED, .owner = DOUG}, REDELIVER_FORCE, PLAN_SENT_FAILED, REASON_REFUSED, false, false, SCUBA},
