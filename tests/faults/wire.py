@@ -41,6 +41,7 @@ class Imap:
     def __init__(self):
         self.left = {CLIENT: 0, SERVER: 0}      # bytes of the literal that comes next
         self.inside = {CLIENT: None, SERVER: None}
+        self.awaited = False                    # the client's literal waits for the server's go-ahead
         self.commands = {}
         self.newest = None
 
@@ -60,6 +61,8 @@ class Imap:
         literal = re.search(rb"\{(\d+)\+?\}$", line)
         self.left[side] = int(literal[1]) - line.endswith(b"+}") if literal else 0
         self.inside[side] = (self.inside[side] or kind) if literal else None
+        if side == CLIENT:
+            self.awaited = literal is not None and not line.endswith(b"+}")
         return size, kind
 
     def name(self, side, line):
@@ -71,6 +74,7 @@ class Imap:
             self.commands[words[0]] = self.newest
             return self.newest
         if words[0] == "+":
+            self.awaited = False
             return f"go-ahead for {self.newest}"
         if words[0] == "*":
             return f"untagged {words[2] if words[1].isdigit() else words[1]} to {self.newest}"
@@ -78,8 +82,9 @@ class Imap:
         return f"{words[1]} to {self.commands.get(words[0])}"
 
     def refuse_literal(self):
-        """A tagged answer instead of the go-ahead: the literal will not follow."""
-        self.left[CLIENT], self.inside[CLIENT] = 0, None
+        """A tagged answer instead of the go-ahead: the literal will not follow. An early one does, whatever is answered."""
+        if self.awaited:
+            self.left[CLIENT], self.inside[CLIENT], self.awaited = 0, None, False
 
 
 FRONTEND = {"P": "Parse", "B": "Bind", "D": "Describe", "E": "Execute", "S": "Sync", "H": "Flush", "p": "Password",
