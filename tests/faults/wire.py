@@ -82,7 +82,7 @@ class Imap:
         return f"{words[1]} to {self.commands.get(words[0])}"
 
     def refuse_literal(self):
-        """A tagged answer instead of the go-ahead: the literal will not follow. An early one does, whatever is answered."""
+        """A tagged answer instead of the go-ahead: the literal will not follow. An early one does, also after such an answer."""
         if self.awaited:
             self.left[CLIENT], self.inside[CLIENT], self.awaited = 0, None, False
 
