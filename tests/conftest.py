@@ -197,7 +197,17 @@ def print_matrix(terminalreporter):
             text.ljust(max(16, *(len(other[place]) for other in lines))) for place, text in enumerate(line)).rstrip())
 
 
+def note_failures(terminalreporter):
+    """For tests/steps.sh, so that a long output ends with the names."""
+    path = os.environ.get("ONCEDROP_FAILED")
+    if path:
+        with open(path, "a", encoding="utf-8") as file:
+            for outcome in ("failed", "error"):
+                file.writelines(f"    {report.nodeid}\n" for report in terminalreporter.getreports(outcome))
+
+
 def pytest_terminal_summary(terminalreporter):
+    note_failures(terminalreporter)
     print_matrix(terminalreporter)
     if postfix_module.missing():
         terminalreporter.write_line(f"The tests with Postfix were left out: {postfix_module.missing()}.")

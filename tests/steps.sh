@@ -26,6 +26,7 @@ step() {
 
 # Steps that only need a processor take what the others leave of it; each prints what it has to say at the end.
 beside=$(mktemp -d)
+export ONCEDROP_FAILED="$beside/failed"
 trap 'kill $(jobs -p) 2>/dev/null; wait; rm -rf "$beside"' EXIT
 trap 'exit 1' HUP INT TERM
 
@@ -52,6 +53,7 @@ finish() {
     seconds=$(($(date +%s) - start))
     if [ -n "$failed" ]; then
         printf '\n%s: FAILED, after %s s, in:%s\n' "$1" "$seconds" "$failed"
+        sort -u "$ONCEDROP_FAILED" 2>/dev/null
         exit 1
     fi
     printf '\n%s: everything passed, in %s s.\n' "$1" "$seconds"
