@@ -6,8 +6,8 @@ import os
 
 TICK = os.sysconf("SC_CLK_TCK")
 NAMES = {"postgres": "PostgreSQL", "mariadbd": "MariaDB", "pgbouncer": "PgBouncer", "imap": "imap", "imap-login": "imap",
-         "auth": "auth", "lmtp": "lmtp", "oncedrop-main": "oncedrop", "oncedrop": "oncedrop"}
-PEERS = ("PostgreSQL", "MariaDB", "imap", "lmtp", "oncedrop")      # the others are less than a tenth of a millisecond a message
+         "auth": "auth", "lmtp": "lmtp", "oncedrop-main": "oncedrop", "oncedrop": "oncedrop", "bare": "bare"}
+PEERS = ("PostgreSQL", "MariaDB", "imap", "lmtp", "oncedrop", "bare")      # the others are less than a tenth of a millisecond a message
 
 
 def used():
