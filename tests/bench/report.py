@@ -8,6 +8,7 @@ from xml.sax.saxutils import escape
 import targets
 
 WIDTH = 80
+NAME = 44       # of a ratio
 
 
 def number(value):
@@ -94,7 +95,8 @@ def ratios(doc):
         rows = []
         for target, ratio, spread, met in targets.found(doc["rows"], program):
             quartiles = f"{number(spread[0])} - {number(spread[1])}" if spread else ""
-            rows.append(f"  {target.name:44} {number(ratio):>5} {quartiles:>11} {verdict(target, met)}".rstrip())
+            name = target.name if len(target.name) <= NAME else f"{target.name}\n  {'':{NAME}}"     # has its own line
+            rows.append(f"  {name:{NAME}} {number(ratio):>5} {quartiles:>11} {verdict(target, met)}".rstrip())
         if rows:
             lines += ["", f"{'Ratios: ' + program:46} {'':>5} {'quartiles':>11} {'target':>7}", *rows]
     return "\n".join(lines)

@@ -69,10 +69,10 @@ def test_the_plot_has_a_bar_for_each_row(measured):
     assert len(drawn.findall("{http://www.w3.org/2000/svg}rect")) == len(rows) + 1
 
 
-def test_what_scales_and_the_methods_of_locks(tmp_path):
-    """Counts, which are the same on every machine."""
-    done = bench("--tiny", "--rounds", "1", "--parts", "locks", "scale", "crowd", "distance", "--directory", str(tmp_path),
-                 timeout=900)
+def test_the_other_parts(tmp_path):
+    """Counts, which are the same on every machine. Seen to fail: with a bare LMTP program for a table that was renamed."""
+    done = bench("--tiny", "--rounds", "1", "--parts", "locks", "scale", "crowd", "distance", "lmtp", "replay", "commits",
+                 "--directory", str(tmp_path), timeout=900)
     assert done.returncode == 0, done
     assert max(map(len, done.stdout.splitlines()[:-1])) <= 80
     with open(tmp_path / "bench.json", encoding="utf-8") as file:

@@ -125,9 +125,9 @@ class FakeImap:
                 arguments = words[2] if len(words) > 2 else b""
                 if name == "UID":
                     name, _, arguments = arguments.partition(b" ")
-                    name = "UID " + name.decode().upper()
+                    name = "UID " + name.decode(errors="replace").upper()
                 self.commands.append((name, arguments))
-                self.answer(client, name, words[0].decode(), arguments)
+                self.answer(client, name, words[0].decode(errors="replace"), arguments)
         except (Gone, OSError):
             pass
         finally:

@@ -6,6 +6,7 @@ import struct
 import threading
 
 CLIENT, SERVER = "client", "server"
+BLOCKED = 1     # seconds after which a send is taken to wait for the other side
 
 
 def end_listening(listener):
@@ -28,6 +29,7 @@ class Connection:
         self.sockets = {CLIENT: client, SERVER: server}
         self.passed = {CLIENT: 0, SERVER: 0}    # bytes that arrived from each side and were passed on
         self.ended = {CLIENT: False, SERVER: False}     # everything that arrived from this side was read
+        self.in_call = {CLIENT: threading.Lock(), SERVER: threading.Lock()}     # held while it receives or sends
         self.mute = False                       # nothing more is passed on, not even an end of file
 
     def fall_silent(self):
@@ -44,7 +46,10 @@ class Connection:
                 pass
 
     def reset(self):
-        """Ends both connections as a network failure would: by RST, not in order."""
+        """Ends both connections as a network failure would: by RST, not in order.
+
+        Both have ended when it returns: the kernel sends RST only when no thread is in a call on the socket any
+        more. A thread whose send is blocked is not waited for."""
         self.mute = True
         for sock in self.sockets.values():
             try:
@@ -53,6 +58,9 @@ class Connection:
             except OSError:
                 pass
             sock.close()
+        for lock in self.in_call.values():
+            if lock.acquire(timeout=BLOCKED):
+                lock.release()
 
 
 class Proxy:
@@ -114,7 +122,8 @@ class Proxy:
         source, sink = connection.sockets[side], connection.sockets[other]
         try:
             while True:
-                data = source.recv(65536)
+                with connection.in_call[side]:
+                    data = source.recv(65536)
                 self.flowing.wait()
                 if not data:
                     if not connection.mute:
@@ -126,7 +135,8 @@ class Proxy:
                 if data is None:
                     connection.reset()
                     return
-                sink.sendall(data)
+                with connection.in_call[side]:
+                    sink.sendall(data)
                 connection.passed[side] += len(data)
         except OSError:
             if not connection.mute:
