@@ -27,7 +27,7 @@ class Bench:
 
     def __init__(self, arguments):
         self.rounds, self.long, self.tiny = arguments.rounds, arguments.long, arguments.tiny
-        self.runner, self.runners = None, []
+        self.runner, self.runners, self.bare = None, [], {}
         self.servers = servers_module.Servers(not arguments.untuned, arguments.apart)
         try:
             self.runner = measure.Runner(self.servers.user)     # before there are threads and large memory

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: ISC
 """(a) A process for each message: oncedrop, by itself and through PgBouncer, with and without a copy for the sender,
-and other delivery agents."""
+and other delivery agents. bare_delivery.c shows what the protocol takes."""
 
+import bare
 import competitors as agents
 import measure
 
@@ -9,7 +10,8 @@ ROUNDS = 40
 
 
 def measure_part(bench, results):
-    agents_here = agents.competitors(bench.servers, bench.runner, bench.programs)
+    agents_here = [*agents.competitors(bench.servers, bench.runner, bench.programs),
+                   *(bare.Delivery(bench, own) for own in (True, False))]
 
     def once(agent, number):
         seconds = agent.deliver()

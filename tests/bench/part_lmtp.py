@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 """(b) LMTP on one and on four connections, to 20 and to 1,000 accounts, compared with Dovecot's LMTP server: the same client,
 the same accounts, and Dovecot stores for both. Also whose processor time it takes. 1,000 accounts are measured twice: with a
-login for nearly each message, and by a service that keeps a session for each account. With 20 accounts, bare_lmtp.c shows what
+login for nearly each message, and by a service that keeps a session for each account. With 20 accounts, bare_delivery.c shows what
 the protocol with a ledger in a file costs by itself."""
 
 import concurrent.futures
@@ -15,10 +15,11 @@ import subprocess
 import threading
 import time
 
+import bare
 import measure
 import processors
 from competitors import mail
-from lab import dovecot, process
+from lab import process
 from lab.lmtp import stuffed
 
 ROUNDS = 5
@@ -105,37 +106,6 @@ class Server:
         sock = socket.socket(socket.AF_UNIX)
         sock.connect(self.path)
         return Connection(sock)
-
-    def ended(self):
-        pass
-
-
-class Bare(process.Server):
-    """bare_lmtp.c, with a separate ledger."""
-
-    name, stores = "bare protocol", True
-
-    def __init__(self, bench, program):
-        super().__init__(bench.servers.new_directory("bare"))
-        self.user = bench.servers.user
-        os.chmod(os.path.dirname(self.directory), 0o711)
-        os.chown(self.directory, self.user.pw_uid, self.user.pw_gid)
-        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bare_lmtp.c")
-        subprocess.run(["cc", "-D_GNU_SOURCE", "-O2", "-o", self.path("bare"), source, "-lsqlite3"], check=True)
-        imap = bench.servers.dovecot
-        self.socket = self.path("lmtp")
-        self.words = [self.path("bare"), self.socket, program.with_new_ledger().database, str(imap.port), dovecot.MASTER,
-                      imap.password, "4"]
-        bench.servers.start(self)
-
-    def launch(self):
-        self.spawn(self.words, **process.run_as(self.user))
-
-    def answers(self):
-        return process.is_listening(self.socket)
-
-    def connect(self):
-        return Server(self.name, self.socket).connect()
 
     def ended(self):
         pass
@@ -250,7 +220,7 @@ def measure_kept(bench, results, accounts, messages):
 
 
 def measure_part(bench, results):
-    here, bare = competitors(bench), [Bare(bench, program) for program in bench.programs if not program.is_pooled][:1]
+    here, least = competitors(bench), [Server(bare.NAME, bare.service(bench, 4).socket)]
     for count, messages in ({20: 20} if bench.tiny else MESSAGES).items():
         accounts = bench.servers.accounts(f"lmtp{count}-", count)
         rate(bench, here[-1], accounts, count, 4, False)   # makes the mailboxes
@@ -270,6 +240,6 @@ def measure_part(bench, results):
                             results.add("lmtp", f"processors, {case}", f"{competitor.name}: {name}", "ms", each)
 
             with sink(bench) as alone:
-                measure.rounds([*here, *(bare if count == 20 else []), *([alone] if alone else [])], bench.rounds or ROUNDS, once)
+                measure.rounds([*here, *(least if count == 20 else []), *([alone] if alone else [])], bench.rounds or ROUNDS, once)
         if count > 20 or bench.tiny:
             measure_kept(bench, results, accounts, messages)

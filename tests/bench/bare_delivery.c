@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC
  *
- * The least that keeps oncedrop's promise by LMTP with a ledger in a file. It shows what of a delivery's time belongs to
- * SQLite, to IMAP and to the disk. It writes the same rows in two durable transactions. Between them is an APPEND on a kept
- * session, whose last byte waits for the first COMMIT. It decodes, locks, searches and verifies nothing, and ends with
- * the first error.
+ * The least that keeps oncedrop's promise with a ledger in a file. It shows what of a delivery's time belongs to SQLite, to
+ * IMAP and to the disk. It writes the same rows in two durable transactions. Between them is an APPEND, whose last byte
+ * waits for the first COMMIT. It decodes, locks, searches and verifies nothing, and ends with the first error.
  *
- *     bare_lmtp SOCKET LEDGER PORT MASTER PASSWORD WORKERS */
+ *     bare_delivery lmtp LEDGER PORT MASTER PASSWORD SOCKET WORKERS    keeps IMAP sessions
+ *     bare_delivery hand-over ACCOUNT SOCKET                           gives a message from standard input to that
+ *     bare_delivery deliver LEDGER PORT MASTER PASSWORD ACCOUNT        delivers one by itself */
 #include <arpa/inet.h>
 #include <err.h>
 #include <netinet/tcp.h>
@@ -26,7 +27,8 @@
 
 #define MESSAGE_MAX 1000000
 #define SESSIONS 64
-#define LOG_PAGES 1000 /* before a checkpoint, as in src/sqlite/lite_batch.c */
+#define LOG_PAGES 150       /* before a checkpoint, as in src/sqlite/lite_batch.c */
+#define LOG_PAGES_KEPT 1000 /* by a session that is reused */
 
 struct stream {
     int fd;
@@ -77,9 +79,11 @@ static const char *const texts[STATEMENTS] = {
     "COMMIT",
 };
 
+enum word { LEDGER = 2, PORT, MASTER, PASSWORD };
+
 static sqlite3 *ledger;
 static sqlite3_stmt *statements[STATEMENTS];
-static int log_pages;
+static int log_pages, log_pages_max = LOG_PAGES;
 static struct session *sessions[SESSIONS];
 
 static int64_t now(void)
@@ -124,7 +128,7 @@ static int note_log(void *unused, sqlite3 *db, const char *name, int pages)
 static void commit(void)
 {
     run(COMMIT, "");
-    if (log_pages > LOG_PAGES)
+    if (log_pages > log_pages_max)
         sqlite3_wal_checkpoint_v2(ledger, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 }
 
@@ -209,7 +213,7 @@ static struct session *log_in(const char *account, char **words)
     unsigned char plain[512];
     char encoded[1024], line[2048];
     struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons((uint16_t)atoi(words[3])),
+                                  .sin_port = htons((uint16_t)atoi(words[PORT])),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct session *session = calloc(1, sizeof(*session));
     int on = 1, fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -219,7 +223,7 @@ static struct session *log_in(const char *account, char **words)
     session->stream.fd = fd;
     snprintf(session->account, sizeof(session->account), "%s", account);
     expect(&session->stream, "* OK", line, sizeof(line));
-    int size = snprintf((char *)plain, sizeof(plain), "%s%c%s%c%s", account, 0, words[4], 0, words[5]);
+    int size = snprintf((char *)plain, sizeof(plain), "%s%c%s%c%s", account, 0, words[MASTER], 0, words[PASSWORD]);
     base64(plain, (size_t)size, encoded);
     size = snprintf(line, sizeof(line), "a AUTHENTICATE PLAIN %s\r\n", encoded);
     send_all(fd, line, (size_t)size);
@@ -324,24 +328,76 @@ static void serve(int fd, char **words)
     close(fd);
 }
 
-int main(int count, char **words)
+static void run_workers(const char *path, int workers, char **words)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (count != 7)
-        errx(64, "bare_lmtp SOCKET LEDGER PORT MASTER PASSWORD WORKERS");
-    snprintf(address.sun_path, sizeof(address.sun_path), "%s", words[1]);
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
     int listening = socket(AF_UNIX, SOCK_STREAM, 0);
-    if (bind(listening, (struct sockaddr *)&address, sizeof(address)) < 0 || chmod(words[1], 0666) < 0 ||
+    if (bind(listening, (struct sockaddr *)&address, sizeof(address)) < 0 || chmod(path, 0666) < 0 ||
         listen(listening, 100) < 0)
-        err(1, "%s", words[1]);
-    for (int i = 0; i < atoi(words[6]); i++)
+        err(1, "%s", path);
+    log_pages_max = LOG_PAGES_KEPT;
+    for (int i = 0; i < workers; i++)
         if (fork() == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
-            open_ledger(words[2]);
+            open_ledger(words[LEDGER]);
             for (;;)
                 serve(accept(listening, NULL, NULL), words);
         }
     while (wait(NULL) > 0)
         continue;
-    return 1;
+}
+
+/* With CRLF. Returns its size. */
+static size_t read_message(char *ret)
+{
+    static struct stream in;
+    size_t size = 0;
+    while (read_more(&in))
+        continue;
+    for (size_t i = 0; i < in.size; i++) {
+        if (in.bytes[i] == '\n')
+            ret[size++] = '\r';
+        ret[size++] = in.bytes[i];
+    }
+    return size;
+}
+
+static void hand_over(const char *message, size_t size, const char *account, const char *path)
+{
+    static struct stream stream;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char line[1024];
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+    stream.fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (connect(stream.fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+        err(1, "%s", path);
+    int length = snprintf(line, sizeof(line), "RCPT TO:<%s>\r\nDATA\r\n", account);
+    send_all(stream.fd, line, (size_t)length);
+    send_all(stream.fd, message, size);
+    send_all(stream.fd, ".\r\n", 3);
+    expect(&stream, "220", line, sizeof(line));
+    expect(&stream, "250", line, sizeof(line));
+    expect(&stream, "354", line, sizeof(line));
+    expect(&stream, "250 stored", line, sizeof(line));
+}
+
+int main(int count, char **words)
+{
+    static char message[2 * MESSAGE_MAX];
+    const char *way = count > 1 ? words[1] : "";
+    if (count == 8 && strcmp(way, "lmtp") == 0) {
+        run_workers(words[6], atoi(words[7]), words);
+        return 1;
+    }
+    if (count == 4 && strcmp(way, "hand-over") == 0) {
+        hand_over(message, read_message(message), words[2], words[3]);
+    } else if (count == 7 && strcmp(way, "deliver") == 0) {
+        open_ledger(words[LEDGER]);
+        deliver(message, read_message(message), words[6], words);
+        sqlite3_db_config(ledger, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    } else {
+        errx(64, "unknown command");
+    }
+    return 0;
 }
