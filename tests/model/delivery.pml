@@ -30,7 +30,8 @@
  *   early[w]        copies of which the server has received all but the last byte, before the claim is committed. It stores
  *                   none of them, whatever becomes of the worker
  *   late...[w]      a COMMIT (of a claim or of a settle) on its way in a connection that was given up: the database may
- *                   still execute it, at any time, even after its process has died
+ *                   still execute it, at any time, even after its process has died. With -DLOCK_ENDS_FIRST a claim on its
+ *                   way has no lock, as with a ledger in a file: there another process commits, and the lock is the worker's
  *   wanted, doubt   the plan's targets that are made, and those of them in doubt; sent_owner, sent_waits: struct plan
  *   stored, unknown, new_doubt     what settle writes: `stored`, else `appending` if unknown, else `pending`
  *   ok              recipients whose report is a success
@@ -101,10 +102,13 @@ typedef copy_row {
 copy_row row[COPIES];
 #ifdef OWN_KEYS
 byte locks[WORKERS] = NOBODY;
-byte changed[WORKERS];          /* copies that were claimed since it looked */
 #define lock locks[w]
 #else
 byte lock = NOBODY;
+#endif
+#if defined(OWN_KEYS) || defined(LOCK_ENDS_FIRST)
+#define OTHERS_CLAIM            /* although one has looked under its lock */
+byte changed[WORKERS];          /* copies that were claimed since it looked */
 #endif
 byte todo[WORKERS];
 byte current[WORKERS];
@@ -173,7 +177,7 @@ ltl finishes { [] (calm -> <> (todo[0] == 0 && todo[1] == 0 && todo[WORKERS - 1]
 #endif
 
 /* What ledger_add_hold counts, and what ledger_settle asks for. */
-#if defined(OWN_KEYS) && !defined(CLAIM_BLINDLY)
+#if defined(OTHERS_CLAIM) && !defined(CLAIM_BLINDLY)
 #define UNCHANGED(n) (!HAS(changed[w], n) && row[n].state != STORED)
 #else
 #define UNCHANGED(n) true
@@ -184,6 +188,11 @@ ltl finishes { [] (calm -> <> (todo[0] == 0 && todo[1] == 0 && todo[WORKERS - 1]
 #else
 #define OURS(n) (row[n].owner == w)
 #define OURS_LATE false
+#endif
+#ifdef LOCK_ENDS_FIRST
+#define LATE_CLAIM_LOCK(w) NOBODY
+#else
+#define LATE_CLAIM_LOCK(w) GIVEN_UP(w)
 #endif
 #define HELD(n) (!HAS(wanted, n) || (row[n].owner == w && row[n].state == APPENDING))
 #if defined(WITH_SENT) && RECIPIENTS == 2
@@ -244,8 +253,14 @@ inline claim_row(n, who, recipient)
     row[n].owner = who;
     row[n].by = ((n) == SENT -> recipient : 0);
     for (v : 0 .. WORKERS - 1) {
-#ifdef OWN_KEYS
+#ifdef OTHERS_CLAIM
         ADD(changed[v], n);
+#endif
+#if defined(LOCK_ENDS_FIRST) && !defined(CLAIM_BLINDLY)
+        if
+        :: late[v] == CLAIM -> DROP(late_copies[v], n)
+        :: else
+        fi;
 #endif
 #ifdef UNDO_BY_NUMBER
         twice[v] = twice[v] | (once[v] & BIT(n));
@@ -273,6 +288,21 @@ inline claim_rows(set, who, recipient)
     for (c : 0 .. COPIES - 1) {
         if
         :: HAS(set, c) && UNCHANGED(c) -> claim_row(c, who, recipient)
+        :: else
+        fi
+    }
+}
+
+/* Those that were claimed since it looked are no longer in the set. */
+inline claim_late_rows(set, recipient)
+{
+    for (c : 0 .. COPIES - 1) {
+        if
+#ifdef LOCK_ENDS_FIRST
+        :: HAS(set, c) && row[c].state != STORED -> claim_row(c, NOBODY, recipient)
+#else
+        :: HAS(set, c) && UNCHANGED(c) -> claim_row(c, NOBODY, recipient)
+#endif
         :: else
         fi
     }
@@ -320,7 +350,7 @@ inline want(n)
 /* plan_make. */
 inline decide()
 {
-#ifdef OWN_KEYS
+#ifdef OTHERS_CLAIM
     changed[w] = 0;
 #endif
 #ifdef UNDO_BY_NUMBER
@@ -605,7 +635,7 @@ again:
         goto not_reported
     :: d_step {
             wanted != 0 && lock == w && CAN_BE_LATE(w) ->
-            lock = GIVEN_UP(w); late[w] = CLAIM; late_copies[w] = wanted;
+            lock = LATE_CLAIM_LOCK(w); late[w] = CLAIM; late_copies[w] = wanted;
             late_by[w] = (HAS(wanted, SENT) -> sent_owner : 0);
             printf("worker %d: loses the connection while its claim of copies %d is on its way\n", w, wanted)
         };
@@ -728,10 +758,10 @@ proctype database(byte w)
 end:
     do
     :: d_step {
-            late[w] == CLAIM && lock == GIVEN_UP(w) ->
+            late[w] == CLAIM && (LATE_CLAIM_LOCK(w) == NOBODY || lock == GIVEN_UP(w)) ->
             printf("    (late claim of copies %d by worker %d is executed)\n", late_copies[w], w);
-            lock = NOBODY;
-            claim_rows(late_copies[w], NOBODY, late_by[w]);
+            lock = (lock == GIVEN_UP(w) -> NOBODY : lock);
+            claim_late_rows(late_copies[w], late_by[w]);
             forget_late(w)
         }
     :: d_step {
