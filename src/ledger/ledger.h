@@ -27,6 +27,14 @@ bool ledger_is_lost(const struct ledger *ledger) OD_MUST;
  * read the files or outlives an upgrade. */
 bool ledger_load(const struct config *config, struct error *error) OD_MUST;
 
+/* Group commit in the service (sql_engine.h). new: NULL if the database does this by itself, or memory is short. Others: see
+ * there; nothing happens for NULL. */
+struct sql_group *ledger_group_new(const struct config *config, size_t members) OD_MUST;
+void ledger_group_join(struct sql_group *group, size_t number);
+void ledger_group_write(struct sql_group *group, const struct config *config);
+void ledger_group_writer_died(struct sql_group *group);
+void ledger_group_leave(struct sql_group **group);
+
 /* Returns true if a process of service.user logs in to the database as that user. */
 bool ledger_login_is_service(const struct config *config) OD_MUST;
 

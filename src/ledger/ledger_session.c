@@ -77,6 +77,39 @@ bool ledger_load(const struct config *config, struct error *error)
     return sql_load(config, error) != NULL;
 }
 
+struct sql_group *ledger_group_new(const struct config *config, size_t members)
+{
+    struct error ignored;
+    const struct sql_engine *engine = sql_load(config, &ignored);
+    struct sql_group *group = engine != NULL && engine->group_new != NULL ? engine->group_new(members) : NULL;
+    if (group != NULL)
+        group->engine = engine;
+    return group;
+}
+
+void ledger_group_join(struct sql_group *group, size_t number)
+{
+    if (group != NULL)
+        group->engine->group_join(group, number);
+}
+
+void ledger_group_write(struct sql_group *group, const struct config *config)
+{
+    group->engine->group_write(group, config);
+}
+
+void ledger_group_writer_died(struct sql_group *group)
+{
+    group->engine->group_writer_died(group);
+}
+
+void ledger_group_leave(struct sql_group **group)
+{
+    if (*group != NULL)
+        (*group)->engine->group_leave(*group);
+    *group = NULL;
+}
+
 bool ledger_login_is_service(const struct config *config)
 {
     struct error ignored;

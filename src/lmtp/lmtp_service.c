@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -26,11 +27,12 @@
 
 /* Times by base_now_ms(). */
 struct worker {
-    pid_t pid;          /* 0: does not run */
-    size_t number;      /* in `load`; LEAVING: is not replaced */
-    int64_t started_ms; /* of the present or last process */
-    int64_t start_ms;   /* not before */
-    int64_t delay_ms;   /* 0: none */
+    pid_t pid;               /* 0: does not run */
+    size_t number;           /* in `load`; LEAVING: is not replaced */
+    int64_t started_ms;      /* of the present or last process */
+    int64_t start_ms;        /* not before */
+    int64_t delay_ms;        /* 0: none */
+    struct sql_group *group; /* it writes for; NULL: it is a worker */
 };
 
 #define LEAVING SIZE_MAX
@@ -39,6 +41,7 @@ struct running {
     struct lmtp_service *service;
     GArray *workers;                /* of struct worker */
     struct lmtp_service_load *load; /* of present workers; MAP_FAILED: none */
+    struct sql_group *group;        /* of present workers; NULL: none */
     int stop_fds[2];
     bool stopping;
     int64_t end_ms; /* when next_signal is due */
@@ -68,12 +71,28 @@ static void notify(const char *lines)
                      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
 }
 
+/* Ends when the workers have, not by a signal. */
+static _Noreturn void become_writer(struct running *running)
+{
+    (void)prctl(PR_SET_NAME, "oncedrop-writer"); /* for ps(1) */
+    base_close(&running->stop_fds[1]);
+    base_close(&running->service->socket.fd);
+    base_close(&running->service->socket.lock_fd);
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    sigprocmask(SIG_SETMASK, &running->before, NULL);
+    ledger_group_write(running->group, running->service->config);
+    _exit(0);
+}
+
 static _Noreturn void become_worker(struct running *running, size_t number)
 {
     struct error error;
     struct lmtp_service *service = running->service;
     close(running->stop_fds[1]);
     base_close(&service->socket.lock_fd); /* only the parent locks the path */
+    ledger_group_join(running->group, number);
     sigprocmask(SIG_SETMASK, &running->before, NULL);
     if (lmtp_service_worker(service->config, service->socket.fd, running->stop_fds[0], running->load, number, &error))
         _exit(0);
@@ -99,6 +118,8 @@ static void start_workers(struct running *running)
             continue;
         worker->started_ms = now;
         worker->pid = fork();
+        if (worker->pid == 0 && worker->group != NULL)
+            become_writer(running);
         if (worker->pid == 0)
             become_worker(running, worker->number);
         if (worker->pid < 0) {
@@ -109,9 +130,10 @@ static void start_workers(struct running *running)
     }
 }
 
-/* Present workers leave; start_workers() starts `count` others. A failure changes nothing. */
-static bool prepare_workers(struct running *running, size_t count, struct error *error)
+/* Present workers leave; start_workers() starts others. A failure changes nothing. */
+static bool prepare_workers(struct running *running, const struct config *config, struct error *error)
 {
+    size_t count = (size_t)config->service.workers;
     int fds[2];
     struct lmtp_service_load *load =
         mmap(NULL, sizeof(*load), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -125,6 +147,8 @@ static bool prepare_workers(struct running *running, size_t count, struct error 
         munmap(running->load, sizeof(*load));
     running->load = load;
     load->workers = count;
+    ledger_group_leave(&running->group);
+    running->group = count > 1 ? ledger_group_new(config, count) : NULL;
     base_close(&running->stop_fds[0]);
     base_close(&running->stop_fds[1]);
     memcpy(running->stop_fds, fds, sizeof(fds));
@@ -135,16 +159,20 @@ static bool prepare_workers(struct running *running, size_t count, struct error 
             worker_at(running, i - 1)->number = LEAVING;
     for (size_t i = 0; i < count; i++)
         g_array_append_vals(running->workers, &(struct worker){.number = i}, 1);
+    if (running->group != NULL)
+        g_array_append_vals(running->workers, &(struct worker){.group = running->group}, 1);
     return true;
 }
 
-static void report_end(pid_t pid, int status)
+static void report_end(const struct worker *worker, pid_t pid, int status)
 {
+    const char *what = worker->group != NULL ? "the ledger's writer" : "worker";
+    const char *then = worker->group != NULL ? "" : "; its client will try again";
     if (WIFSIGNALED(status))
-        log_warning("worker %d was ended by signal %d (%s); its client will try again", (int)pid, WTERMSIG(status),
-                    strsignal(WTERMSIG(status)));
+        log_warning("%s %d was ended by signal %d (%s)%s", what, (int)pid, WTERMSIG(status),
+                    strsignal(WTERMSIG(status)), then);
     else if (WEXITSTATUS(status) != 0)
-        log_warning("worker %d ended with status %d; its client will try again", (int)pid, WEXITSTATUS(status));
+        log_warning("%s %d ended with status %d%s", what, (int)pid, WEXITSTATUS(status), then);
 }
 
 /* The process may not be a worker: a container's first process inherits children. */
@@ -155,14 +183,17 @@ static void forget(struct running *running, pid_t pid, int status)
         i++;
     if (i == running->workers->len)
         return;
-    report_end(pid, status);
     struct worker *worker = worker_at(running, i);
+    report_end(worker, pid, status);
+    if (worker->group != NULL)
+        ledger_group_writer_died(worker->group);
     if (worker->number == LEAVING) {
         g_array_remove_index_fast(running->workers, i);
         return;
     }
     worker->pid = 0;
-    lmtp_service_leave(running->load, worker->number);
+    if (worker->group == NULL)
+        lmtp_service_leave(running->load, worker->number);
     set_backoff(worker, base_now_ms());
 }
 
@@ -187,7 +218,7 @@ static void reload(struct running *running)
         base_printf("RELOADING=1\nMONOTONIC_USEC=%" G_GINT64_FORMAT, g_get_monotonic_time());
     notify(lines);
     struct config *config OD_CLEANUP(config_free) = service->load(service->context, &error);
-    if (config != NULL && prepare_workers(running, (size_t)config->service.workers, &error)) {
+    if (config != NULL && prepare_workers(running, config, &error)) {
         say_if_changed("socket", service->config->service.socket, config->service.socket);
         say_if_changed("user", service->config->service.user, config->service.user);
         config_free(&service->config);
@@ -234,6 +265,7 @@ static void stop_service(struct running *running)
     running->end_ms = base_now_ms() + running->service->config->delivery.deadline + GRACE_MS;
     lmtp_service_socket_close(&running->service->socket);
     base_close(&running->stop_fds[1]);
+    ledger_group_leave(&running->group);
 }
 
 /* When the next action is due; INT64_MAX: none. */
@@ -281,7 +313,7 @@ void lmtp_service_run(struct lmtp_service *service)
     for (size_t i = 0; i < sizeof(waited) / sizeof(waited[0]); i++)
         sigaddset(&running.signals, waited[i]);
     sigprocmask(SIG_BLOCK, &running.signals, &running.before);
-    if (!prepare_workers(&running, (size_t)service->config->service.workers, &error)) {
+    if (!prepare_workers(&running, service->config, &error)) {
         log_error("%s", error.text);
         return;
     }

@@ -126,7 +126,8 @@ static void log_result(struct sql *sql, size_t mark, bool succeeded, const struc
     for (; sql->logged < mark; sql->logged++)
         sql_debug_result(step_name(sql, sql->logged), NULL,
                          sql->engine->in_process ? sql->added[sql->logged].took_us : -1);
-    sql_debug_result(step_name(sql, mark), rows, sql->engine->in_process ? sql->added[mark].took_us : waited_us);
+    sql_debug_result(step_name(sql, mark), rows,
+                     MAX(sql->engine->in_process ? sql->added[mark].took_us : 0, waited_us));
     sql->logged = mark + 1;
 }
 

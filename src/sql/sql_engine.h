@@ -18,6 +18,11 @@ struct sql_step_text {
 
 struct sql_session;
 
+/* Begins an engine's own structure. */
+struct sql_group {
+    const struct sql_engine *engine;
+};
+
 enum sql_self_test { SQL_SELF_TEST_END, SQL_SELF_TEST_OK, SQL_SELF_TEST_WARNING, SQL_SELF_TEST_FAILED };
 
 /* Why a step failed, where callers need to know. */
@@ -61,7 +66,7 @@ struct sql_engine {
     const char *name;
     const struct sql_step_text *steps; /* [SQL_STEPS] */
     const char *pool_hint;             /* " (...)": how to enlarge its pools, or "" */
-    bool in_process;                   /* in-process: executes a step when it is added */
+    bool in_process;                   /* on this host: executes a step when it is added, or soon */
 
     struct sql_session *(*open)(const struct config *config, const char *application, struct error *error);
     void (*close)(struct sql_session *session);
@@ -92,6 +97,15 @@ struct sql_engine {
 
     /* Copies the ledger, online, to a new file. NULL: the engine has its own programs for that. */
     bool (*backup)(const struct config *config, const char *file, struct error *error);
+
+    /* Group commit among processes of one parent, which makes the group before it forks them: members join by number, from
+     * 0, and one more process writes for them until they have ended. The parent says when it has died, and leaves the group
+     * when neither is started again: then the writer's end frees it. NULL: the database does this by itself. */
+    struct sql_group *(*group_new)(size_t members);
+    void (*group_join)(struct sql_group *group, size_t number);
+    void (*group_write)(struct sql_group *group, const struct config *config);
+    void (*group_writer_died)(struct sql_group *group);
+    void (*group_leave)(struct sql_group *group);
 
     /* Returns conninfo for only its n-th host, and *ret_name (may be NULL): new strings. NULL: it has fewer hosts.
      * The function is NULL: there are no hosts. */

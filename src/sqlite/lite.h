@@ -29,7 +29,9 @@ struct sql_session {
     GQueue results;         /* struct sql_rows of steps, in order */
     bool failed;            /* a step failed; error is set */
     struct error error;
-    bool writes;           /* has the writer's lock */
+    bool writes;  /* has the writer's lock */
+    bool grouped; /* is a group's transaction (lite_writer.c) */
+    enum { LITE_GROUP_NONE, LITE_GROUP_FILLS, LITE_GROUP_SENT } group_state; /* of the transaction (lite_group.c) */
     GArray *unlocks;       /* int64_t: lock bytes to release at COMMIT */
     bool lost;             /* unusable */
     uint64_t transactions; /* that could write */
@@ -84,10 +86,14 @@ bool lite_is_query(struct sql_session *lite, const char *sql, struct error *erro
 /* lite_batch.c */
 
 /* column_kinds: NULL for a text of the site (lite_is_query). */
+void lite_add_step(struct sql_session *lite, const struct sql_step_text *step, const struct sql_value *values);
 void lite_add(struct sql_session *lite, const char *sql, const char *column_kinds, size_t count,
               const struct sql_value *values);
 struct sql_rows *lite_next(struct sql_session *lite, struct error *error) OD_MUST;
 bool lite_finish(struct sql_session *lite);
+
+/* Ends a group's transaction after its COMMIT: runs a checkpoint if it is due. False: the session is lost. */
+bool lite_end_group(struct sql_session *lite) OD_MUST;
 bool lite_script(struct sql_session *lite, const char *sql, struct error *error) OD_MUST;
 
 /* lite_rows.c */
@@ -144,6 +150,7 @@ bool lite_files_unchanged(struct sql_session *lite, int lock_file, struct error 
 bool lite_lock_open(const char *path, struct error *error) OD_MUST;
 
 int lite_lock_file(void) OD_MUST;
+int64_t lite_lock_node(void) OD_MUST;
 
 /* Waits for the writer's lock, unless another session of this process has it. */
 bool lite_lock_to_open(struct sql_session *lite, struct error *error) OD_MUST;

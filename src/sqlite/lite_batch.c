@@ -27,19 +27,22 @@ static void write_back(struct sql_session *lite)
 /* Releases the writer's lock once no transaction is open. */
 static void end_writing(struct sql_session *lite)
 {
-    if (!lite->writes || !sqlite3_get_autocommit(lite->db))
+    if (!lite->writes || lite->grouped || !sqlite3_get_autocommit(lite->db))
         return;
     lite->transactions++;
     write_back(lite);
     lite_unlock_writer(lite);
 }
 
-/* Rolls back: after an error nothing of the transaction may be committed. */
+/* Rolls back: after an error nothing of the transaction may be committed. SQLite may have rolled back all of a group's
+ * (sqlite.org/lang_transaction.html). */
 static void undo(struct sql_session *lite)
 {
     struct error ignored;
+    lite->lost = lite->lost || (lite->grouped && sqlite3_get_autocommit(lite->db));
     if (!sqlite3_get_autocommit(lite->db)) {
-        struct sql_rows *rows OD_CLEANUP(sql_rows_free) = lite_execute(lite, "ROLLBACK", "", 0, NULL, &ignored);
+        struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
+            lite_execute(lite, lite->grouped ? "ROLLBACK TO member" : "ROLLBACK", "", 0, NULL, &ignored);
         lite->lost = lite->lost || rows == NULL;
     }
 }
@@ -72,6 +75,23 @@ static struct sql_rows *run(struct sql_session *lite, const char *sql, const cha
     if (sqlite3_get_autocommit(lite->db) && lite->lost)
         lite_unlock_all(lite); /* it may stay open for long */
     return rows;
+}
+
+bool lite_end_group(struct sql_session *lite)
+{
+    lite->grouped = false;
+    end_writing(lite);
+    return !lite->lost;
+}
+
+/* The texts number the values themselves (macro value); most have no line that depends on one. */
+void lite_add_step(struct sql_session *lite, const struct sql_step_text *step, const struct sql_value *values)
+{
+    struct sql_value none[SQL_VALUES_MAX];
+    size_t no_count;
+    char *rendered OD_CLEANUP(base_free) =
+        strchr(step->text, SQL_TEXT_IF) != NULL ? sql_text_render(step->text, values, none, &no_count) : NULL;
+    lite_add(lite, rendered != NULL ? rendered : step->text, step->column_kinds, step->params, values);
 }
 
 void lite_add(struct sql_session *lite, const char *sql, const char *column_kinds, size_t count,

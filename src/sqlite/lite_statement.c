@@ -25,6 +25,7 @@ static void configure_library(void)
     if (!configured) {
         (void)sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
         (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+        (void)sqlite3_config(SQLITE_CONFIG_STMTJRNL_SPILL, -1); /* savepoints: in memory */
     }
     configured = true;
 }

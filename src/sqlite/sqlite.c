@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "module_build.h"
-#include "sqlite/lite.h"
+#include "sqlite/lite_group.h"
 #include "sqlite_schema.h"
 #include "sqlite_steps.h"
 
@@ -20,23 +20,36 @@ static bool lite_engine_usable(const struct sql_session *lite)
 
 static bool lite_engine_in_transaction(const struct sql_session *lite)
 {
-    return !sqlite3_get_autocommit(lite->db);
+    return lite->group_state == LITE_GROUP_FILLS || !sqlite3_get_autocommit(lite->db);
 }
 
-/* The texts number the values themselves (macro value); most have no line that depends on one. */
 static void lite_engine_add(struct sql_session *lite, enum sql_step step, const struct sql_value *values)
 {
-    const struct sql_step_text *it = &steps[step];
-    struct sql_value none[SQL_VALUES_MAX];
-    size_t no_count;
-    char *rendered OD_CLEANUP(base_free) =
-        strchr(it->text, SQL_TEXT_IF) != NULL ? sql_text_render(it->text, values, none, &no_count) : NULL;
-    lite_add(lite, rendered != NULL ? rendered : it->text, it->column_kinds, it->params, values);
+    if (!lite_group_add(lite, step, &steps[step], values))
+        lite_add_step(lite, &steps[step], values);
 }
 
 static void lite_engine_add_text(struct sql_session *lite, const char *text, struct sql_value value)
 {
     lite_add(lite, text, NULL, 1, &value);
+}
+
+static struct sql_rows *lite_engine_next(struct sql_session *lite, struct error *error)
+{
+    lite_group_end(lite);
+    return lite_next(lite, error);
+}
+
+static void lite_engine_close(struct sql_session *lite)
+{
+    lite_group_end(lite); /* while its locks last */
+    lite_close(lite);
+}
+
+static bool lite_engine_finish(struct sql_session *lite)
+{
+    lite_group_end(lite);
+    return lite_finish(lite);
 }
 
 static const struct sql_failure_code failures[] = {
@@ -54,16 +67,21 @@ const struct sql_engine sqlite_engine = {
     .pool_hint = "",
     .in_process = true,
     .open = lite_open,
-    .close = lite_close,
+    .close = lite_engine_close,
     .usable = lite_engine_usable,
     .in_transaction = lite_engine_in_transaction,
     .add = lite_engine_add,
     .add_text = lite_engine_add_text,
-    .next = lite_next,
-    .finish = lite_finish,
+    .next = lite_engine_next,
+    .finish = lite_engine_finish,
     .script = lite_script,
     .create = lite_create,
     .backup = lite_backup,
+    .group_new = lite_group_new,
+    .group_join = lite_group_join,
+    .group_leave = lite_group_leave,
+    .group_writer_died = lite_group_writer_died,
+    .group_write = lite_group_write,
     .hint = lite_hint,
     .failures = failures,
     .self_tests = lite_self_tests,

@@ -3,16 +3,21 @@
 
 Commits are counted in the WAL itself (pg_waldump(1)): those that wrote something, by anybody; autovacuum is off
 meanwhile.
-Syncs are those of pg_stat_wal, which PostgreSQL 14 to 17 have."""
+Syncs are those of pg_stat_wal, which PostgreSQL 14 to 17 have.
+
+With a ledger in a file: messages per second and syncs per message of a service with four workers, on a disk whose syncs take
+some milliseconds (slow_sync.c)."""
 
 import concurrent.futures
 import contextlib
+import os
 import re
 import subprocess
 
 import competitors as agents
 import measure
 import part_lmtp
+import servers as servers_module
 from lab import process
 
 AUTOVACUUM = "SELECT count(*) FROM pg_stat_activity WHERE backend_type LIKE 'autovacuum %'"
@@ -20,6 +25,8 @@ ROUNDS = 3
 AT_ONCE = 20
 MESSAGES = 200
 RECIPIENTS = 50
+SLOW_MS = (1, 5)
+SLOW_MESSAGES = 100
 
 
 class Counter:
@@ -113,6 +120,47 @@ def measure_part(bench, results):
         results.note("WAL syncs are not counted: this PostgreSQL has none in pg_stat_wal.")
     with counter.without_autovacuum():
         measure_all(bench, results, counter)
+    for program in bench.programs:
+        if isinstance(program, servers_module.FileProgram):
+            measure_slow_disk(bench, results, program)
+
+
+class SlowDisk:
+    """A service whose disk is slow."""
+
+    def __init__(self, bench, program, ms):
+        self.bench = bench
+        directory = bench.servers.new_directory("slow")
+        os.chmod(directory, 0o755)
+        library, self.log = os.path.join(directory, "slow_sync.so"), os.path.join(directory, "log")
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "slow_sync.c")
+        subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", library, source], check=True)
+        with open(self.log, "wb"):
+            os.chmod(self.log, 0o666)
+        service = servers_module.Service(program, f"slow{ms}", **{"service.workers": 4})
+        service.environment = {**service.environment, "LD_PRELOAD": library, "SLOW_SYNC_US": str(ms * 1000),
+                               "SLOW_SYNC_LOG": self.log}
+        self.server = part_lmtp.Server(program.name, bench.servers.start(service).socket)
+
+    def measure(self, accounts, connections, messages):
+        """Messages per second, and syncs per message."""
+        part_lmtp.rate(self.bench, self.server, accounts, len(accounts), connections, False)
+        before = os.path.getsize(self.log)
+        rate, _ = part_lmtp.rate(self.bench, self.server, accounts, messages, connections, False)
+        return rate, (os.path.getsize(self.log) - before) / messages
+
+
+def measure_slow_disk(bench, results, program):
+    messages = 4 if bench.tiny else SLOW_MESSAGES
+    accounts = bench.servers.accounts(f"{program.name}-slow-", 4)
+    for ms in SLOW_MS:
+        disk = SlowDisk(bench, program, ms)
+        for _ in range(bench.rounds or ROUNDS):
+            for connections in (1, 4):
+                rate, syncs = disk.measure(accounts, connections, messages)
+                case = f"syncs of {ms} ms, {connections} connection{'s' * (connections > 1)}"
+                results.add("commits", case, program.name, "/s", rate, larger=True)
+                results.add("commits", f"{case}: syncs", program.name, "per message", syncs)
 
 
 def measure_all(bench, results, counter):

@@ -71,10 +71,12 @@ def deliver(bench, service):
     return alone, next((one for one in wrong if one), None)
 
 
-def disturbed(site, end, deeds):
-    """What is wrong, after all of them, and how often it was disturbed."""
+def disturbed(site, end, deeds, services=None):
+    """What is wrong, after all of them, and how often it was disturbed. services: a list, to which its service is added."""
     bench = Bench(site)
     service = Service(site, workers=2)
+    if services is not None:
+        services.append(service)
     site.ledger.close()
     disturber = Disturber(site.database + end, deeds)
     disturber.start()

@@ -49,6 +49,8 @@ class Ledger:
     """What all engines share. Each adds a class with sql(), and with all that is called below or by tests and is not
     here."""
 
+    HAS_WRITER = False      # the service has a process that writes for its workers
+
     def value(self, query, parameters=None):
         return self.sql(query, parameters)[0][0]
 
@@ -236,6 +238,7 @@ class SqliteLedger(Ledger):
     """A ledger in a file. Its connection is open until the site's end: so it is never the last one while the program is
     used, which would write the log back and delete it."""
 
+    HAS_WRITER = True
     USER = None
     KEY_BITS = (1 << 62) - 1    # as lite_lock.c has them
     WRITER = 1 << 62

@@ -23,6 +23,14 @@ def children(pid):
     return []
 
 
+def is_writer(pid):
+    """Whether it is the process that writes to a ledger in a file for the workers."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        with open(f"/proc/{pid}/comm", encoding="ascii") as file:
+            return file.read() == "oncedrop-writer\n"
+    return False
+
+
 def exists(pid):
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         with open(f"/proc/{pid}/stat", encoding="ascii") as file:
@@ -99,7 +107,7 @@ class Service:
         def ready():
             if self.process.poll() is not None:
                 raise RuntimeError(self.log())
-            return len(self.workers()) == int(self.settings["service.workers"]) and self.listens()
+            return self.has_started() and self.listens()
 
         wait_until(ready, "the service is ready")
 
@@ -116,7 +124,14 @@ class Service:
         return (children(self.process.pid) or [self.process.pid])[0] if self.inside else self.process.pid
 
     def workers(self):
-        return children(self.pid)
+        return [pid for pid in children(self.pid) if not is_writer(pid)]
+
+    def has_started(self, before=()):
+        """All processes, none of which is one of these. A writer has its name a moment after it begins."""
+        new = set(children(self.pid)) - set(before)
+        writers = sum(map(is_writer, new))
+        count = int(self.settings["service.workers"])
+        return writers == (count > 1 and self.site.ledger.HAS_WRITER) and len(new) == count + writers
 
     def await_replaced(self, worker):
         """Until another has begun in the place of one that has ended, which the log says before."""
@@ -160,16 +175,16 @@ class Service:
 
     def reload(self, more=()):
         """SIGHUP, with these settings; returns when new workers serve."""
-        before = set(self.workers())
+        before = children(self.pid)
         self.write_configuration(more)
         self.signal(signal.SIGHUP)
-        wait_until(lambda: len(set(self.workers()) - before) == int(self.settings["service.workers"]), "new workers")
+        wait_until(lambda: self.has_started(before), "new workers")
 
     def renew(self, more=()):
         """Like reload(); returns when only new workers are left, since until then an old one may take the next client."""
-        before = set(self.workers())
+        before = set(children(self.pid))
         self.reload(more)
-        wait_until(lambda: not before & set(self.workers()), "the old workers have ended")
+        wait_until(lambda: not before & set(children(self.pid)), "the old workers have ended")
 
     def finish(self, seconds=TIMEOUT):
         """Waits for its end; returns the exit status."""
@@ -182,7 +197,7 @@ class Service:
     def close(self):
         if self.process is None or self.process.poll() is not None:
             return
-        left = [self.pid, *self.workers()]      # the service first: it would start other workers
+        left = [self.pid, *children(self.pid)]      # the service first: it would start other workers
         for pid in left:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: ISC
+"""The process that writes to a ledger in a file for the workers of a service is killed at any moment, while the service
+and separate processes deliver each message: nothing is lost or doubled.
+
+Seen to fail with: a transaction taken for committed although the writer died (lite_group.c), lost."""
+
+import contextlib
+import os
+import signal
+
+import pytest
+from bench import check_ledger
+from lab.service import children, is_writer
+from test_ledger_files import disturbed
+
+pytestmark = pytest.mark.sqlite
+
+
+def test_writer_is_killed(site, tally):
+    service = []
+
+    def kill(_path):
+        for pid in children(service[0].pid):
+            if is_writer(pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+    wrong, count = disturbed(site, "", (kill,), service)
+    tally("writers of a service killed", count, wrong)
+    check_ledger(site)

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: ISC
+"""The process of the service that writes to a ledger in a file, for all workers: group commit (lite_writer.c)."""
+
+import concurrent.futures
+import os
+import signal
+import subprocess
+
+import pytest
+from lab.lab import is_sanitized
+from lab.lmtp import stored, stuffed
+from lab.messages import message
+from lab.process import wait_until
+from lab.service import Service, children, exists, is_writer
+
+pytestmark = pytest.mark.sqlite
+
+SLOW_MS = 20
+MESSAGES = 12       # of each client
+CLIENTS = 4
+
+
+def writers(service):
+    return [pid for pid in children(service.pid) if is_writer(pid)]
+
+
+def test_writes_for_the_workers(site):
+    """A worker waits for it; what it leaves behind is executed and does no harm."""
+    scuba = site.account("scuba")
+    service = Service(site, settings={"delivery.deadline": "1s", "delivery.hold_off": "2s"})
+    [writer] = writers(service)
+    os.kill(writer, signal.SIGSTOP)
+    client = service.connect()
+    client.envelope([scuba])
+    client.send(stuffed(message()))
+    wait_until(lambda: "the deadline is over" in service.log(), "the worker has waited for it")
+    os.kill(writer, signal.SIGCONT)
+    client.close()
+    stored(service.deliver(message(), scuba)[0])
+
+
+def test_another_one_is_started(site):
+    scuba = site.account("scuba")
+    service = Service(site)
+    [writer] = writers(service)
+    stored(service.deliver(message(), scuba)[0])
+    os.kill(writer, signal.SIGKILL)
+    stored(service.deliver(message(), scuba)[0])
+    wait_until(lambda: f"{writer} was ended by signal 9" in service.log(), "the log says so")
+    wait_until(lambda: writers(service) not in ([], [writer]), "there is another one")
+    stored(service.deliver(message(), scuba)[0])
+    assert site.count(scuba) == 3
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+def test_workers_that_leave_do_without(site, number):
+    """Another one is not started for them."""
+    scuba, mail = site.account("scuba"), message()
+    service = Service(site)
+    processes, [writer] = children(service.pid), writers(service)
+    client = service.connect()
+    client.envelope([scuba])
+    service.signal(number)
+    wait_until(lambda: sum(map(exists, processes)) == 2, "the idle worker is gone")
+    os.kill(writer, signal.SIGKILL)
+    wait_until(lambda: f"{writer} was ended by signal 9" in service.log(), "the log says so")
+    client.send(stuffed(mail))
+    stored(client.reply())
+    wait_until(lambda: not any(map(exists, processes)), "all are gone")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_is_there_if_it_can_have_company(site, workers):
+    service = Service(site, workers=workers)
+    assert len(writers(service)) == workers - 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_ends_after_the_workers(site, number):
+    """Also if it gets the signal itself, as from systemd or a terminal."""
+    scuba, mail = site.account("scuba"), message()
+    service = Service(site)
+    processes, [writer] = children(service.pid), writers(service)
+    client = service.connect()
+    client.envelope([scuba])
+    os.kill(writer, signal.SIGTERM)
+    os.kill(service.pid, number)
+    wait_until(lambda: sum(map(exists, processes)) == 2, "the idle worker is gone")
+    client.send(stuffed(mail))
+    stored(client.reply())
+    wait_until(lambda: not any(map(exists, processes)), "all are gone")
+    service.finish()
+
+
+@pytest.mark.skipif(is_sanitized(), reason="a sanitizer must be loaded first")
+def test_four_clients_share_syncs(site):
+    """On a slow disk: by itself each message takes two."""
+    source = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bench", "slow_sync.c")
+    library, log = (os.path.join(site.directory, name) for name in ("slow_sync.so", "syncs"))
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    service = Service(site, workers=CLIENTS, env={**site.environment(), "LD_PRELOAD": library, "SLOW_SYNC_LOG": log,
+                                                  "SLOW_SYNC_US": str(SLOW_MS * 1000)})
+    accounts = [site.account(f"user{number}") for number in range(CLIENTS)]
+    open(log, "wb").close()
+
+    def deliver(account):
+        client = service.connect()
+        for _ in range(MESSAGES):
+            stored(client.deliver(message(to=account), account)[0])
+        client.close()
+
+    with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
+        list(pool.map(deliver, accounts))
+    assert os.path.getsize(log) <= MESSAGES * CLIENTS
+    assert [site.count(account) for account in accounts] == [MESSAGES] * CLIENTS
