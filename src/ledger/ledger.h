@@ -185,7 +185,7 @@ struct ledger_copy_result {
 
 struct ledger_claim;
 
-/* Returns true if ledger_claim returns after the COMMIT, since the database works in this process. */
+/* Returns true if the database works on this host, so that a COMMIT takes no round trip of a network. */
 bool ledger_in_process(const struct ledger *ledger) OD_MUST;
 
 /* Sends the record (from `decoded`, unless the message is known), the replies, and the copies as `appending` with the

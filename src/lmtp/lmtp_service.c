@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -74,7 +73,6 @@ static void notify(const char *lines)
 /* Ends when the workers have, not by a signal. */
 static _Noreturn void become_writer(struct running *running)
 {
-    (void)prctl(PR_SET_NAME, "oncedrop-writer"); /* for ps(1) */
     base_close(&running->stop_fds[1]);
     base_close(&running->service->socket.fd);
     base_close(&running->service->socket.lock_fd);

@@ -66,7 +66,7 @@ struct sql_engine {
     const char *name;
     const struct sql_step_text *steps; /* [SQL_STEPS] */
     const char *pool_hint;             /* " (...)": how to enlarge its pools, or "" */
-    bool in_process;                   /* on this host: executes a step when it is added, or soon */
+    bool in_process;                   /* executes a step when it is added; in a group, at its COMMIT */
 
     struct sql_session *(*open)(const struct config *config, const char *application, struct error *error);
     void (*close)(struct sql_session *session);

@@ -3,6 +3,7 @@
  * Group commit, the writer's side. */
 #include <poll.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "sqlite/lite_group.h"
@@ -162,6 +163,7 @@ void lite_group_write(struct sql_group *shared, const struct config *config)
     (void)close(group->wake_fds[1]);
     group->number += 3; /* for no member the last but one */
     atomic_store(&group->writer, getpid());
+    (void)prctl(PR_SET_NAME, "oncedrop-writer"); /* for ps(1), from when workers use it */
     while (!writer.ended) {
         if (take_waiting(&writer)) {
             take_others(&writer);

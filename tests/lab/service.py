@@ -127,7 +127,7 @@ class Service:
         return [pid for pid in children(self.pid) if not is_writer(pid)]
 
     def has_started(self, before=()):
-        """All processes, none of which is one of these. A writer has its name a moment after it begins."""
+        """All processes, none of which is one of these. A writer has its name once workers use it."""
         new = set(children(self.pid)) - set(before)
         writers = sum(map(is_writer, new))
         count = int(self.settings["service.workers"])
