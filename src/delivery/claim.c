@@ -4,7 +4,7 @@
 #define TAKEN_OVER \
     "its claim is not in the ledger any more: another delivery has taken over, or the ledger was replaced"
 
-void claim_copies(struct delivery_work *work)
+void claim_copies(struct delivery_work *work, bool if_new)
 {
     struct delivery *delivery = work->delivery;
     struct ledger_replies replies OD_CLEANUP(reply_clear) = reply_record(work);
@@ -19,8 +19,11 @@ void claim_copies(struct delivery_work *work)
                 .doubt = work->plan->targets[i].doubt,
                 .again = work->found->copies[i].state == COPY_STORED,
             };
-    work->claim = ledger_claim(delivery->ledger, &work->targets.message, work->found, copies, count, replies,
-                               decoding_result(delivery->decoding));
+    const struct ledger_message *message = &work->targets.message;
+    const struct decoded *decoded = decoding_result(delivery->decoding);
+    work->claim = if_new
+                      ? ledger_claim_if_new(delivery->ledger, message, work->found, copies, count, replies, decoded)
+                      : ledger_claim(delivery->ledger, message, work->found, copies, count, replies, decoded);
 }
 
 static struct ledger_copy_result describe_result(size_t target, const struct copy_result *result)

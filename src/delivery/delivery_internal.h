@@ -236,8 +236,9 @@ bool server_identity_verified(struct delivery_work *work) OD_MUST;
 /* claim.c
  * A claim: from the COMMIT of copies as `appending` to the COMMIT of their results. */
 
-/* Commits the planned copies, the message and the present replies (ledger_claim). */
-void claim_copies(struct delivery_work *work);
+/* Commits the planned copies, the message and the present replies (ledger_claim). if_new: by ledger_claim_if_new; then there
+ * may be no claim. */
+void claim_copies(struct delivery_work *work, bool if_new);
 
 /* Settles the recipients' copies or, if `sent`, the Sent copy: the commit point. A success that could not be recorded
  * becomes a deferral. Returns true if the Sent copy is held now. */

@@ -45,7 +45,7 @@ static bool write_delivery(struct ledger *ledger, const struct ledger_message *m
     const struct ledger_copy_result result = {.target = 0, .state = COPY_STORED};
     struct ledger_reply reply = {.recipient = 0, .outcome = "stored", .finished = true};
     const struct ledger_replies replies = {.replies = &reply, .count = 1};
-    struct ledger_claim *claim OD_CLEANUP(ledger_claim_free) = ledger_claim_new(message, found, &copy, 1);
+    struct ledger_claim *claim OD_CLEANUP(ledger_claim_free) = ledger_claim_begin(message, found, &copy, 1);
     ledger_add_begin_under(ledger);
     sql_add(ledger->sql, SQL_STEP(server_record, .server = SQL_TEXT("check"), .verified = SQL_BOOL(true)));
     sql_add(ledger->sql, SQL_STEP(server_read, .server = SQL_TEXT("check"), .verified_ms = SQL_NUMBER(0),

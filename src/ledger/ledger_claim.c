@@ -62,7 +62,11 @@ size_t ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, 
     sql_set_timeout(ledger->sql, SQL_TIMEOUT_MS + wait);
     ledger_add_begin_read(ledger, wait);
     size_t mark = sql_mark(ledger->sql);
-    ledger_add_relock(ledger);
+    if (claim->if_new && !ledger_leases(ledger))
+        sql_add(ledger->sql, SQL_STEP(relock_claimed, .key = SQL_NUMBER(ledger->lock_key), LEDGER_KEY(claim->message),
+                                      .claim = SQL_NUMBER(claim->token)));
+    else
+        ledger_add_relock(ledger);
     sql_add(ledger->sql, SQL_STEP(hold_copies, LEDGER_KEY(claim->message), .accounts = SQL_TEXTS(accounts, count),
                                   .mailboxes = SQL_TEXTS(mailboxes, count), .claim = SQL_NUMBER(claim->token)));
     ledger_add_end(ledger);
@@ -106,7 +110,8 @@ void ledger_add_claim(struct ledger *ledger, struct ledger_claim *claim, const s
 {
     if (!found->known)
         ledger_add_record(ledger, claim->message, found->received_at, decoded);
-    bool known = found->known || ledger_leases(ledger); /* a lease may have been another's since ledger_read_state */
+    /* a lease may have been another's since ledger_read_state */
+    bool known = found->known || (ledger_leases(ledger) && !claim->if_new);
     for (size_t i = 0; i < replies.count; i++)
         add_reply(ledger, claim, &replies.replies[i], known, &replies.times);
     size_t searches = 0;
@@ -119,8 +124,8 @@ void ledger_add_claim(struct ledger *ledger, struct ledger_claim *claim, const s
         ledger_add_event(ledger, "search", searches);
 }
 
-struct ledger_claim *ledger_claim_new(const struct ledger_message *message, const struct ledger_state *found,
-                                      const struct ledger_copy *copies, size_t copy_count)
+struct ledger_claim *ledger_claim_begin(const struct ledger_message *message, const struct ledger_state *found,
+                                        const struct ledger_copy *copies, size_t copy_count)
 {
     struct ledger_claim *claim = base_alloc(sizeof(*claim));
     claim->message = message;
@@ -134,12 +139,9 @@ struct ledger_claim *ledger_claim_new(const struct ledger_message *message, cons
     return claim;
 }
 
-static bool send_claim(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_state *found,
+bool ledger_send_claim(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_state *found,
                        struct ledger_replies replies, const struct decoded *decoded, struct error *error)
 {
-    if (!base_random(&claim->token, error))
-        return false;
-    ledger_add_begin_under(ledger);
     ledger_add_claim(ledger, claim, found, replies, decoded);
     if (claim->copy_count == 0)
         ledger_add_release(ledger);
@@ -154,9 +156,12 @@ struct ledger_claim *ledger_claim(struct ledger *ledger, const struct ledger_mes
                                   const struct ledger_state *found, const struct ledger_copy *copies, size_t copy_count,
                                   struct ledger_replies replies, const struct decoded *decoded)
 {
-    struct ledger_claim *claim = ledger_claim_new(message, found, copies, copy_count);
+    struct ledger_claim *claim = ledger_claim_begin(message, found, copies, copy_count);
     ledger->in_transaction = false;
-    claim->in_flight = send_claim(ledger, claim, found, replies, decoded, &claim->error);
+    if (base_random(&claim->token, &claim->error)) {
+        ledger_add_begin_under(ledger);
+        claim->in_flight = ledger_send_claim(ledger, claim, found, replies, decoded, &claim->error);
+    }
     return claim;
 }
 

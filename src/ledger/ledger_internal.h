@@ -118,6 +118,9 @@ bool lock_granted(const struct sql_rows *rows) OD_MUST;
  * renewed, unless another session has had it. */
 void ledger_add_relock(struct ledger *ledger);
 
+/* Returns true if a claim can take the lock in its own batch (ledger_claim_if_new). */
+bool ledger_can_claim_if_new(const struct ledger *ledger) OD_MUST;
+
 /* Returns true if ledger_add_end at this mark succeeded: a lease counts only once it is committed. */
 bool ledger_ended(struct ledger *ledger, size_t mark, struct error *error) OD_MUST;
 
@@ -181,6 +184,7 @@ struct ledger_claim {
     struct ledger_claimed *copies;
     size_t copy_count;
     int64_t token;      /* random */
+    bool if_new;        /* the batch being added takes the lock; the claim may turn out not to be committed */
     bool in_flight;     /* its batch was sent */
     struct error error; /* otherwise: why */
     bool committed;     /* certainly */
@@ -202,11 +206,15 @@ size_t ledger_add_hold(struct ledger *ledger, const struct ledger_claim *claim, 
 /* Reads the result of a hold of `count` copies. */
 enum ledger_result ledger_take_hold(struct ledger *ledger, size_t mark, size_t count, struct error *error) OD_MUST;
 
-struct ledger_claim *ledger_claim_new(const struct ledger_message *message, const struct ledger_state *found,
-                                      const struct ledger_copy *copies, size_t copy_count) OD_MUST;
+struct ledger_claim *ledger_claim_begin(const struct ledger_message *message, const struct ledger_state *found,
+                                        const struct ledger_copy *copies, size_t copy_count) OD_MUST;
 
 void ledger_add_claim(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_state *found,
                       struct ledger_replies replies, const struct decoded *decoded);
+
+/* Adds the claim, its COMMIT and the hold, and sends the batch. */
+bool ledger_send_claim(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_state *found,
+                       struct ledger_replies replies, const struct decoded *decoded, struct error *error) OD_MUST;
 
 /* Adds what settling writes: first a statement for each copy, which changes a row if the copy is still ours. */
 void ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_copy_result *result,

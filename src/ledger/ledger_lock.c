@@ -18,6 +18,13 @@ static const struct {
                              SQL_STEP_release_session, SQL_STEP_release_sessions},
 };
 
+bool ledger_can_claim_if_new(const struct ledger *ledger)
+{
+    enum lock_method method = ledger->config->lock.method;
+    return (method == LOCK_METHOD_ADVISORY || method == LOCK_METHOD_SESSION) &&
+           ledger->engine->steps[SQL_STEP_claim_guard].text != NULL;
+}
+
 bool ledger_leases(const struct ledger *ledger)
 {
     return methods[ledger->config->lock.method].release != SQL_STEPS;

@@ -45,6 +45,8 @@ static bool send_read_state(struct ledger *ledger, const struct ledger_message *
                             struct marks *ret, struct error *error)
 {
     sql_set_timeout(ledger->sql, SQL_TIMEOUT_MS + wait_ms);
+    if (sql_in_transaction(ledger->sql)) /* after ledger_claim_if_new */
+        sql_add(ledger->sql, SQL_STEP(rollback));
     ledger_add_begin_read(ledger, ledger_leases(ledger) ? LEASE_WAIT_MS : SQL_TIMEOUT_MS);
     ret->lock = sql_mark(ledger->sql);
     ledger_add_acquire(ledger, ledger->lock_key, wait_ms);
@@ -128,18 +130,17 @@ static void take_variants(const struct sql_rows *rows, struct ledger_state *foun
 static struct ledger_state *take_found(struct ledger *ledger, const struct ledger_message *message, size_t mark,
                                        struct error *error)
 {
-    size_t count = message->target_count, sent = sent_target(message);
+    size_t sent = sent_target(message);
     struct sql_rows *row OD_CLEANUP(sql_rows_free) = sql_get_result(ledger->sql, mark, error);
     struct sql_rows *variant OD_CLEANUP(sql_rows_free) =
         row != NULL && sent != LEDGER_NO_TARGET ? sql_get_result(ledger->sql, mark + 1, error) : NULL;
     if (row == NULL || (sent != LEDGER_NO_TARGET && variant == NULL) ||
         !ledger_agrees(ledger, row->count == 1 ? sql_text(row, 0, STATE_MESSAGE_METHOD) : NULL, error))
         return NULL;
-    struct ledger_state *found = base_alloc(sizeof(*found) + count * sizeof(found->copies[0]));
+    struct ledger_state *found = ledger_state_new(message);
     found->known = !sql_is_null(row, 0, STATE_MESSAGE_RECEIVED_AT);
-    found->received_at = found->known ? sql_number(row, 0, STATE_MESSAGE_RECEIVED_AT) : message->received_at;
-    for (size_t i = 0; i < count; i++)
-        found->copies[i].owner = LEDGER_OTHER;
+    if (found->known)
+        found->received_at = sql_number(row, 0, STATE_MESSAGE_RECEIVED_AT);
     if (sent != LEDGER_NO_TARGET)
         take_variants(variant, found, &found->copies[sent]);
     return found;

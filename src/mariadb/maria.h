@@ -28,6 +28,7 @@ struct maria_result {
         MARIA_RESULT_STEP,    /* the step's */
         MARIA_RESULT_COMMIT,  /* the step's, of a COMMIT */
         MARIA_RESULT_SITE,    /* the step's, of a site's statement */
+        MARIA_RESULT_GUARD,   /* the step's, of claim_guard */
         MARIA_RESULT_SET_UP,  /* the set-up's */
         MARIA_RESULT_NOTHING, /* none: not sent, or shares the previous result */
     } kind;
@@ -50,6 +51,9 @@ struct sql_session {
     GString *group;     /* statements that share one result, not yet in text */
     size_t grouped;
     guint group_result;       /* the index of that result */
+    bool guarded;             /* until COMMIT, writes depend on claim_guard */
+    GString *guarded_prepare; /* what their group prepares, whether it writes or not */
+    bool refused;             /* claim_guard was false */
     GString *settings;        /* sent last; "": unknown */
     bool any_durability;      /* database.durability = server */
     GHashTable *prepared;     /* text -> struct prepared (maria_prepared.c) */
@@ -160,6 +164,9 @@ void maria_add(struct sql_session *maria, const char *text, size_t statements, c
 /* Adds a step whose rows are not read. Consecutive ones are one compound statement: each result costs a packet and a
  * wakeup. counted: its number of changed rows is needed; only the step begin may precede it. */
 void maria_add_write(struct sql_session *maria, const char *text, bool counted);
+
+/* Adds a step whose row decides whether the writes up to the COMMIT are executed, by variable @may_claim. */
+void maria_add_guard(struct sql_session *maria, const char *text, const char *column_kinds);
 
 /* Adds a site's statement; the first of its results counts. */
 void maria_add_site(struct sql_session *maria, const char *text);

@@ -51,10 +51,22 @@ static void append_statement(struct sql_session *maria, const char *text)
     g_string_append(maria->text, text);
 }
 
+static void guard_group(struct sql_session *maria)
+{
+    if (!maria->guarded || maria->grouped == 0)
+        return;
+    g_string_prepend(maria->group, "IF @may_claim THEN\n");
+    g_string_prepend(maria->group, maria->guarded_prepare->str);
+    g_string_append(maria->group, ";\nEND IF");
+    g_string_truncate(maria->guarded_prepare, 0);
+    maria->grouped++; /* so it is a compound statement */
+}
+
 static void end_group(struct sql_session *maria)
 {
     if (maria->grouped == 0)
         return;
+    guard_group(maria);
     if (maria->grouped > 1) {
         g_string_prepend(maria->group, "BEGIN NOT ATOMIC\n");
         g_string_append(maria->group, ";\nEND");
@@ -101,6 +113,15 @@ void maria_add_write(struct sql_session *maria, const char *text, bool counted)
     flush_if_long(maria);
 }
 
+void maria_add_guard(struct sql_session *maria, const char *text, const char *column_kinds)
+{
+    maria_add(maria, text, maria_statements(text), column_kinds);
+    if (maria->failed)
+        return;
+    g_array_index(maria->replies, struct maria_result, maria->replies->len - 1).kind = MARIA_RESULT_GUARD;
+    maria->guarded = true;
+}
+
 void maria_add_site(struct sql_session *maria, const char *text)
 {
     if (maria->failed)
@@ -123,6 +144,8 @@ void maria_add_commit(struct sql_session *maria)
     if (maria->failed)
         return;
     add_set_up(maria);
+    guard_group(maria);
+    maria->guarded = false;
     expect_of_group(maria);
     g_array_index(maria->replies, struct maria_result, maria->group_result).kind = MARIA_RESULT_COMMIT;
     g_string_append_printf(maria->group, "%sCOMMIT%s", maria->grouped > 0 ? ";\n" : "", maria->released->str);
@@ -156,6 +179,7 @@ bool maria_finish(struct sql_session *maria)
     bool unsent = maria->text->len + maria->group->len > 0;
     g_string_truncate(maria->text, 0);
     g_string_truncate(maria->group, 0);
+    g_string_truncate(maria->guarded_prepare, 0);
     g_string_truncate(maria->released, 0);
     maria->grouped = 0;
     maria_read_all(maria);
@@ -164,10 +188,11 @@ bool maria_finish(struct sql_session *maria)
     g_queue_clear_full(&maria->results, sql_rows_drop);
     g_array_set_size(maria->replies, 0);
     maria->asked = maria->has_result = 0;
-    maria->failed = false;
-    maria->named = maria->named && maria->recorded;
-    if (!maria->replied_it)
+    maria->failed = maria->guarded = false;
+    maria->named = maria->named && maria->recorded && !maria->refused;
+    if (!maria->replied_it || maria->refused)
         g_string_truncate(maria->recipient, 0);
+    maria->refused = false;
     maria->timeout_ms = SQL_TIMEOUT_MS;
     maria->receive_max = MARIA_RECEIVE_MAX;
     maria->received = 0;

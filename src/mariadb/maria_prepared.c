@@ -40,12 +40,14 @@ static struct prepared *find_prepared(struct sql_session *maria, const char *sql
     return NULL;
 }
 
-static void append_execute(GString *all, struct prepared *it, const char *sql, const char *given)
+static void append_execute(struct sql_session *maria, GString *all, struct prepared *it, const char *sql,
+                           const char *given)
 {
+    GString *prepare = maria->guarded ? maria->guarded_prepare : all;
     const struct sql_value text = SQL_TEXT_CUT(sql, TEXT_MAX);
     if (!it->there) {
         char *literal OD_CLEANUP(base_free) = maria_text("\00100", &text, NULL);
-        g_string_append_printf(all, "PREPARE p%u FROM %s;\n", it->number, literal);
+        g_string_append_printf(prepare, "PREPARE p%u FROM %s;\n", it->number, literal);
     }
     g_string_append_printf(all, "EXECUTE p%u USING %s", it->number, given);
     it->there = true;
@@ -60,7 +62,7 @@ static void append_prepared(struct sql_session *maria, GString *all, const char 
     g_string_append(all, all->len > 0 ? ";\n" : "");
     struct prepared *it = given->len > 0 ? find_prepared(maria, sql) : NULL;
     if (it != NULL) {
-        append_execute(all, it, sql, given->str);
+        append_execute(maria, all, it, sql, given->str);
     } else {
         char *plain OD_CLEANUP(base_free) = maria_text(text, values, NULL);
         g_string_append(all, plain);

@@ -54,6 +54,8 @@ static void read_result(struct sql_session *maria)
         if (!maria->ready)
             sql_rows_free(&rows);
     }
+    if (rows != NULL && reply->kind == MARIA_RESULT_GUARD)
+        maria->refused = rows->count != 1 || !sql_bool(rows, 0, 0);
     if (rows == NULL) {
         stop_batch(maria, reply->kind);
     } else if (reply->kind == MARIA_RESULT_PART || reply->kind == MARIA_RESULT_SET_UP) {

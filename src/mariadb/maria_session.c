@@ -62,6 +62,7 @@ struct sql_session *maria_session_new(const struct config *config)
     maria->receive_max = MARIA_RECEIVE_MAX;
     maria->text = g_string_new(NULL);
     maria->group = g_string_new(NULL);
+    maria->guarded_prepare = g_string_new(NULL);
     maria->settings = g_string_new(NULL);
     maria->recipient = g_string_new(NULL);
     maria->prepared = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
@@ -75,6 +76,7 @@ void maria_session_free(struct sql_session *maria)
 {
     g_string_free(maria->text, TRUE);
     g_string_free(maria->group, TRUE);
+    g_string_free(maria->guarded_prepare, TRUE);
     g_string_free(maria->settings, TRUE);
     g_string_free(maria->recipient, TRUE);
     g_hash_table_destroy(maria->prepared);

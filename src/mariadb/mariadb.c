@@ -131,6 +131,12 @@ static void add_release(struct sql_session *maria, const struct sql_step_text *i
     maria_add_released(maria, text);
 }
 
+static void add_guard(struct sql_session *maria, const struct sql_value *values)
+{
+    char *text OD_CLEANUP(base_free) = maria_text(steps[SQL_STEP_claim_guard].text, values, NULL);
+    maria_add_guard(maria, text, steps[SQL_STEP_claim_guard].column_kinds);
+}
+
 static void maria_engine_add(struct sql_session *maria, enum sql_step step, const struct sql_value *values)
 {
     if (step == SQL_STEP_rollback)
@@ -144,6 +150,8 @@ static void maria_engine_add(struct sql_session *maria, enum sql_step step, cons
         add_settings(maria, values);
     else if (step == SQL_STEP_commit)
         maria_add_commit(maria);
+    else if (step == SQL_STEP_claim_guard)
+        add_guard(maria, values);
     else if (step == SQL_STEP_release_session || step == SQL_STEP_release_sessions)
         add_release(maria, &steps[step], values);
     else

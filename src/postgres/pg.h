@@ -54,6 +54,9 @@ void pg_add(struct sql_session *pg, const char *sql, size_t count, const struct 
  * is no pooler, and repeated statements are prepared. */
 void pg_detect_pooler(struct sql_session *pg);
 
+/* Makes the server send the results of what was added so far, before it executes the rest of the batch. */
+void pg_request_results(struct sql_session *pg);
+
 bool pg_send(struct sql_session *pg, struct error *error) OD_MUST;
 struct sql_rows *pg_next(struct sql_session *pg, struct error *error) OD_MUST;
 

@@ -145,6 +145,12 @@ void pg_detect_pooler(struct sql_session *pg)
         pg->settings = pg->prepares->len - 1;
 }
 
+void pg_request_results(struct sql_session *pg)
+{
+    if (!pg->failed && !PQsendFlushRequest(pg->conn))
+        pg->failed = !pg_lose(pg, &pg->error, "connection lost");
+}
+
 bool pg_send(struct sql_session *pg, struct error *error)
 {
     if (pg->failed) {

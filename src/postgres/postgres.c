@@ -19,6 +19,8 @@ static void engine_add(struct sql_session *pg, enum sql_step step, const struct 
     pg_add(pg, sql, count, used);
     if (step == SQL_STEP_settings)
         pg_detect_pooler(pg);
+    if (step == SQL_STEP_claim_guard)
+        pg_request_results(pg);
 }
 
 static void engine_add_text(struct sql_session *pg, const char *text, struct sql_value value)

@@ -96,21 +96,6 @@ static void draw_message(struct history *history, struct player *player, struct 
                     (struct ledger_target){history_account((unsigned)content->sender), "Sent", COPY_SENT, NULL});
 }
 
-void calls_look(struct history *history, struct player *player, struct dice *dice)
-{
-    struct error error;
-    draw_message(history, player, dice);
-    if (player->message.target_count == 0)
-        return;
-    draw_fate(history, dice, 3, FIXTURE_UNREPORTED);
-    enum ledger_result result = ledger_read_state(player->ledger, &player->message, &player->found, &error);
-    dump(history, "%zu looks at message %zu: %s", player->number, player->content, dump_results[result]);
-    if (result != LEDGER_OK)
-        return;
-    dump_found(history, player);
-    player->stage = STAGE_LOOKED;
-}
-
 void calls_leave(struct history *history, struct player *player)
 {
     ledger_unlock(player->ledger, 0);
@@ -173,6 +158,59 @@ static void draw_copies(const struct history *history, struct player *player, st
         dump(history, "    %s, for %s%s%s", dump_target(&player->targets[i]), player->recipients[recipient].address,
              copy->doubt ? ", in doubt" : "", copy->again ? ", again" : "");
     }
+}
+
+static void look(struct history *history, struct player *player, struct dice *dice)
+{
+    struct error error;
+    draw_fate(history, dice, 3, FIXTURE_UNREPORTED);
+    enum ledger_result result = ledger_read_state(player->ledger, &player->message, &player->found, &error);
+    dump(history, "%zu looks at message %zu: %s", player->number, player->content, dump_results[result]);
+    if (result != LEDGER_OK)
+        return;
+    dump_found(history, player);
+    player->stage = STAGE_LOOKED;
+}
+
+static bool claim_if_new(struct history *history, struct player *player, struct dice *dice)
+{
+    static const struct decoded decoded;
+    struct ledger_reply replies[RECIPIENTS_MAX];
+    player->found = ledger_state_new(&player->message);
+    dump(history, "%zu claims message %zu, if it is new", player->number, player->content);
+    draw_copies(history, player, dice);
+    struct ledger_replies recorded_today = draw_replies(history, player, dice, replies);
+    if (player->copy_count > 0) {
+        draw_fate(history, dice, 12, FIXTURE_LATE);
+        fixture_forget_known(player->number);
+        history->config.lock.wait = PATIENT_MS;
+        player->claim = ledger_claim_if_new(player->ledger, &player->message, player->found, player->copies,
+                                            player->copy_count, recorded_today, &decoded);
+        history->config.lock.wait = 0;
+        fixture_set_fate(FIXTURE_DONE, 0);
+    }
+    fixture_work();
+    dump(history, "  %s", player->claim != NULL ? "the message is new" : "nothing is claimed, as far as known");
+    dump_changes(history);
+    if (player->claim == NULL) {
+        base_free(&player->found);
+        return false;
+    }
+    player->stage = STAGE_CLAIMED;
+    player->committed = false;
+    return true;
+}
+
+void calls_begin(struct history *history, struct player *player, struct dice *dice)
+{
+    draw_message(history, player, dice);
+    if (player->message.target_count == 0)
+        return;
+    enum lock_method method = history->config.lock.method;
+    bool tried = history->claims_if_new && (method == LOCK_METHOD_ADVISORY || method == LOCK_METHOD_SESSION) &&
+                 dice_percent(dice, 40);
+    if (!tried || !claim_if_new(history, player, dice))
+        look(history, player, dice);
 }
 
 void calls_claim(struct history *history, struct player *player, struct dice *dice)

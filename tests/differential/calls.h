@@ -6,7 +6,8 @@
 
 #include "differential/history.h"
 
-void calls_look(struct history *history, struct player *player, struct dice *dice);
+/* Draws a message, claims it if it is new, if tried and possible, and otherwise looks at it. */
+void calls_begin(struct history *history, struct player *player, struct dice *dice);
 void calls_leave(struct history *history, struct player *player);
 void calls_claim(struct history *history, struct player *player, struct dice *dice);
 void calls_hold(struct history *history, struct player *player);

@@ -46,11 +46,19 @@ static const char waits_for_somebody[] =
     " AND backend_type = 'client backend' AND (pid = pg_backend_pid() OR state <> 'active'"
     " OR EXISTS (SELECT FROM pg_locks l WHERE l.pid = a.pid AND NOT l.granted))";
 
+/* Of a batch whose first results have been read, perhaps with the end of the answer. */
+static bool is_done(const struct sql_session *session)
+{
+    return session->results > 0 &&
+           warden_finds("SELECT pid FROM pg_stat_activity WHERE pid = $1 AND state LIKE 'idle%'", number_of(session));
+}
+
 /* Seen three times in a row: a session may wait for an instant, as for one that is about to end. */
 static bool engine_waits(const struct sql_session *session)
 {
     int seen = 0;
-    while (session->in_batch && pg_usable(session) && !is_replied(session->conn, seen > 0 ? 20 : 1)) {
+    while (session->in_batch && pg_usable(session) && !is_replied(session->conn, seen > 0 ? 20 : 1) &&
+           !is_done(session)) {
         bool waits = warden_finds(waits_for_somebody, number_of(session));
         seen = waits ? seen + 1 : 0;
         if (seen == 3)

@@ -24,6 +24,9 @@ void fixture_begin(struct ledger *const ledgers[SESSIONS]);
 /* Replaces one that was closed. */
 void fixture_replace(size_t session, struct ledger *ledger);
 
+/* The ledger forgets that it has met a known message: ledger_claim_if_new is tried. */
+void fixture_forget_known(size_t session);
+
 /* What happens to a batch. */
 enum fixture_fate {
     FIXTURE_DONE,

@@ -171,7 +171,7 @@ static void step_call(struct history *history, struct player *player, struct dic
 {
     switch (player->stage) {
     case STAGE_IDLE:
-        calls_look(history, player, dice);
+        calls_begin(history, player, dice);
         break;
     case STAGE_LOOKED:
         if (dice_percent(dice, 10))

@@ -46,6 +46,7 @@ struct content {
 
 struct history {
     struct config config;
+    bool claims_if_new; /* the engine can (ledger_claim_if_new) */
     struct player players[SESSIONS];
     struct content contents[CONTENTS_MAX];
     size_t content_count;

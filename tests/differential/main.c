@@ -10,6 +10,7 @@ static const char usage[] =
     "usage: differential-ENGINE CONNINFO SEED FIRST COUNT [STEP...]\n"
     "       differential-simulated BREAKAGE SEED FIRST COUNT [STEP...]\n"
     "  ONCEDROP_LOCK_METHOD, a variable: advisory, row, lease, or session (with SQLite)\n"
+    "  ONCEDROP_CLAIMS_IF_NEW, a variable: set for an engine with step claim_guard\n"
     "  BREAKAGE  one of simulation/breakage.c, or \"\"\n"
     "  STEP      left out\n";
 
@@ -19,6 +20,7 @@ int main(int argc, char **argv)
     bool left_out[STEPS_MAX] = {false};
     const char *name = getenv("ONCEDROP_LOCK_METHOD");
     enum lock_method method;
+    history.claims_if_new = getenv("ONCEDROP_CLAIMS_IF_NEW") != NULL;
     if (!history_method(name != NULL ? name : "advisory", &method) || argc < 5 ||
         !history_open(&history, argv[1], method)) {
         fputs(usage, stderr);

@@ -138,6 +138,11 @@ void fixture_work(void)
     }
 }
 
+void fixture_forget_known(size_t session)
+{
+    ledgers[session]->last_was_known = false;
+}
+
 bool fixture_waits(size_t session)
 {
     return waits[session];

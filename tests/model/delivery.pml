@@ -119,6 +119,7 @@ byte early[WORKERS];
 #define NO_COMMIT 0
 #define CLAIM 1
 #define SETTLE 2
+#define CLAIM_IF_NEW 3          /* takes the lock only when it is executed, and does nothing unless the message is new then */
 byte late[WORKERS];             /* which COMMIT is late; the rest is what it does */
 byte late_copies[WORKERS];      /* those whose row still has the attempt number that it asks for */
 byte late_doubt[WORKERS];
@@ -188,6 +189,18 @@ ltl finishes { [] (calm -> <> (todo[0] == 0 && todo[1] == 0 && todo[WORKERS - 1]
 #else
 #define OURS(n) (row[n].owner == w)
 #define OURS_LATE false
+#endif
+#if defined(WITH_SENT) && RECIPIENTS == 2
+#define NEW (row[0].state == NONE && row[1].state == NONE && row[2].state == NONE)
+#elif defined(WITH_SENT)
+#define NEW (row[0].state == NONE && row[1].state == NONE)
+#else
+#define NEW (row[0].state == NONE)
+#endif
+#ifdef GUARD_UNCHECKED
+#define MAY_CLAIM true
+#else
+#define MAY_CLAIM (lock == NOBODY && NEW)
 #endif
 #ifdef LOCK_ENDS_FIRST
 #define LATE_CLAIM_LOCK(w) NOBODY
@@ -619,6 +632,26 @@ again:
             :: else -> answer()
             fi
         }
+#ifdef IF_NEW
+    /* ledger_claim_if_new. What is refused goes on as above. */
+    :: d_step {
+            todo[w] != 0 && lock == NOBODY && NEW && CAN_GO -> decide(); claim_rows(wanted, w, sent_owner);
+            early[w] = wanted & INBOXES;
+            printf("worker %d: claims copies %d as new\n", w, wanted)
+        };
+        goto hold
+    :: d_step {
+            todo[w] != 0 && lock == NOBODY && NEW && CAN_GO && TROUBLE -> decide(); claim_rows(wanted, NOBODY, sent_owner);
+            printf("worker %d: claims copies %d as new, but is not told so\n", w, wanted)
+        };
+        goto not_reported
+    :: d_step {
+            todo[w] != 0 && NEW && CAN_GO && CAN_BE_LATE(w) -> decide();
+            late[w] = CLAIM_IF_NEW; late_copies[w] = wanted; late_by[w] = (HAS(wanted, SENT) -> sent_owner : 0);
+            printf("worker %d: loses the connection while its claim of copies %d as new is on its way\n", w, wanted)
+        };
+        goto not_reported
+#endif
     fi;
 
     /* ledger_claim, and of ledger_hold what concerns its COMMIT: whether it was executed may stay unknown. */
@@ -648,6 +681,7 @@ again:
     DIE
     fi;
 
+hold:
     /* ledger_hold: the lock again, and the count of what is still ours. Also the reader of our answer that is gone. */
     if
     :: d_step { lock == NOBODY && ALL_HELD -> lock = w; printf("worker %d: locks again\n", w) }
@@ -762,6 +796,17 @@ end:
             printf("    (late claim of copies %d by worker %d is executed)\n", late_copies[w], w);
             lock = (lock == GIVEN_UP(w) -> NOBODY : lock);
             claim_late_rows(late_copies[w], late_by[w]);
+            forget_late(w)
+        }
+    :: d_step {
+            late[w] == CLAIM_IF_NEW && MAY_CLAIM ->
+            printf("    (late claim of copies %d as new by worker %d is executed)\n", late_copies[w], w);
+            for (c : 0 .. COPIES - 1) {
+                if
+                :: HAS(late_copies[w], c) -> claim_row(c, NOBODY, late_by[w])
+                :: else
+                fi
+            }
             forget_late(w)
         }
     :: d_step {

@@ -58,6 +58,7 @@ const struct breakage_row breakages[BREAKAGES] = {
     [BREAK_JUMP_BETWEEN_HOSTS] = {"JUMP_BETWEEN_HOSTS", "a claim's age is not told by the hosts' clocks"},
     [BREAK_CLAIM_FROM_THE_FUTURE] = {"CLAIM_FROM_THE_FUTURE",
                                      "a claim that was made while the clock was ahead waits until that time"},
+    [BREAK_GUARD_UNCHECKED] = {"GUARD_UNCHECKED", "a message is claimed as new without a look whether it is known"},
     [BREAK_FED_IS_RETRIED] = {"FED_IS_RETRIED", "a kept session lost behind the literal is taken for one lost before"},
 };
 

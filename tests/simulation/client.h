@@ -75,6 +75,9 @@ void client_set_fate(struct batch *batch, struct call *call);
 /* Waits for its results. False: the process is dead. */
 bool client_await(struct batch *batch) OD_MUST;
 
+/* Waits for a guarded batch's decision. False: the process is dead. */
+bool client_await_guard(struct batch *batch) OD_MUST;
+
 /* After that: if the connection was lost, the process knows now. */
 void client_note_loss(struct ledger *ledger, const struct batch *batch);
 

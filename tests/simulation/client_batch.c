@@ -49,6 +49,7 @@ void client_set_fate(struct batch *batch, struct call *call)
         batch->fate = FATE_DONE;
         batch->lost_in_hold = true;
     }
+    batch->untold = call->half == 0;
     batch->late_by = call->late_by;
     batch->process = world.current;
     batch->back = call->time[1];
@@ -61,6 +62,17 @@ bool client_await(struct batch *batch)
     process->waiting = batch;
     bool alive = !process->dead;
     while (alive && !batch->ready)
+        alive = process_wait();
+    process->waiting = NULL;
+    return alive;
+}
+
+bool client_await_guard(struct batch *batch)
+{
+    struct process *process = world.current;
+    process->waiting = batch;
+    bool alive = !process->dead;
+    while (alive && !batch->ready && !batch->may_claim)
         alive = process_wait();
     process->waiting = NULL;
     return alive;

@@ -7,7 +7,7 @@
 #include "scheduler.h"
 
 static void send_claim(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_state *found,
-                       struct ledger_replies replies)
+                       struct ledger_replies replies, bool guarded)
 {
     struct batch *batch = database_batch();
     struct statements *it = &batch->statements;
@@ -29,6 +29,7 @@ static void send_claim(struct ledger *ledger, struct ledger_claim *claim, const 
     batch->session = ledger->session;
     client_set_lock(ledger, batch);
     batch->releases = claim->count == 0;
+    batch->guarded = guarded;
     if (claim->count > 0)
         client_add_hold(ledger, claim, LEDGER_NO_TARGET, batch);
     client_set_fate(batch, &claim->call);
@@ -43,38 +44,77 @@ bool ledger_in_process(const struct ledger *ledger)
     return dice_below(&world.current->dice, 2) == 0;
 }
 
-struct ledger_claim *ledger_claim(struct ledger *ledger, const struct ledger_message *message,
-                                  const struct ledger_state *found, const struct ledger_copy *copies, size_t copy_count,
-                                  struct ledger_replies replies, const struct decoded *decoded)
+static struct ledger_claim *claim_begin(const struct ledger_message *message, const struct ledger_state *found,
+                                        const struct ledger_copy *copies, size_t copy_count)
 {
     struct ledger_claim *claim = base_alloc(sizeof(*claim));
-    (void)decoded;
     claim->message = message;
     claim->count = copy_count;
     for (size_t i = 0; i < copy_count; i++) {
         claim->copies[i] = copies[i];
         claim->attempts[i] = (int32_t)found->copies[copies[i].target].generation + 1;
     }
-    ledger->in_transaction = false;
-    if (client_dead())
-        return claim;
+    return claim;
+}
+
+/* Sends it, unless the process dies before. */
+static void execute_claim(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_state *found,
+                          struct ledger_replies replies, bool guarded)
+{
     claim->call = call_begin(CALL_CLAIM);
-    if (copy_count == 0)
+    if (claim->count == 0)
         call_last(&claim->call, CALL_CLAIM);
     claim->token = (int64_t)dice_next(&world.current->dice);
     if (claim->call.error == ERROR_DEATH && claim->call.half == 0) {
         process_die("killed before its claim");
-        return claim;
+        return;
     }
-    TELL("claims %zu copies", copy_count);
-    send_claim(ledger, claim, found, replies);
+    TELL("claims %zu copies%s", claim->count, guarded ? ", if the message is new" : "");
+    send_claim(ledger, claim, found, replies, guarded);
     if (claim->call.error == ERROR_DEATH)
         process_die("killed behind its claim");
     else if (claim->call.error == ERROR_SESSION_ENDS)
         database_end_session_of(world.current, dice_below(&claim->call.dice, 40 * MS));
     else if (claim->call.error == ERROR_STOP && !call_pass(&claim->call, claim->call.half))
         TELL("its claim is on its way");
+}
+
+struct ledger_claim *ledger_claim(struct ledger *ledger, const struct ledger_message *message,
+                                  const struct ledger_state *found, const struct ledger_copy *copies, size_t copy_count,
+                                  struct ledger_replies replies, const struct decoded *decoded)
+{
+    struct ledger_claim *claim = claim_begin(message, found, copies, copy_count);
+    (void)decoded;
+    ledger->in_transaction = false;
+    if (!client_dead())
+        execute_claim(ledger, claim, found, replies, false);
     return claim;
+}
+
+/* With locks that cannot be lost. */
+struct ledger_claim *ledger_claim_if_new(struct ledger *ledger, const struct ledger_message *message,
+                                         struct ledger_state *found, const struct ledger_copy *copies,
+                                         size_t copy_count, struct ledger_replies replies,
+                                         const struct decoded *decoded)
+{
+    struct error ignored;
+    enum lock_method method = ledger->config->lock.method;
+    (void)decoded;
+    if ((method != LOCK_METHOD_ADVISORY && method != LOCK_METHOD_SESSION) ||
+        !call_claims_if_new() || !client_connect(ledger, &ignored))
+        return NULL;
+    ledger->lock = client_lock(ledger, message);
+    struct ledger_claim *claim = claim_begin(message, found, copies, copy_count);
+    execute_claim(ledger, claim, found, replies, true);
+    if (claim->batch != NULL && client_await_guard(claim->batch) && claim->batch->may_claim) {
+        client_note_lock(ledger, true);
+        ledger->in_transaction = false;
+        return claim;
+    }
+    if (claim->batch != NULL && !client_dead())
+        client_note_loss(ledger, claim->batch);
+    ledger_claim_free(&claim);
+    return NULL;
 }
 
 void ledger_claim_free(struct ledger_claim **claim)

@@ -181,6 +181,17 @@ static void tell_client(void *what, uint32_t tag)
         process_wake(batch->process);
 }
 
+static void tell_guard(void *what, uint32_t tag)
+{
+    struct batch *batch = what;
+    (void)tag;
+    if (batch->ready)
+        return;
+    batch->may_claim = true;
+    if (batch->process != NULL && batch->process->waiting == batch)
+        process_wake(batch->process);
+}
+
 static void reply(struct batch *batch)
 {
     schedule(now + batch->back, tell_client, batch, 0);
@@ -293,6 +304,27 @@ static void end_lost(void *what, uint32_t tag)
     database_end_session(what);
 }
 
+/* Steps lock_* and claim_guard. */
+static bool may_claim(const struct batch *batch)
+{
+    bool granted = batch->owner != 0 ? database_take_lease(batch->lock, batch->owner, batch->lasts)
+                                     : database_try_lock(batch->session, batch->lock);
+    return granted && (breakage == BREAK_GUARD_UNCHECKED || !tables_has_identity(batch->statements.key));
+}
+
+/* The COMMIT commits nothing. */
+static void refuse(struct batch *batch)
+{
+    TELL("  (database: not a new message, or no lock)");
+    database_rollback(batch->session);
+    if (batch->fate == FATE_DONE || batch->fate == FATE_ROLLED_BACK) {
+        batch->session->running = NULL;
+        reply(batch);
+    } else {
+        database_end_session(batch->session);
+    }
+}
+
 static void execute(void *what, uint32_t tag)
 {
     struct batch *batch = what;
@@ -304,6 +336,12 @@ static void execute(void *what, uint32_t tag)
         database_end_session(session);
         return;
     }
+    if (batch->guarded && !may_claim(batch)) {
+        refuse(batch);
+        return;
+    }
+    if (batch->guarded && batch->fate != FATE_LATE && !(batch->fate == FATE_UNTOLD && batch->untold))
+        schedule(now + batch->back, tell_guard, batch, 0);
     bool done = batch->fate != FATE_ROLLED_BACK;
     if (done)
         tables_execute(&batch->statements, database_clock(), batch->taken);

@@ -38,12 +38,15 @@ struct batch {
     uint64_t owner; /* of the lease; 0: the lock is the transaction's */
     int64_t lasts;  /* the lease, us */
     bool releases;  /* the lease */
+    bool guarded;   /* takes the lock first, and is executed only if the message is not known */
     struct place held[TARGETS];
     size_t held_count; /* 0: no hold */
     int64_t hold_wait; /* us */
     bool lost_in_hold;
     bool waits; /* in the lock's queue */
     /* as reported to the client: */
+    bool untold;    /* what was decided is not reported if the connection is lost behind the COMMIT */
+    bool may_claim; /* guarded: decided so, and reported before the rest */
     bool ready, committed;
     bool taken[TARGETS];
     bool locked; /* the hold's transaction is open, whether its copies were still there or not */

@@ -152,6 +152,11 @@ void call_last(struct call *call, enum call_kind kind)
     call->half = 1;
 }
 
+bool call_claims_if_new(void)
+{
+    return dice_percent(&world.current->dice, 50);
+}
+
 bool error_loss_is_seen(void)
 {
     return dice_percent(&world.current->dice, 75);

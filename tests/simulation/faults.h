@@ -77,6 +77,9 @@ bool call_pass(struct call *call, int half) OD_MUST;
 /* Whether a process that uses its lost session notices that first: mostly, not always. */
 bool error_loss_is_seen(void) OD_MUST;
 
+/* Whether a claim is made without reading the state before, if it can be: half of the time. */
+bool call_claims_if_new(void) OD_MUST;
+
 /* This is the last call of this process: a fault that is still to come strikes after it. */
 void call_last(struct call *call, enum call_kind kind);
 

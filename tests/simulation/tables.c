@@ -28,6 +28,14 @@ static struct message_row *find_message(struct key key)
     return NULL;
 }
 
+bool tables_has_identity(struct key key)
+{
+    for (size_t i = 0; i < message_count; i++)
+        if (messages[i].key.identity == key.identity)
+            return true;
+    return false;
+}
+
 static uint16_t number(const struct message_row *message)
 {
     return (uint16_t)(message - messages);

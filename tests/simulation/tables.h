@@ -95,6 +95,9 @@ void tables_clear(void);
 void tables_look(const struct ledger_message *message, struct key key, int64_t hold_off, int64_t at,
                  struct clocks clocks, struct ledger_state *found);
 
+/* Whether a message with this identity is recorded. */
+bool tables_has_identity(struct key key) OD_MUST;
+
 /* Step end_ahead. */
 void tables_end_ahead(struct key key, int64_t at);
 

@@ -17,6 +17,11 @@ SELECT CASE WHEN IS_USED_LOCK(@name@) = CONNECTION_ID() THEN TRUE ELSE coalesce(
 -- relock_session:
 SELECT TRUE FROM DUAL WHERE IS_USED_LOCK(@name@) = CONNECTION_ID()
 
+-- claim_guard: maria_batch.c makes what it guards depend on the variable
+SELECT @may_claim := coalesce(IS_USED_LOCK(@name@) = CONNECTION_ID(), FALSE)
+AND EXISTS (SELECT 1 FROM setting WHERE lock_method = :method)
+AND NOT EXISTS (SELECT 1 FROM message WHERE identity = :identity)
+
 -- holder_session: every user sees at least the user's own sessions in the list
 SELECT '', p.USER, p.ID, FALSE FROM information_schema.PROCESSLIST p WHERE p.ID = IS_USED_LOCK(@name@)
 

@@ -3,7 +3,7 @@ WITH tried AS (INSERT INTO @schema@.delivery AS d (message, recipient, original_
 queue_id, host, outcome, reason, finished_at, complete)
 SELECT id, :recipient::text, :original::text, :account::text, :mailbox::text, :queue_id::text, :host::text,
 :outcome::text, :reason::text, CASE WHEN :is_finished::boolean THEN @now@ END, :is_complete::boolean
-FROM @schema@.message WHERE identity = :identity AND digest = :digest
+FROM @schema@.message WHERE identity = :identity AND digest = :digest @if_may_claim@
 ON CONFLICT (message, recipient) DO UPDATE SET
 original_recipient = coalesce(EXCLUDED.original_recipient, d.original_recipient),
 account = EXCLUDED.account, mailbox = EXCLUDED.mailbox,

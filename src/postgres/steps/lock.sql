@@ -11,10 +11,19 @@ WHERE l.granted AND {} LIMIT 1
 pg_catalog.set_config('synchronous_commit', 'off', true)
 
 -- lock_advisory:
-SELECT pg_catalog.pg_try_advisory_xact_lock(:key)
+SELECT pg_catalog.set_config('oncedrop.may_claim', pg_catalog.pg_try_advisory_xact_lock(:key)::text, true)::boolean
 
 -- relock_advisory: up to lock_timeout
 SELECT pg_catalog.pg_advisory_xact_lock(:key)
+
+-- claim_guard: lock_advisory has said whether the lock was granted; macro if_may_claim heeds this
+SELECT pg_catalog.set_config('oncedrop.may_claim', (pg_catalog.current_setting('oncedrop.may_claim') = 'true'
+AND EXISTS (SELECT FROM @schema@.setting WHERE lock_method = :method)
+AND NOT EXISTS (SELECT FROM @schema@.message WHERE identity = :identity))::text, true)::boolean
+
+-- relock_claimed:
+SELECT pg_catalog.pg_advisory_xact_lock(:key::bigint) FROM @schema@.message m JOIN @schema@.copy c ON c.message = m.id
+WHERE m.identity = :identity AND m.digest = :digest AND c.claim = :claim::bigint LIMIT 1
 
 -- holder_advisory:
 @holder(l.locktype = 'advisory' AND l.objsubid = 1 AND @key_of(l)@ = :key::bigint AND l.database = @our_database@)@

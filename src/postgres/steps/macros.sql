@@ -45,3 +45,5 @@ string_to_array(path, '.')::int[]
 (({}.classid::bigint << 32) | {}.objid::bigint)
 -- macro our_database: its oid
 (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())
+-- macro if_may_claim: not set, unless this transaction has executed lock_advisory
+AND pg_catalog.current_setting('oncedrop.may_claim', TRUE) IS DISTINCT FROM 'false'

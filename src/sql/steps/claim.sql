@@ -9,7 +9,7 @@ INSERT INTO @schema@.copy AS c (message, account, mailbox, role, state, doubt, c
 SELECT m.id, :account::text, :mailbox::text, :role::text, 'appending', :doubt::boolean, :claim::bigint, d.id,
 :host::text, :pid::integer, @since_now@ :boot::bigint, @us(@now@)@ - :running_us::bigint, @us(@now@)@ - :wall_us::bigint
 FROM @schema@.message m @join@ @schema@.delivery d ON d.message = m.id
-AND d.recipient = :recipient WHERE m.identity = :identity AND m.digest = :digest
+AND d.recipient = :recipient WHERE m.identity = :identity AND m.digest = :digest @if_may_claim@
 ON CONFLICT (message, account, mailbox) DO UPDATE SET state = 'appending',
 doubt = excluded.doubt, generation = c.generation + 1, claimed_at = excluded.claimed_at,
 boot = excluded.boot, boot_us = excluded.boot_us, host_us = excluded.host_us,

@@ -68,5 +68,6 @@ CASE WHEN c.host_us + :wall_us::bigint >= @us(c.claimed_at)@ THEN c.host_us + :w
 -- macro hold_off_ends: when the hold-off of a copy that was claimed then is over by the database's clock. By another clock it may be
 -- over later
 ({} + @ms(:hold_off_ms)@)
+-- macro if_may_claim: a further condition of what step claim_guard guards, where the engine does not see to that itself
 -- macro not_stored: the condition of an index with only those copies, where an engine uses it only if it is repeated
 

@@ -13,9 +13,9 @@ VALUES (:identity, :digest, :lock_key, :message_id, :sender, :from, :subject, @o
 INSERT INTO @schema@.part (message, path, type, charset, disposition, filename, size, sha256, text)
 SELECT id, :path::text, :type::text, :charset::text, :disposition::text, :filename::text, :size::bigint, :sha256::bytea,
 :content::text
-FROM @schema@.message WHERE identity = :identity AND digest = :digest ON CONFLICT DO NOTHING
+FROM @schema@.message WHERE identity = :identity AND digest = :digest @if_may_claim@ ON CONFLICT DO NOTHING
 
 -- record_raw: records a piece of its bytes
 -- params: identity digest chunk data
 INSERT INTO @schema@.raw (message, chunk, data) SELECT id, :chunk::integer, :data::bytea
-FROM @schema@.message WHERE identity = :identity AND digest = :digest ON CONFLICT DO NOTHING
+FROM @schema@.message WHERE identity = :identity AND digest = :digest @if_may_claim@ ON CONFLICT DO NOTHING
