@@ -4,7 +4,7 @@
 #define TAKEN_OVER \
     "its claim is not in the ledger any more: another delivery has taken over, or the ledger was replaced"
 
-void claim_copies(struct delivery_work *work, bool if_new)
+void claim_copies(struct delivery_work *work, bool if_new, const char *server)
 {
     struct delivery *delivery = work->delivery;
     struct ledger_replies replies OD_CLEANUP(reply_clear) = reply_record(work);
@@ -21,9 +21,9 @@ void claim_copies(struct delivery_work *work, bool if_new)
             };
     const struct ledger_message *message = &work->targets.message;
     const struct decoded *decoded = decoding_result(delivery->decoding);
-    work->claim = if_new
-                      ? ledger_claim_if_new(delivery->ledger, message, work->found, copies, count, replies, decoded)
-                      : ledger_claim(delivery->ledger, message, work->found, copies, count, replies, decoded);
+    work->claim =
+        if_new ? ledger_claim_if_new(delivery->ledger, message, work->found, copies, count, replies, decoded, server)
+               : ledger_claim(delivery->ledger, message, work->found, copies, count, replies, decoded);
 }
 
 static struct ledger_copy_result describe_result(size_t target, const struct copy_result *result)

@@ -53,6 +53,7 @@ static bool wait_for_decoding(struct delivery_work *work)
 static bool read_state(struct delivery_work *work)
 {
     struct error error = {.text = ""};
+    delivery_backoff_ask(work);
     enum ledger_result result = ledger_read_state(work->delivery->ledger, &work->targets.message, &work->found, &error);
     if (result == LEDGER_OK)
         delivery_backoff_learn(work);
@@ -114,23 +115,33 @@ static void forget_plan(struct delivery_work *work)
     base_free(&work->results);
     base_free(&work->plan);
     base_free(&work->found);
+    for (size_t i = 0; work->refusals != NULL && i < work->targets.message.target_count; i++)
+        base_free(&work->refusals[i]);
+    base_free(&work->refusals);
 }
 
 /* Claims a message that no delivery has recorded, without reading its state before: a round trip less. */
 static bool claim_if_new(struct delivery_work *work)
 {
-    if (work->request->dry_run || work->request->redeliver != REDELIVER_NO)
+    char *server OD_CLEANUP(base_free) = NULL;
+    if (ledger_in_process(work->delivery->ledger) || work->request->dry_run ||
+        work->request->redeliver != REDELIVER_NO || !server_to_verify(work, &server))
         return false;
+    delivery_backoff_ask(work);
     work->found = ledger_state_new(&work->targets.message);
     make_plan(work);
     if (inboxes_any(work) || plan_makes_sent(work->plan))
-        claim_copies(work, true);
+        claim_copies(work, true, server);
     delivery_add_time(work->delivery, PHASE_LOCK);
-    if (work->claim != NULL)
-        delivery_backoff_learn(work);
-    else
+    if (work->claim == NULL) {
         forget_plan(work);
-    return work->claim != NULL;
+        if (server != NULL) /* verifying it may take long */
+            ledger_unlock(work->delivery->ledger, 0);
+        return false;
+    }
+    delivery_backoff_learn(work);
+    server_verified(work);
+    return true;
 }
 
 static void begin_appends(struct delivery_work *work)
@@ -146,7 +157,7 @@ static void claim(struct delivery_work *work)
     if (work->claim == NULL) {
         if (ledger_in_process(work->delivery->ledger) && inboxes_open(work))
             begin_appends(work);
-        claim_copies(work, false);
+        claim_copies(work, false, NULL);
     }
     delivery_add_time(work->delivery, PHASE_DATABASE);
     begin_appends(work);
@@ -214,12 +225,10 @@ static void record_only(struct delivery_work *work)
 
 static void deliver(struct delivery_work *work)
 {
-    if (!targets_collect(work->delivery, &work->targets) || !server_identity_verified(work) ||
-        !wait_for_decoding(work))
+    if (!targets_collect(work->delivery, &work->targets) || !wait_for_decoding(work))
         return;
-    delivery_backoff_ask(work);
     if (!claim_if_new(work)) {
-        if (!read_state(work))
+        if (!server_identity_verified(work) || !read_state(work))
             return;
         make_plan(work);
     }
@@ -249,9 +258,6 @@ static void work_clear(struct delivery_work *work)
     ledger_claim_free(&work->claim);
     base_free(&work->skipped);
     forget_plan(work);
-    for (size_t i = 0; work->refusals != NULL && i < work->targets.message.target_count; i++)
-        base_free(&work->refusals[i]);
-    base_free(&work->refusals);
     targets_clear(&work->targets);
 }
 

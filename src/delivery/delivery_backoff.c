@@ -15,6 +15,7 @@ void delivery_backoff_ask(struct delivery_work *work)
     work->refusals = base_alloc((count + 1) * sizeof(*work->refusals));
     for (size_t i = 0; i < count; i++) {
         const char *account = targets->list[i].account;
+        targets->list[i].refusal = NULL;
         if (!takes_login(work->request->sessions, target_server(work, i), account))
             continue;
         work->refusals[i] = login_backoff_id(target_server(work, i), account);

@@ -233,12 +233,19 @@ void sent_deliver(struct delivery_work *work, bool held, bool first);
  * earlier result. Returns false with the reports set if nothing may be appended. Precondition: no lock is taken. */
 bool server_identity_verified(struct delivery_work *work) OD_MUST;
 
+/* Returns true if at most one server's identity is still to be verified by the ledger: *ret is its name, a new string, or
+ * NULL. */
+bool server_to_verify(const struct delivery_work *work, char **ret) OD_MUST;
+
+/* The identities of the delivery's servers were found to be verified. */
+void server_verified(const struct delivery_work *work);
+
 /* claim.c
  * A claim: from the COMMIT of copies as `appending` to the COMMIT of their results. */
 
 /* Commits the planned copies, the message and the present replies (ledger_claim). if_new: by ledger_claim_if_new; then there
- * may be no claim. */
-void claim_copies(struct delivery_work *work, bool if_new);
+ * may be no claim. server: see there. */
+void claim_copies(struct delivery_work *work, bool if_new, const char *server);
 
 /* Settles the recipients' copies or, if `sent`, the Sent copy: the commit point. A success that could not be recorded
  * becomes a deferral. Returns true if the Sent copy is held now. */

@@ -35,6 +35,13 @@ static enum identity_result verify_identity(struct delivery_work *work, const st
     return result;
 }
 
+/* Returns true if the server's identity matters and this process does not know that it is verified. */
+static bool must_verify(const struct delivery_work *work, const struct config *config)
+{
+    const struct breaker *breaker = sessions_breaker(work->request->sessions, config);
+    return !work->request->dry_run && mailbox_delegates(config) && base_now_ms() >= breaker->identity_verified_until;
+}
+
 static bool identity_is_verified(struct delivery_work *work, const struct config *config, enum outcome *ret,
                                  struct error *error)
 {
@@ -43,7 +50,7 @@ static bool identity_is_verified(struct delivery_work *work, const struct config
     bool verify_due;
     char text[1024];
     struct breaker *breaker = sessions_breaker(request->sessions, config);
-    if (request->dry_run || !mailbox_delegates(config) || base_now_ms() < breaker->identity_verified_until)
+    if (!must_verify(work, config))
         return true;
     char *name OD_CLEANUP(base_free) = mailbox_server(config);
     *ret = OUTCOME_MAILBOX;
@@ -109,4 +116,30 @@ bool server_identity_verified(struct delivery_work *work)
     }
     delivery_add_time(work->delivery, PHASE_DATABASE);
     return any_left(work);
+}
+
+bool server_to_verify(const struct delivery_work *work, char **ret)
+{
+    const struct config *only = NULL;
+    struct error ignored;
+    for (size_t i = 0; i < work->targets.message.target_count; i++) {
+        const struct config *config = target_server(work, i);
+        if (!must_verify(work, config) || config == only)
+            continue;
+        if (only != NULL || breaker_is_open(sessions_breaker(work->request->sessions, config), &ignored))
+            return false;
+        only = config;
+    }
+    *ret = only != NULL ? mailbox_server(only) : NULL;
+    return true;
+}
+
+void server_verified(const struct delivery_work *work)
+{
+    int64_t until = base_now_ms() + VERIFIED_MS;
+    for (size_t i = 0; i < work->targets.message.target_count; i++) {
+        const struct config *config = target_server(work, i);
+        if (must_verify(work, config))
+            sessions_breaker(work->request->sessions, config)->identity_verified_until = until;
+    }
 }

@@ -203,11 +203,13 @@ struct ledger_state *ledger_state_new(const struct ledger_message *message) OD_M
  * is not recorded: then waits until the database has decided so, but not for the COMMIT, and sets the refusals of `found`
  * (ledger_state_new). Otherwise, and after any failure, returns NULL; ledger_read_state must follow, and reports failures.
  * Never tried with a database in this process, with locks that may expire or are shared, after a known message, or for a
- * large one. */
+ * large one.
+ *
+ * server: claim only if the identity of this IMAP server is verified (ledger_server_read); or NULL. */
 struct ledger_claim *ledger_claim_if_new(struct ledger *ledger, const struct ledger_message *message,
                                          struct ledger_state *found, const struct ledger_copy *copies,
                                          size_t copy_count, struct ledger_replies replies,
-                                         const struct decoded *decoded) OD_MUST;
+                                         const struct decoded *decoded, const char *server) OD_MUST;
 
 /* After ledger_hold: returns false if this attempt is certainly not on record. */
 bool ledger_may_have(const struct ledger_claim *claim) OD_MUST;

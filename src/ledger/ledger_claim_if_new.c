@@ -14,8 +14,7 @@ struct marks {
 
 struct ledger_state *ledger_state_new(const struct ledger_message *message)
 {
-    struct ledger_state *found =
-        base_alloc(sizeof(*found) + message->target_count * sizeof(found->copies[0]));
+    struct ledger_state *found = base_alloc(sizeof(*found) + message->target_count * sizeof(found->copies[0]));
     found->received_at = message->received_at;
     for (size_t i = 0; i < message->target_count; i++)
         found->copies[i].owner = LEDGER_OTHER;
@@ -23,7 +22,8 @@ struct ledger_state *ledger_state_new(const struct ledger_message *message)
 }
 
 static bool send_if_new(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_state *found,
-                        struct ledger_replies replies, const struct decoded *decoded, struct marks *ret)
+                        struct ledger_replies replies, const struct decoded *decoded, const char *server,
+                        struct marks *ret)
 {
     const struct ledger_message *message = claim->message;
     const char *method = lock_method_name(ledger->config->lock.method);
@@ -33,26 +33,27 @@ static bool send_if_new(struct ledger *ledger, struct ledger_claim *claim, const
     ret->refusals = sql_mark(ledger->sql);
     (void)!ledger_add_refusals(ledger, message);
     ret->guard = sql_mark(ledger->sql);
-    sql_add(ledger->sql, SQL_STEP(claim_guard, .key = SQL_NUMBER(ledger->lock_key),
-                                  .identity = SQL_BYTES(message->identity, LEDGER_HASH_SIZE),
-                                  .method = SQL_TEXT(method)));
+    sql_add(ledger->sql,
+            SQL_STEP(claim_guard, .key = SQL_NUMBER(ledger->lock_key),
+                     .identity = SQL_BYTES(message->identity, LEDGER_HASH_SIZE), .method = SQL_TEXT(method),
+                     .server = SQL_TEXT(server), .verified_ms = SQL_NUMBER(LEDGER_SERVER_VERIFIED_MS),
+                     .refused_ms = SQL_NUMBER(LEDGER_SERVER_REFUSED_MS)));
     return ledger_send_claim(ledger, claim, found, replies, decoded, &claim->error);
 }
 
-/* Returns true if the database decided for the claim. */
+/* Returns true if the database decided for the claim. *ret_locked: it granted the lock. */
 static bool take_guard(struct ledger *ledger, const struct ledger_message *message, const struct marks *marks,
-                       struct ledger_state *found)
+                       struct ledger_state *found, bool *ret_locked)
 {
     struct error ignored;
     struct sql_rows *lock OD_CLEANUP(sql_rows_free) = sql_get_result(ledger->sql, marks->lock, &ignored);
-    struct sql_rows *refusals OD_CLEANUP(sql_rows_free) =
-        lock != NULL && marks->refusals < marks->guard ? sql_get_result(ledger->sql, marks->refusals, &ignored) : NULL;
+    bool asked = lock != NULL && marks->refusals < marks->guard;
+    struct sql_rows *refusals OD_CLEANUP(sql_rows_free) = asked ? sql_get_result(ledger->sql, marks->refusals, &ignored)
+                                                                : NULL;
     struct sql_rows *guard OD_CLEANUP(sql_rows_free) =
-        lock != NULL && (refusals != NULL || marks->refusals == marks->guard)
-            ? sql_get_result(ledger->sql, marks->guard, &ignored)
-            : NULL;
+        lock != NULL && (refusals != NULL || !asked) ? sql_get_result(ledger->sql, marks->guard, &ignored) : NULL;
+    *ret_locked = lock != NULL && lock_granted(lock);
     bool claims = guard != NULL && guard->count == 1 && sql_bool(guard, 0, CLAIM_GUARD_MAY_CLAIM);
-    ledger->last_was_known = guard != NULL && !claims && lock_granted(lock);
     if (claims && refusals != NULL)
         ledger_take_refusals(message, refusals, found);
     return claims;
@@ -61,24 +62,27 @@ static bool take_guard(struct ledger *ledger, const struct ledger_message *messa
 struct ledger_claim *ledger_claim_if_new(struct ledger *ledger, const struct ledger_message *message,
                                          struct ledger_state *found, const struct ledger_copy *copies,
                                          size_t copy_count, struct ledger_replies replies,
-                                         const struct decoded *decoded)
+                                         const struct decoded *decoded, const char *server)
 {
     struct marks marks;
     struct error ignored;
+    bool locked = false;
     if (!ledger_can_claim_if_new(ledger) || ledger->last_was_known || message->size > RECORD_BYTES_MAX ||
         !ledger_set_lock(ledger, message_lock_key(message->identity), &ignored) || !ledger_connect(ledger, &ignored))
         return NULL;
     struct ledger_claim *claim = ledger_claim_begin(message, found, copies, copy_count);
     claim->if_new = true;
     claim->in_flight = base_random(&claim->token, &ignored) &&
-                       send_if_new(ledger, claim, found, replies, decoded, &marks);
+                       send_if_new(ledger, claim, found, replies, decoded, server, &marks);
     claim->if_new = false;
-    if (claim->in_flight && take_guard(ledger, message, &marks, found)) {
+    if (claim->in_flight && take_guard(ledger, message, &marks, found, &locked)) {
         ledger_remember_lock(ledger, true);
         ledger->in_transaction = false; /* before the hold */
         return claim;
     }
     sql_finish(ledger->sql);
+    ledger_remember_lock(ledger, locked && ledger_leases(ledger));
+    ledger->last_was_known = locked; /* probably */
     ledger_claim_free(&claim);
     return NULL;
 }

@@ -185,7 +185,7 @@ static bool claim_if_new(struct history *history, struct player *player, struct 
         fixture_forget_known(player->number);
         history->config.lock.wait = PATIENT_MS;
         player->claim = ledger_claim_if_new(player->ledger, &player->message, player->found, player->copies,
-                                            player->copy_count, recorded_today, &decoded);
+                                            player->copy_count, recorded_today, &decoded, NULL);
         history->config.lock.wait = 0;
         fixture_set_fate(FIXTURE_DONE, 0);
     }

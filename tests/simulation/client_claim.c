@@ -95,12 +95,12 @@ struct ledger_claim *ledger_claim(struct ledger *ledger, const struct ledger_mes
 struct ledger_claim *ledger_claim_if_new(struct ledger *ledger, const struct ledger_message *message,
                                          struct ledger_state *found, const struct ledger_copy *copies,
                                          size_t copy_count, struct ledger_replies replies,
-                                         const struct decoded *decoded)
+                                         const struct decoded *decoded, const char *server)
 {
     struct error ignored;
     enum lock_method method = ledger->config->lock.method;
     (void)decoded;
-    if ((method != LOCK_METHOD_ADVISORY && method != LOCK_METHOD_SESSION) ||
+    if ((server != NULL && !tables_server) || (method != LOCK_METHOD_ADVISORY && method != LOCK_METHOD_SESSION) ||
         !call_claims_if_new() || !client_connect(ledger, &ignored))
         return NULL;
     ledger->lock = client_lock(ledger, message);

@@ -169,6 +169,33 @@ static void test_order_of_a_batch(void **state)
     maria_session_free(maria);
 }
 
+/* Between its guard and its COMMIT a batch writes only if the guard allows it; what it prepares, it prepares in any case. */
+static void test_guard(void **state)
+{
+    const struct config config = {.lock.method = LOCK_METHOD_SESSION};
+    const struct sql_value value = SQL_NUMBER(1);
+    struct sql_session *maria = maria_session_new(&config);
+    (void)state;
+    check_prepared(maria, "WRITE \00100", &value, "WRITE 1");
+    maria->set_up = true;
+    maria_add_write(maria, "START", false);
+    maria_add_guard(maria, "GUARD", "t");
+    g_autoptr(GString) again = g_string_new(NULL);
+    maria_append_prepared(maria, again, "WRITE \00100", &value);
+    maria_add_write(maria, again->str, false);
+    maria_add_write(maria, "COUNTED", true);
+    maria_add_write(maria, "LAST", false);
+    maria_add_commit(maria);
+    maria_add_write(maria, "NEXT", true);
+    assert_string_equal(maria->text->str,
+                        "START;\nGUARD;\n"
+                        "BEGIN NOT ATOMIC\nPREPARE p0 FROM _utf8mb4 X'5752495445203f';\n"
+                        "IF @may_claim THEN\nEXECUTE p0 USING 1;\nCOUNTED;\nEND IF;\nEND;\n"
+                        "BEGIN NOT ATOMIC\nIF @may_claim THEN\nLAST;\nEND IF;\nCOMMIT;\nEND;\n"
+                        "NEXT");
+    maria_session_free(maria);
+}
+
 /* The next batch, in which these steps of one message and recipient are; its text. The last one was sent. */
 static char *next_batch(struct sql_session *maria, const enum sql_step *steps, size_t count)
 {
@@ -212,6 +239,12 @@ static void test_numbers_of_rows(void **state)
     assert_null(strstr(records, "(SELECT id FROM"));
     char *knows OD_CLEANUP(base_free) = next_batch(maria, settle, 1);
     assert_null(strstr(knows, "(SELECT id FROM"));
+    maria->refused = true; /* nothing was recorded */
+    char *refused OD_CLEANUP(base_free) = next_batch(maria, settle, 1);
+    assert_non_null(strstr(refused, "@message = (SELECT id FROM message"));
+    assert_non_null(strstr(refused, "@delivery = (SELECT id FROM delivery"));
+    char *recorded OD_CLEANUP(base_free) = next_batch(maria, record, 2);
+    assert_null(strstr(recorded, "(SELECT id FROM"));
     maria->failed = true;
     char *forgot OD_CLEANUP(base_free) = next_batch(maria, settle, 1);
     assert_non_null(strstr(forgot, "@delivery = (SELECT id FROM delivery"));
@@ -298,12 +331,12 @@ static void test_failures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),          cmocka_unit_test(test_no_value_ends_its_literal),
-        cmocka_unit_test(test_lists),           cmocka_unit_test(test_conditions),
-        cmocka_unit_test(test_site_text),       cmocka_unit_test(test_conninfo),
-        cmocka_unit_test(test_hosts),           cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_prepared),        cmocka_unit_test(test_order_of_a_batch),
-        cmocka_unit_test(test_numbers_of_rows),
+        cmocka_unit_test(test_values),    cmocka_unit_test(test_no_value_ends_its_literal),
+        cmocka_unit_test(test_lists),     cmocka_unit_test(test_conditions),
+        cmocka_unit_test(test_site_text), cmocka_unit_test(test_conninfo),
+        cmocka_unit_test(test_hosts),     cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_prepared),  cmocka_unit_test(test_order_of_a_batch),
+        cmocka_unit_test(test_guard),     cmocka_unit_test(test_numbers_of_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,6 +20,7 @@ SELECT TRUE FROM DUAL WHERE IS_USED_LOCK(@name@) = CONNECTION_ID()
 -- claim_guard: maria_batch.c makes what it guards depend on the variable
 SELECT @may_claim := coalesce(IS_USED_LOCK(@name@) = CONNECTION_ID(), FALSE)
 AND EXISTS (SELECT 1 FROM setting WHERE lock_method = :method)
+AND EXISTS (SELECT 1 FROM server WHERE server = :server AND @is_verified@) -- if server
 AND NOT EXISTS (SELECT 1 FROM message WHERE identity = :identity)
 
 -- holder_session: every user sees at least the user's own sessions in the list

@@ -19,6 +19,7 @@ SELECT pg_catalog.pg_advisory_xact_lock(:key)
 -- claim_guard: lock_advisory has said whether the lock was granted; macro if_may_claim heeds this
 SELECT pg_catalog.set_config('oncedrop.may_claim', (pg_catalog.current_setting('oncedrop.may_claim') = 'true'
 AND EXISTS (SELECT FROM @schema@.setting WHERE lock_method = :method)
+AND EXISTS (SELECT FROM @schema@.server WHERE server = :server AND @is_verified@) -- if server
 AND NOT EXISTS (SELECT FROM @schema@.message WHERE identity = :identity))::text, true)::boolean
 
 -- relock_claimed:

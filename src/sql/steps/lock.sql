@@ -19,9 +19,10 @@ SELECT TRUE FROM @schema@.slot WHERE slot = :key FOR UPDATE SKIP LOCKED
 -- params: key owner lasts_ms host pid session wait_ms
 -- columns: granted:bool
 
--- claim_guard: whether a message may be claimed as a new one: this session has the lock, the hosts have agreed on this method, and
--- no message with this identity is recorded. Unless it may, record_*, reply and claim_copy do nothing until the next COMMIT
--- params: key identity method
+-- claim_guard: whether a message may be claimed as a new one: this session has the lock, the hosts have agreed on this method, no
+-- message with this identity is recorded, and the identity of the IMAP server, if one is named, is verified (server_read). Unless
+-- it may, record_*, reply and claim_copy do nothing until the next COMMIT
+-- params: key identity method server verified_ms refused_ms
 -- columns: may_claim:bool
 
 -- relock_claimed: as relock_advisory, if this claim was committed; otherwise no row, without waiting

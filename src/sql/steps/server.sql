@@ -2,12 +2,15 @@
 -- present is the start of a statement, which may have waited for a statement that started later
 (@now@ + @ms(:refused_ms)@)
 
+-- macro is_verified: a row of table server has a good result that is still valid
+verified AND checked_at BETWEEN @ago(:verified_ms)@ AND @soon@
+
 -- server_read: what is known of an IMAP server, and whether verification is due. A good result is valid for
 -- verified_ms, a bad one for refused_ms, and one from a clock that was ahead is not
 -- params: server verified_ms refused_ms
 -- columns: verified:bool due:bool
 SELECT verified,
-(verified AND checked_at NOT BETWEEN @ago(:verified_ms)@ AND @soon@ OR NOT verified AND checked_at NOT BETWEEN @ago(:refused_ms)@ AND @soon@)
+(verified AND NOT (@is_verified@) OR NOT verified AND checked_at NOT BETWEEN @ago(:refused_ms)@ AND @soon@)
 AND tried_at NOT BETWEEN @ago(:refused_ms)@ AND @soon@ FROM @schema@.server WHERE server = :server
 
 -- server_set_out: claims the verification; a row, unless another delivery was first
