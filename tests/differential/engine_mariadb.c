@@ -43,13 +43,14 @@ static bool has_said(const struct sql_session *maria, int ms)
     return poll(&socket, 1, ms) > 0;
 }
 
-/* It says the first thing before it has done the rest. */
+/* It says the first thing before it has done the rest; what was read already, perhaps to the end, it says no more. */
 static bool is_replied(const struct sql_session *maria, int ms)
 {
-    return has_said(maria, ms) && !warden_finds(
-                                      "SELECT ID FROM information_schema.PROCESSLIST WHERE ID = $1 AND"
-                                      " COMMAND <> 'Sleep'",
-                                      number_of(maria));
+    return (has_said(maria, ms) || maria->begun) &&
+           !warden_finds(
+               "SELECT ID FROM information_schema.PROCESSLIST WHERE ID = $1 AND"
+               " COMMAND <> 'Sleep'",
+               number_of(maria));
 }
 
 /* Whether it waits for the lock of a row. Not by table INNODB_TRX: that is renewed only if it was not read for a tenth
