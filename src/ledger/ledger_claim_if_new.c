@@ -41,9 +41,9 @@ static bool send_if_new(struct ledger *ledger, struct ledger_claim *claim, const
     return ledger_send_claim(ledger, claim, found, replies, decoded, &claim->error);
 }
 
-/* Returns true if the database decided for the claim. *ret_locked: it granted the lock. */
+/* Returns true if the database decided for the claim. */
 static bool take_guard(struct ledger *ledger, const struct ledger_message *message, const struct marks *marks,
-                       struct ledger_state *found, bool *ret_locked)
+                       struct ledger_state *found)
 {
     struct error ignored;
     struct sql_rows *lock OD_CLEANUP(sql_rows_free) = sql_get_result(ledger->sql, marks->lock, &ignored);
@@ -52,8 +52,12 @@ static bool take_guard(struct ledger *ledger, const struct ledger_message *messa
                                                                 : NULL;
     struct sql_rows *guard OD_CLEANUP(sql_rows_free) =
         lock != NULL && (refusals != NULL || !asked) ? sql_get_result(ledger->sql, marks->guard, &ignored) : NULL;
-    *ret_locked = lock != NULL && lock_granted(lock);
-    bool claims = guard != NULL && guard->count == 1 && sql_bool(guard, 0, CLAIM_GUARD_MAY_CLAIM);
+    if (guard == NULL)
+        return false;
+    bool locked = lock_granted(lock), claims = guard->count == 1 && sql_bool(guard, 0, CLAIM_GUARD_MAY_CLAIM);
+    ledger->just_tried = !locked;
+    ledger->last_was_known = locked && !claims;                    /* probably */
+    ledger_remember_lock(ledger, locked && ledger_leases(ledger)); /* others end with the transaction */
     if (claims && refusals != NULL)
         ledger_take_refusals(message, refusals, found);
     return claims;
@@ -66,23 +70,18 @@ struct ledger_claim *ledger_claim_if_new(struct ledger *ledger, const struct led
 {
     struct marks marks;
     struct error ignored;
-    bool locked = false;
     if (!ledger_can_claim_if_new(ledger) || ledger->last_was_known || message->size > RECORD_BYTES_MAX ||
         !ledger_set_lock(ledger, message_lock_key(message->identity), &ignored) || !ledger_connect(ledger, &ignored))
         return NULL;
+    ledger_remember_lock(ledger, false);
     struct ledger_claim *claim = ledger_claim_begin(message, found, copies, copy_count);
     claim->if_new = true;
     claim->in_flight = base_random(&claim->token, &ignored) &&
                        send_if_new(ledger, claim, found, replies, decoded, server, &marks);
     claim->if_new = false;
-    if (claim->in_flight && take_guard(ledger, message, &marks, found, &locked)) {
-        ledger_remember_lock(ledger, true);
-        ledger->in_transaction = false; /* before the hold */
+    if (claim->in_flight && take_guard(ledger, message, &marks, found))
         return claim;
-    }
     sql_finish(ledger->sql);
-    ledger_remember_lock(ledger, locked && ledger_leases(ledger));
-    ledger->last_was_known = locked; /* probably */
     ledger_claim_free(&claim);
     return NULL;
 }

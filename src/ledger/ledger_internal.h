@@ -22,6 +22,7 @@ struct ledger {
     char application[64];
     bool in_transaction; /* open and not failed: its lock is held */
     bool last_was_known; /* the last message, so perhaps the next */
+    bool just_tried;     /* ledger_claim_if_new did not get the lock */
     int64_t lock_key;
     int64_t lock_owner; /* of a lease: random, new for each one */
     bool leased;        /* a lease must be released */

@@ -58,6 +58,7 @@ int64_t ledger_hold_wait_ms(const struct config *config)
 
 bool ledger_set_lock(struct ledger *ledger, int64_t key, struct error *error)
 {
+    ledger->just_tried = ledger->just_tried && ledger->lock_key == key;
     ledger->lock_key = key;
     ledger->leased = false;
     return !ledger_leases(ledger) || base_random(&ledger->lock_owner, error);

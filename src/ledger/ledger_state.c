@@ -250,6 +250,10 @@ static enum ledger_result read_current_state(struct ledger *ledger, const struct
                                              int64_t wait_ms, struct ledger_state **ret, struct error *error)
 {
     struct ledger_state *found = NULL;
+    bool tried = ledger->just_tried;
+    ledger->just_tried = false;
+    if (tried)
+        return LEDGER_BUSY;
     enum ledger_result result = read_state_once(ledger, message, wait_ms, &found, error);
     if (result == LEDGER_OK && found->ahead && !message->dry_run) {
         base_free(&found);

@@ -228,7 +228,7 @@ def test_a_claim_that_is_undone_stays_in_doubt(site, two_in_doubt):
     """Between the claim's COMMIT and its hold another process takes the lock."""
     server, mail = two_in_doubt
     accepted = server.accepted
-    taker = locks.Taker(site)
+    taker = locks.Taker(site, known=True)
     site.database_proxy(taker)
     replies = lmtp.start(site).deliver(mail, SCUBA, DOUG)
     assert taker.has_taken and [reply.code for reply in replies] == [451] * 2, replies
@@ -415,7 +415,7 @@ def changed_at_the_claim(site, change):
     right = dict(site.settings)
 
     def watch(_connection, side, data):
-        if side == CLIENT and locks.CLAIM in data:
+        if side == CLIENT and locks.is_claim(data):
             site.sql(f"UPDATE oncedrop.copy SET {change}")
         return data
     site.database_proxy(watch)

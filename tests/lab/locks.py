@@ -41,6 +41,17 @@ TRY_IN = {
 TAKE, TRY = TAKE_IN.get(engine()), TRY_IN.get(engine())
 # In what a delivery sends to claim.
 CLAIM = b"INSERT INTO delivery (message, recipient" if engine() == MARIADB else b"AS d (message, recipient"
+# In what it sends to claim a message if it is new, before it has read its state; then that has CLAIM in it, too.
+GUARD = b"@may_claim :=" if engine() == MARIADB else b"set_config('oncedrop.may_claim', ("
+
+
+def claims_if_new(site):
+    return method_of(site) == "advisory" or (engine() == MARIADB and method_of(site) == "session")
+
+
+def is_claim(data):
+    """What a delivery sends to claim after it has read the state; prepared, perhaps."""
+    return GUARD not in data and (CLAIM in data or CLAIM.hex().encode() in data)
 
 
 def of_environment():
@@ -103,10 +114,11 @@ def held(site, key):
 
 class Taker:
     """Another session that takes the message's lock between a COMMIT of its delivery and the hold that follows it in
-    the same batch: after the claim, or (after=2) between inbox and Sent copy. A watch of a proxy."""
+    the same batch: after the claim, or (after=2) between inbox and Sent copy. A watch of a proxy. known: the message is
+    recorded, so the first batch, which claims it if it is new, does not count."""
 
-    def __init__(self, site, after=1):
-        self.site, self.after, self.batches = site, after, 0
+    def __init__(self, site, after=1, known=False):
+        self.site, self.after, self.batches = site, after, -1 if known and method_of(site) == "advisory" else 0
         self.session = site.use(site.ledger.connect())
         self.pid = self.session.info.backend_pid
 

@@ -15,6 +15,7 @@ struct ledger {
     bool in_transaction;
     uint64_t lock, owner; /* owner: of a lease, or the session; 0: it ends with its transaction */
     bool leased;
+    bool just_tried; /* ledger_claim_if_new did not get the lock */
 };
 
 struct ledger_claim {

@@ -111,8 +111,10 @@ struct ledger_claim *ledger_claim_if_new(struct ledger *ledger, const struct led
         ledger->in_transaction = false;
         return claim;
     }
-    if (claim->batch != NULL && !client_dead())
+    if (claim->batch != NULL && !client_dead()) {
         client_note_loss(ledger, claim->batch);
+        ledger->just_tried = !ledger->broken && !claim->batch->granted;
+    }
     ledger_claim_free(&claim);
     return NULL;
 }

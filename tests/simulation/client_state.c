@@ -89,6 +89,10 @@ static enum ledger_result look(struct ledger *ledger, const struct ledger_messag
                                struct error *error)
 {
     struct ledger_state *found = NULL;
+    bool tried = ledger->just_tried;
+    ledger->just_tried = false;
+    if (tried)
+        return LEDGER_BUSY;
     enum ledger_result result = read_state_once(ledger, message, &found, error);
     if (result == LEDGER_OK && found->ahead && breakage != BREAK_CLAIM_FROM_THE_FUTURE) {
         base_free(&found);

@@ -289,6 +289,13 @@ static void begin_hold(void *what, uint32_t tag)
     (void)tag;
     if (!batch->session->alive)
         return;
+    if (batch->guarded && batch->owner == 0 &&
+        tables_held(batch->statements.key, batch->statements.token, batch->held, batch->held_count) == 0) {
+        batch->session->running = NULL;
+        batch->hold = LEDGER_BUSY; /* step relock_claimed */
+        reply(batch);
+        return;
+    }
     if (batch->owner != 0 || (!is_waited_for(batch->lock) && is_free(batch->lock))) {
         hold(batch);
         return;
@@ -305,11 +312,11 @@ static void end_lost(void *what, uint32_t tag)
 }
 
 /* Steps lock_* and claim_guard. */
-static bool may_claim(const struct batch *batch)
+static bool may_claim(struct batch *batch)
 {
-    bool granted = batch->owner != 0 ? database_take_lease(batch->lock, batch->owner, batch->lasts)
-                                     : database_try_lock(batch->session, batch->lock);
-    return granted && (breakage == BREAK_GUARD_UNCHECKED || !tables_has_identity(batch->statements.key));
+    batch->granted = batch->owner != 0 ? database_take_lease(batch->lock, batch->owner, batch->lasts)
+                                       : database_try_lock(batch->session, batch->lock);
+    return batch->granted && (breakage == BREAK_GUARD_UNCHECKED || !tables_has_identity(batch->statements.key));
 }
 
 /* The COMMIT commits nothing. */

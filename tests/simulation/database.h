@@ -45,6 +45,7 @@ struct batch {
     bool lost_in_hold;
     bool waits; /* in the lock's queue */
     /* as reported to the client: */
+    bool granted;   /* guarded: the lock */
     bool untold;    /* what was decided is not reported if the connection is lost behind the COMMIT */
     bool may_claim; /* guarded: decided so, and reported before the rest */
     bool ready, committed;
