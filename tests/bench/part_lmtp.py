@@ -198,13 +198,21 @@ def in_every_worker(service, accounts):
 
 
 def measure_kept(bench, results, accounts, messages):
+    """One service at a time, so that the machine has only its sessions: four workers keep one for each account."""
+    dovecot = [one for one in competitors(bench) if one.name == "dovecot"]
+    for program in bench.programs:
+        if program.service:
+            keeping = program.keeping()
+            service = Server(f"{program.name} service, kept", keeping.socket)
+            in_every_worker(service, accounts)
+            measure_kept_by(bench, results, accounts, messages, [service, *dovecot])
+            keeping.stop()
+
+
+def measure_kept_by(bench, results, accounts, messages, here):
     """Each account is as likely as any other, or (Zipf) the n-th has 1/n of the first one's mail."""
     dice = random.Random(1)
     weights = {"": None, " (Zipf)": [1 / rank for rank in range(1, len(accounts) + 1)]}
-    here = [Server(f"{program.name} service, kept", program.keeping.socket) for program in bench.programs if program.service]
-    dovecot = [one for one in competitors(bench) if one.name == "dovecot"]
-    for service in here:
-        in_every_worker(service, accounts)
     for (name, weight), connections in itertools.product(weights.items(), (1, 4)):
         def once(competitor, number):
             targets = dice.choices(accounts, weight, k=messages if number >= 0 else messages // 10)
@@ -216,7 +224,7 @@ def measure_kept(bench, results, accounts, messages):
                     if each > 0:
                         results.add("lmtp", f"processors, {case}", f"{competitor.name}: {part}", "ms", each)
 
-        measure.rounds([*here, *dovecot], bench.rounds or ROUNDS, once)
+        measure.rounds(here, bench.rounds or ROUNDS, once)
 
 
 def measure_part(bench, results):

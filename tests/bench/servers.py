@@ -289,9 +289,8 @@ class Program:
         done = subprocess.run([self.path, "help", "serve"], capture_output=True, env=self.servers.environment(), check=False)
         return self.servers.start(Service(self)) if done.returncode == 0 else None
 
-    @functools.cached_property
     def keeping(self):
-        """Like service(), keeping a session for each of many accounts."""
+        """A new service that keeps a session for each of many accounts; its caller stops it."""
         return self.servers.start(Service(self, "keeping", **{"imap.sessions": 1000, "imap.idle_timeout": "15m"}))
 
     def write(self, name, text):

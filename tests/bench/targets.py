@@ -72,7 +72,7 @@ TARGETS = [
     *[Target(f"round trips, {case}: {way}", ("distance", f"{case} distant", competitor), None, most=most)
       for case, way, competitor, most in (("IMAP", "deliver", "{}", 4.3), ("IMAP", "early login", "{}, early login", 3.3),
                                           ("IMAP", "service", "{} service", 1.2), ("database", "deliver", "{}", None),
-                                          ("database", "service", "{} service", 3.3))],
+                                          ("database", "service", "{} service", 2.3))],
     Target("20 at once ÷ fdm, IMAP", ("crowd", "20 at once", "{}"), ("crowd", "20 at once", "fdm, IMAP")),
     Target("20 at once: longest wait for the writer, ms", ("crowd", "longest wait for the writer, 20 at once", "{}"), None),
     Target("syncs per message, alone", ("crowd", "syncs, alone", "{}"), None),
