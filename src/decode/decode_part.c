@@ -48,9 +48,10 @@ static void read_content(struct decode_span body, GMimeContentEncoding encoding,
                          GByteArray *text)
 {
     const unsigned char *begin = encoding == GMIME_CONTENT_ENCODING_UUENCODE ? after_uu_begin(body) : body.start;
-    struct sha256 *sha256 OD_CLEANUP(base_free) = sha256_new();
+    struct sha256 sha256;
     GMimeEncoding decoder;
 
+    sha256_begin(&sha256);
     /* without an encoding, bytes stay */
     g_mime_encoding_init_decode(&decoder, begin != NULL ? encoding : GMIME_CONTENT_ENCODING_DEFAULT);
     char *out OD_CLEANUP(base_free) = base_alloc(g_mime_encoding_outlen(&decoder, CHUNK_SIZE));
@@ -60,11 +61,11 @@ static void read_content(struct decode_span body, GMimeContentEncoding encoding,
 
         at += taken;
         part->size += (int64_t)length;
-        sha256_feed(sha256, out, length);
+        sha256_feed(&sha256, out, length);
         if (text != NULL)
             g_byte_array_append(text, (const guint8 *)out, (guint)MIN(length, RAW_TEXT_MAX - text->len));
     }
-    sha256_end(sha256, part->sha256);
+    sha256_end(&sha256, part->sha256);
 }
 
 static void record(struct walk *walk, struct decode_entity *entity, const char *path)

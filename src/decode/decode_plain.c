@@ -170,15 +170,16 @@ static bool read_part(struct decode_span header, struct decode_span body, struct
 {
     struct decoded_part *part = decoded_add_part(decoded);
     size_t size = decode_span_size(body);
-    struct sha256 *sha256 OD_CLEANUP(base_free) = sha256_new();
+    struct sha256 sha256;
 
     if (!is_as_it_stands(header) || !read_text_type(header, part))
         return false;
     part->path = base_strdup("1");
     part->size = (int64_t)size;
     part->text = base_strndup((const char *)body.start, size);
-    sha256_feed(sha256, body.start, size);
-    sha256_end(sha256, part->sha256);
+    sha256_begin(&sha256);
+    sha256_feed(&sha256, body.start, size);
+    sha256_end(&sha256, part->sha256);
     return true;
 }
 

@@ -47,8 +47,6 @@ enum message_result {
 enum message_result message_read(int fd, size_t size_limit, const char *const *ignore, struct message **ret,
                                  struct error *error) OD_MUST;
 
-void message_free(struct message **message);
-
 /* Returns the first header field of that name, in any case, unfolded and trimmed, at most 1 MiB: a new string
  * (free(3)); NULL: none. */
 char *message_header(const struct message *message, const char *name) OD_MUST;
@@ -90,6 +88,8 @@ enum message_result message_builder_end(struct message_builder *builder, struct 
                                         struct error *error) OD_MUST;
 
 void message_builder_free(struct message_builder **builder);
+
+void message_free(struct message **message);
 
 /* message_comparison.c
  * Compares messages that an IMAP server returns with the one searched for, in pieces: a server may send any amount. */

@@ -1,9 +1,84 @@
 /* SPDX-License-Identifier: ISC */
+#include <errno.h>
+#include <glib.h>
+#include <sys/mman.h>
 
+#include "base/tempfile.h"
 #include "message/message_field.h"
 #include "message/message_internal.h"
 
 #define CHUNK_SIZE ((size_t)1 << 16)
+#define MEMORY_MAX ((size_t)1 << 20)
+
+/* The bytes of a message: in memory; more than MEMORY_MAX in a temp file in TMPDIR (default /tmp), mapped at the end. */
+struct message_store {
+    GByteArray *memory; /* NULL once the file is used */
+    int fd;
+    void *map;
+    size_t size;
+};
+
+static struct message_store *store_new(void)
+{
+    struct message_store *store = base_alloc(sizeof(*store));
+
+    store->memory = g_byte_array_new();
+    store->fd = -1;
+    return store;
+}
+
+static bool move_to_file(struct message_store *store, struct error *error)
+{
+    store->fd = tempfile_open();
+    if (store->fd < 0)
+        return tempfile_error(error, "make a", errno);
+    if (!base_write(store->fd, store->memory->data, store->size))
+        return tempfile_error(error, "write the", errno);
+    g_clear_pointer(&store->memory, g_byte_array_unref);
+    return true;
+}
+
+static bool store_append(struct message_store *store, const unsigned char *bytes, size_t size, struct error *error)
+{
+    if (size == 0)
+        return true;
+    if (store->fd < 0 && store->size + size <= MEMORY_MAX) {
+        g_byte_array_append(store->memory, bytes, (guint)size);
+    } else {
+        if (store->fd < 0 && !move_to_file(store, error))
+            return false;
+        if (!base_write(store->fd, bytes, size))
+            return tempfile_error(error, "write the", errno);
+    }
+    store->size += size;
+    return true;
+}
+
+/* Returns the bytes of a store that is not empty, valid until it is freed; NULL: they cannot be mapped. */
+static const unsigned char *store_finish(struct message_store *store, struct error *error)
+{
+    if (store->fd < 0)
+        return store->memory->data;
+    void *map = mmap(NULL, store->size, PROT_READ, MAP_PRIVATE, store->fd, 0);
+    if (map == MAP_FAILED) {
+        tempfile_error(error, "map the", errno);
+        return NULL;
+    }
+    store->map = map;
+    base_close(&store->fd);
+    return map;
+}
+
+static void store_free(struct message_store **store)
+{
+    if (*store == NULL)
+        return;
+    if ((*store)->map != NULL)
+        munmap((*store)->map, (*store)->size);
+    base_close(&(*store)->fd);
+    g_clear_pointer(&(*store)->memory, g_byte_array_unref);
+    base_free(store);
+}
 
 struct message_builder {
     size_t size_limit;
@@ -25,7 +100,7 @@ struct message_builder *message_builder_new(size_t size_limit, const char *const
     builder->chunk = base_realloc(NULL, MESSAGE_EOL_ROOM(CHUNK_SIZE)); /* not zeroed: larger than most messages */
     builder->size_limit = size_limit;
     builder->digest = message_digest_new(ignore);
-    builder->store = message_store_new();
+    builder->store = store_new();
     return builder;
 }
 
@@ -39,11 +114,11 @@ static bool store_chunk(struct message_builder *builder, size_t n, struct error 
     builder->size += n;
     if (builder->size_limit > 0 && builder->size > builder->size_limit) {
         builder->too_large = true;
-        message_store_free(&builder->store);
+        store_free(&builder->store);
         return true;
     }
     message_digest_feed(builder->digest, builder->chunk, n);
-    return message_store_append(builder->store, builder->chunk, n, error);
+    return store_append(builder->store, builder->chunk, n, error);
 }
 
 bool message_builder_feed(struct message_builder *builder, const void *bytes, size_t size, struct error *error)
@@ -95,7 +170,7 @@ enum message_result message_builder_end(struct message_builder *builder, struct 
         error_set(error, "no message: nothing to read (%zu bytes)", builder->received_size);
         return MESSAGE_EMPTY;
     }
-    const unsigned char *data = message_store_finish(builder->store, error);
+    const unsigned char *data = store_finish(builder->store, error);
     if (data == NULL)
         return MESSAGE_ERROR;
     *ret = finished_message(builder, data);
@@ -107,7 +182,16 @@ void message_builder_free(struct message_builder **builder)
     if (*builder == NULL)
         return;
     message_digest_free(&(*builder)->digest);
-    message_store_free(&(*builder)->store);
+    store_free(&(*builder)->store);
     base_free(&(*builder)->chunk);
     base_free(builder);
+}
+
+void message_free(struct message **message)
+{
+    if (*message == NULL)
+        return;
+    store_free(&(*message)->store);
+    base_free(&(*message)->message_id);
+    base_free(message);
 }

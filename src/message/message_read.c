@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/sha256.h"
 #include "message/message_field.h"
 #include "message/message_internal.h"
 
@@ -46,28 +47,17 @@ enum message_result message_read(int fd, size_t size_limit, const char *const *i
     return message_builder_end(builder, ret, error);
 }
 
-void message_free(struct message **message)
-{
-    if (*message == NULL)
-        return;
-    message_store_free(&(*message)->store);
-    base_free(&(*message)->message_id);
-    base_free(message);
-}
-
 void message_identity(const char *namespace, const char *id, size_t id_length, unsigned char ret[MESSAGE_DIGEST_SIZE])
 {
-    GChecksum *sha256 = g_checksum_new(G_CHECKSUM_SHA256);
-    gsize size = MESSAGE_DIGEST_SIZE;
+    struct sha256 sha256;
     const char *at = id, *piece;
     size_t length;
 
-    /* with its NUL: no other split gives these bytes */
-    g_checksum_update(sha256, (const guchar *)namespace, (gssize)strlen(namespace) + 1);
+    sha256_begin(&sha256);
+    sha256_feed(&sha256, namespace, strlen(namespace) + 1); /* with its NUL: no other split gives these bytes */
     while (message_field_piece(&at, id + id_length, &piece, &length))
-        g_checksum_update(sha256, (const guchar *)piece, (gssize)length);
-    g_checksum_get_digest(sha256, ret, &size);
-    g_checksum_free(sha256);
+        sha256_feed(&sha256, piece, length);
+    sha256_end(&sha256, ret);
 }
 
 void message_own_identity(const struct message *message, const char *namespace, unsigned char ret[MESSAGE_DIGEST_SIZE])
