@@ -17,7 +17,7 @@ struct walk {
     struct decode_fields fields;
     size_t work_left;
     size_t texts_left;
-    void (*recorded)(void *context);
+    decode_step step;
     void *context;
 };
 
@@ -81,7 +81,8 @@ static void record(struct walk *walk, struct decode_entity *entity, const char *
         read_text(walk, part, raw);
         g_byte_array_unref(raw);
     }
-    walk->recorded(walk->context);
+    if (walk->step != NULL)
+        walk->step(walk->context, walk->decoded, DECODE_PART);
 }
 
 struct delimiter {
@@ -194,15 +195,15 @@ static void walk_entity(struct walk *walk, struct decode_span span, const char *
         walk_entity(walk, entity.body, path, 0, "text/plain", depth + 1);
 }
 
-void decode_parts(struct decoded *decoded, GMimeParserOptions *options, const struct message *message,
-                  void (*recorded)(void *context), void *context)
+void decode_parts(struct decoded *decoded, GMimeParserOptions *options, const struct message *message, decode_step step,
+                  void *context)
 {
     struct walk walk = {
         .decoded = decoded,
         .fields = {.options = options, .parameters_left = DECODE_PARAMETERS_MAX},
         .work_left = WORK_FREE + (message->size < SIZE_MAX / WORK_TIMES - WORK_FREE ? message->size * WORK_TIMES : 0),
         .texts_left = DECODE_TEXTS_MAX,
-        .recorded = recorded,
+        .step = step,
         .context = context,
     };
 

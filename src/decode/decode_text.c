@@ -43,12 +43,12 @@ char *decode_take(char *text)
 
 /* Always makes progress: without input it skips nothing, even if iconv(3) fails (glibc: EILSEQ for an escape at the
  * end). */
-static void convert_some(iconv_t converter, char **in, size_t *left, GString *out)
+static void convert_some(GIConv converter, char **in, size_t *left, GString *out)
 {
     char buffer[4096];
     char *to = buffer;
     size_t room = sizeof(buffer), before = *left;
-    bool failed = iconv(converter, in, left, &to, &room) == (size_t)-1;
+    bool failed = g_iconv(converter, in, left, &to, &room) == (size_t)-1;
     bool full = failed && errno == E2BIG && *left < before;
 
     g_string_append_len(out, buffer, to - buffer);
@@ -60,38 +60,31 @@ static void convert_some(iconv_t converter, char **in, size_t *left, GString *ou
 }
 
 /* Writes what the converter holds: at most one character. */
-static void flush(iconv_t converter, GString *out)
+static void flush(GIConv converter, GString *out)
 {
     char buffer[64];
     char *to = buffer;
     size_t room = sizeof(buffer);
 
-    (void)iconv(converter, NULL, NULL, &to, &room);
+    (void)g_iconv(converter, NULL, NULL, &to, &room);
     g_string_append_len(out, buffer, to - buffer);
 }
 
-#ifndef __clang__
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak" /* gcc 12 believes that (iconv_t)-1 must be closed */
-#endif
 static bool convert(GString *out, const char *bytes, size_t length, const char *charset, size_t max)
 {
-    iconv_t converter = iconv_open("UTF-8", charset);
+    GIConv converter = g_iconv_open("UTF-8", charset);
     char *in;
 
-    if (converter == (iconv_t)-1)
+    if (converter == (GIConv)-1)
         return false;
     memcpy(&in, &bytes, sizeof(in)); /* iconv(3) only reads it */
     while (length > 0 && out->len < max)
         convert_some(converter, &in, &length, out);
     if (length == 0)
         flush(converter, out);
-    iconv_close(converter);
+    g_iconv_close(converter);
     return true;
 }
-#ifndef __clang__
-#pragma GCC diagnostic pop
-#endif
 
 /* Checks max bytes; a character may be cut there. */
 static bool is_utf8(const char *bytes, size_t length, size_t max)

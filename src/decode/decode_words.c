@@ -44,24 +44,15 @@ static bool same_charset(const struct word *one, const struct word *other)
 /* Padding may be missing, or in the middle. */
 static void add_bytes(GByteArray *bytes, const struct word *word)
 {
-    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    unsigned collected = 0, bits = 0;
+    char *payload OD_CLEANUP(base_free) = base_strndup(word->payload, word->payload_length);
+    g_auto(GStrv) runs = g_strsplit(payload, "=", -1);
 
-    for (size_t i = 0; i < word->payload_length; i++) {
-        const char *digit = memchr(alphabet, word->payload[i], sizeof(alphabet) - 1);
+    for (char **run = runs; *run != NULL; run++) {
+        char *padded OD_CLEANUP(base_free) = base_printf("%s==", *run); /* what is too much is ignored */
+        gsize size;
+        g_autofree guchar *content = g_base64_decode(padded, &size);
 
-        if (word->payload[i] == '=')
-            bits = 0;
-        if (digit == NULL)
-            continue;
-        collected = (collected << 6 | (unsigned)(digit - alphabet)) & 0xffff;
-        bits += 6;
-        if (bits >= 8) {
-            guint8 byte = (guint8)(collected >> (bits - 8));
-
-            bits -= 8;
-            g_byte_array_append(bytes, &byte, 1);
-        }
+        g_byte_array_append(bytes, content, (guint)size);
     }
 }
 

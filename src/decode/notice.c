@@ -3,7 +3,6 @@
 
 #include <glib.h>
 #include <string.h>
-#include <time.h>
 
 #define TEXT_MAX 500 /* characters of a stranger's text */
 #define WORD_MAX 45  /* bytes in an encoded word of 75 characters (RFC 2047, 2) */
@@ -72,21 +71,11 @@ static char *ascii_domain(const char *domain)
     return copy;
 }
 
-/* Names are English: only LC_CTYPE is set. */
-static void add_date(GString *out, int64_t seconds)
-{
-    char text[64];
-    time_t time = seconds;
-    struct tm utc = {.tm_year = 70, .tm_mday = 1, .tm_wday = 4};
-
-    (void)gmtime_r(&time, &utc);
-    strftime(text, sizeof(text), "%a, %-d %b %Y %T +0000", &utc);
-    g_string_append(out, text);
-}
-
 static void add_header(GString *out, const struct notice *it)
 {
     char *domain OD_CLEANUP(base_free) = ascii_domain(it->domain);
+    g_autoptr(GDateTime) at = g_date_time_new_from_unix_utc(it->date);
+    g_autofree char *date = at != NULL ? g_date_time_format(at, "%a, %-d %b %Y %T +0000") : NULL; /* LC_TIME is C */
     g_string_append_printf(out, "From: oncedrop <postmaster@%s>\n", domain);
     if (it->to != NULL && is_plain_address(it->to))
         g_string_append_printf(out, "To: <%s>\n", it->to);
@@ -94,12 +83,10 @@ static void add_header(GString *out, const struct notice *it)
     char *subject OD_CLEANUP(base_free) = one_line(it->decoded->subject != NULL ? it->decoded->subject : "");
     if (subject[0] != '\0')
         add_encoded(out, subject);
-    g_string_append(out, "\nDate: ");
-    add_date(out, it->date);
     g_string_append_printf(out,
-                           "\nMessage-ID: <%s>\nAuto-Submitted: auto-generated\nMIME-Version: 1.0\n"
+                           "\nDate: %s\nMessage-ID: <%s>\nAuto-Submitted: auto-generated\nMIME-Version: 1.0\n"
                            "Content-Type: multipart/mixed; boundary=\"%s\"\n\n",
-                           it->id, NOTICE_BOUNDARY);
+                           date != NULL ? date : "Thu, 1 Jan 1970 00:00:00 +0000", it->id, NOTICE_BOUNDARY);
 }
 
 static void add_about(GString *out, const char *what, const char *text)
