@@ -49,26 +49,20 @@ static void add_encoded(GString *out, const char *text)
     }
 }
 
+#define ATOMS "[\\w!#$%&'*+/=?^`{|}~.-]+"
+
 /* True: needs no quoting; others are omitted. */
 static bool is_plain_address(const char *address)
 {
-    const char *at = strchr(address, '@');
-    for (const char *c = address; *c != '\0'; c++)
-        if (!g_ascii_isalnum(*c) && strchr("!#$%&'*+-/=?^_`{|}~.@", *c) == NULL)
-            return false;
-    return at != NULL && at != address && at[1] != '\0' && strchr(at + 1, '@') == NULL && strlen(address) <= 320;
+    return strlen(address) <= 320 && g_regex_match_simple("^" ATOMS "@" ATOMS "\\z", address, G_REGEX_RAW, 0);
 }
 
 /* RFC 5891; "localhost" for an invalid domain. */
 static char *ascii_domain(const char *domain)
 {
-    char *ascii = domain != NULL && domain[0] != '\0' ? g_hostname_to_ascii(domain) : NULL;
-    bool good = ascii != NULL && ascii[0] != '\0' && strlen(ascii) <= 255;
-    for (const char *c = ascii; good && *c != '\0'; c++)
-        good = g_ascii_isalnum(*c) || strchr("-._", *c) != NULL;
-    char *copy = base_strdup(good ? ascii : "localhost");
-    g_free(ascii);
-    return copy;
+    g_autofree char *ascii = domain != NULL ? g_hostname_to_ascii(domain) : NULL;
+    bool good = ascii != NULL && strlen(ascii) <= 255 && g_regex_match_simple("^[\\w.-]+\\z", ascii, G_REGEX_RAW, 0);
+    return base_strdup(good ? ascii : "localhost");
 }
 
 static void add_header(GString *out, const struct notice *it)

@@ -26,7 +26,7 @@ size_t message_digest_end(struct message_digest *digest, unsigned char ret[MESSA
 
 void message_digest_free(struct message_digest **digest);
 
-/* message_eol.c
+/* message_builder.c
  * Converts received bytes to bytes as appended (message.h), in pieces of any size. An mbox From_ line is a first line
  * that begins with "From " or ">From ". */
 
