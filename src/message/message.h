@@ -53,8 +53,9 @@ char *message_header(const struct message *message, const char *name) OD_MUST;
 
 enum message_fields {
     MESSAGE_ALL_FIELDS,
-    MESSAGE_NO_ENVELOPE, /* without Return-Path, Delivered-To, X-Original-To, which are private to one recipient;
-                            only among the first 65536 pieces of the header */
+    MESSAGE_NO_RECIPIENT, /* without Delivered-To and X-Original-To, which are private to one recipient; only among
+                             the first 65536 pieces of the header */
+    MESSAGE_NO_ENVELOPE,  /* also without Return-Path */
 };
 
 /* Returns the message with these fields only: a new array (free(3)) of *ret_count pieces of message->data, *ret_size

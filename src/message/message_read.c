@@ -106,10 +106,10 @@ static size_t add_piece(GArray *pieces, const unsigned char *start, const unsign
     return piece.iov_len;
 }
 
-static bool names_envelope(const struct message_field *field)
+static bool is_left_out(const struct message_field *field, enum message_fields fields)
 {
-    return message_field_is(field, "Return-Path") || message_field_is(field, "Delivered-To") ||
-           message_field_is(field, "X-Original-To");
+    return (fields == MESSAGE_NO_ENVELOPE && message_field_is(field, "Return-Path")) ||
+           message_field_is(field, "Delivered-To") || message_field_is(field, "X-Original-To");
 }
 
 struct iovec *message_pieces(const struct message *message, enum message_fields fields, size_t *ret_count,
@@ -120,9 +120,9 @@ struct iovec *message_pieces(const struct message *message, enum message_fields 
     struct message_field field;
 
     *ret_size = 0;
-    while (fields == MESSAGE_NO_ENVELOPE && pieces->len < PIECES_MAX &&
+    while (fields != MESSAGE_ALL_FIELDS && pieces->len < PIECES_MAX &&
            message_field_next(&at, message->data + message->header_size, &field)) {
-        if (names_envelope(&field)) {
+        if (is_left_out(&field, fields)) {
             *ret_size += add_piece(pieces, kept, field.start);
             kept = at;
         }
