@@ -153,13 +153,6 @@ static void print_json(void)
     table_print_json(array);
 }
 
-static void print_counts(void)
-{
-    size_t warnings = count_of(CHECK_WARNING, NULL);
-    printf("%zu ok, %zu warning%s, %zu failed\n", count_of(CHECK_OK, NULL), warnings, warnings == 1 ? "" : "s",
-           count_of(CHECK_FAILED, NULL));
-}
-
 size_t check_failures(void)
 {
     return count_of(CHECK_FAILED, NULL);
@@ -167,10 +160,12 @@ size_t check_failures(void)
 
 int check_end(void)
 {
+    size_t warnings = count_of(CHECK_WARNING, NULL);
     if (as_json)
         print_json();
     else
-        print_counts();
+        printf("%zu ok, %zu warning%s, %zu failed\n", count_of(CHECK_OK, NULL), warnings, warnings == 1 ? "" : "s",
+               check_failures());
     fflush(stdout);
     return check_failures() > 0 ? 1 : 0;
 }

@@ -50,17 +50,17 @@ static char *normal_address(const char *address)
 {
     size_t length = strlen(address);
     bool dot = g_str_has_suffix(address, ".") && strchr(address, '@') != NULL && !g_str_has_suffix(address, "..");
-    char *copy = decode_sanitize(address, length - dot), *domain = strrchr(copy, '@');
+    char *copy = g_utf8_make_valid(address, (gssize)(length - dot)), *domain = strrchr(copy, '@');
 
     for (char *at = domain; at != NULL && *at; at++)
         *at = g_ascii_tolower(*at);
-    char *unicode = domain != NULL && strstr(domain, "xn--") != NULL ? g_hostname_to_unicode(domain + 1) : NULL;
+    g_autofree char *unicode = domain != NULL && strstr(domain, "xn--") != NULL ? g_hostname_to_unicode(domain + 1)
+                                                                                : NULL;
     if (unicode != NULL) {
         char *ascii = copy;
         copy = base_printf("%.*s@%s", (int)(domain - ascii), ascii, unicode);
         base_free(&ascii);
     }
-    g_free(unicode);
     return copy;
 }
 
@@ -238,18 +238,17 @@ static bool is_directory_name(const char *text)
 }
 
 /* Adds each address (usually one) of a piece. Its name is what precedes it, else the comment after it. */
-static void add_piece(struct field *field, const char *text)
+static void add_from_piece(struct field *field, const char *text)
 {
     struct piece piece = {g_string_new(NULL), g_string_new(NULL), g_string_new(NULL), false};
 
     split(text, &piece);
-    GString *address = cleaned(piece.has_bracket ? piece.bracket->str : piece.words->str);
+    g_autoptr(GString) address = cleaned(piece.has_bracket ? piece.bracket->str : piece.words->str);
     bool named = piece.has_bracket && !is_white(piece.words->str);
     if (!piece.has_bracket && !is_directory_name(address->str))
         add_from_words(field, address->str, piece.comment->str);
     else if (is_address_spec(address->str))
         add_mailbox(field, named ? piece.words->str : piece.comment->str, address->str);
-    g_string_free(address, TRUE);
     g_string_free(piece.words, TRUE);
     g_string_free(piece.bracket, TRUE);
     g_string_free(piece.comment, TRUE);
@@ -270,7 +269,7 @@ static void read_addresses(struct field *field, const char *value)
             base_free(&field->group);
             field->group = field->phrase(field->context, piece);
         } else {
-            add_piece(field, piece);
+            add_from_piece(field, piece);
         }
         if (end == ';')
             base_free(&field->group);

@@ -71,16 +71,14 @@ static void read_content(struct decode_span body, GMimeContentEncoding encoding,
 static void record(struct walk *walk, struct decode_entity *entity, const char *path)
 {
     struct decoded_part *part = decoded_add_part(walk->decoded);
-    GByteArray *raw = g_str_has_prefix(entity->part.type, "text/") ? g_byte_array_new() : NULL;
+    g_autoptr(GByteArray) raw = g_str_has_prefix(entity->part.type, "text/") ? g_byte_array_new() : NULL;
 
     *part = entity->part;
     entity->part = (struct decoded_part){.path = NULL};
     part->path = base_strdup(path);
     read_content(entity->body, entity->encoding, part, raw);
-    if (raw != NULL) {
+    if (raw != NULL)
         read_text(walk, part, raw);
-        g_byte_array_unref(raw);
-    }
     if (walk->step != NULL)
         walk->step(walk->context, walk->decoded, DECODE_PART);
 }

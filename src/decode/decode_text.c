@@ -8,29 +8,22 @@
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
-char *decode_sanitize(const char *bytes, size_t length)
-{
-    return g_utf8_make_valid(bytes, (gssize)length);
-}
-
-/* Like decode_sanitize(), but cut at a character boundary. */
+/* Returns a new string: the bytes as UTF-8 without NUL, U+FFFD for invalid ones, cut at a character boundary. */
 static char *sanitize_some(const char *bytes, size_t length, size_t max)
 {
     /* a character cut here begins at max or later */
-    char *text = g_utf8_make_valid(bytes, (gssize)MIN(length, max + 3));
+    g_autofree char *text = g_utf8_make_valid(bytes, (gssize)MIN(length, max + 3));
     size_t end = strlen(text);
 
     if (end > max)
         for (end = max; end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80; end--)
             ;
-    char *copy = base_strndup(text, end);
-    g_free(text);
-    return copy;
+    return base_strndup(text, end);
 }
 
 char *decode_copy(const char *text)
 {
-    return text != NULL && *text ? decode_sanitize(text, strlen(text)) : NULL;
+    return text != NULL && *text ? g_utf8_make_valid(text, -1) : NULL;
 }
 
 char *decode_take(char *text)
@@ -101,13 +94,11 @@ char *decode_to_utf8(const char *bytes, size_t length, const char *charset, size
 {
     if (length == 0) /* NULL is allowed */
         return base_strdup("");
-    GString *converted = g_string_new(NULL);
+    g_autoptr(GString) converted = g_string_new(NULL);
     const char *name = charset != NULL ? decode_charset(charset) : NULL;
     bool as_is = name != NULL && strcmp(name, "UTF-8") == 0;
 
     if (!as_is && (name == NULL || !convert(converted, bytes, length, name, max)))
         as_is = is_utf8(bytes, length, max) || !convert(converted, bytes, length, "windows-1252", max);
-    char *text = as_is ? sanitize_some(bytes, length, max) : sanitize_some(converted->str, converted->len, max);
-    g_string_free(converted, TRUE);
-    return text;
+    return as_is ? sanitize_some(bytes, length, max) : sanitize_some(converted->str, converted->len, max);
 }

@@ -26,7 +26,7 @@ static void add_bytes(GByteArray *bytes, const char *payload)
     }
 }
 
-static gboolean join(const GMatchInfo *found, GString *out, gpointer unused)
+static gboolean join_adjacent(const GMatchInfo *found, GString *out, gpointer unused)
 {
     g_autofree char *words = g_match_info_fetch(found, 0), *charset = g_match_info_fetch(found, 1);
     g_auto(GStrv) pieces = g_strsplit(words, "?", -1); /* =, character set, b, payload, = and the next =, ... */
@@ -46,7 +46,7 @@ char *decode_join_words(const char *text)
 
     if (regex == NULL)
         regex = g_regex_new(WORDS, G_REGEX_CASELESS | G_REGEX_RAW, 0, NULL);
-    char *joined = g_regex_replace_eval(regex, text, -1, 0, 0, join, NULL, NULL);
+    char *joined = g_regex_replace_eval(regex, text, -1, 0, 0, join_adjacent, NULL, NULL);
     return joined != NULL ? joined : base_strdup(text);
 }
 

@@ -23,13 +23,12 @@ char *notice_id(const char *namespace, const struct message *message)
 static char *one_line(const char *text)
 {
     GString *line = g_string_new(NULL);
-    char *valid = g_utf8_make_valid(text, -1);
+    g_autofree char *valid = g_utf8_make_valid(text, -1);
     const char *at = valid;
     for (size_t i = 0; *at != '\0' && i < TEXT_MAX; i++, at += g_utf8_skip[(unsigned char)*at])
         g_string_append_unichar(line, g_unichar_iscntrl(g_utf8_get_char(at)) ? ' ' : g_utf8_get_char(at));
     if (*at != '\0')
         g_string_append(line, "...");
-    g_free(valid);
     return g_string_free(line, FALSE);
 }
 
@@ -42,9 +41,8 @@ static void add_encoded(GString *out, const char *text)
             if (next > WORD_MAX)
                 break;
         }
-        char *encoded = g_base64_encode((const guchar *)text, size);
+        g_autofree char *encoded = g_base64_encode((const guchar *)text, size);
         g_string_append_printf(out, "\n =?utf-8?B?%s?=", encoded);
-        g_free(encoded);
         text += size;
     }
 }
@@ -94,7 +92,7 @@ static void add_about(GString *out, const char *what, const char *text)
 static void add_addresses(GString *out, const char *what, const struct decoded *decoded, const char *role,
                           const char *otherwise)
 {
-    GString *list = g_string_new(NULL);
+    g_autoptr(GString) list = g_string_new(NULL);
     for (size_t i = 0; i < decoded->address_count; i++) {
         const struct decoded_address *it = &decoded->addresses[i];
         if (strcmp(it->role, role) == 0)
@@ -102,7 +100,6 @@ static void add_addresses(GString *out, const char *what, const struct decoded *
                                    it->name != NULL ? it->name : "", it->address);
     }
     add_about(out, what, list->len > 0 ? list->str : otherwise);
-    g_string_free(list, TRUE);
 }
 
 static char *plain_text(const struct notice *it)
@@ -110,9 +107,10 @@ static char *plain_text(const struct notice *it)
     GString *text = g_string_new(
         "The mail server refused to store a message that came for this mailbox, because of its\n"
         "content. Nothing is lost: the message is attached, unchanged, as message.eml.\n\n");
-    char *id OD_CLEANUP(base_free) = it->message->message_id != NULL
-                                         ? decode_sanitize(it->message->message_id, it->message->message_id_length)
-                                         : NULL;
+    char *id OD_CLEANUP(base_free) =
+        it->message->message_id != NULL
+            ? g_utf8_make_valid(it->message->message_id, (gssize)it->message->message_id_length)
+            : NULL;
     char *to OD_CLEANUP(base_free) = message_header(it->message, "To");
     char *date OD_CLEANUP(base_free) = message_header(it->message, "Date");
     add_addresses(text, "From", it->decoded, "from", it->decoded->from);
@@ -144,15 +142,14 @@ static void add_text(GString *out, const struct notice *it)
         g_string_append(out, text);
         return;
     }
-    char *encoded = g_base64_encode((const guchar *)text, strlen(text));
+    g_autofree char *encoded = g_base64_encode((const guchar *)text, strlen(text));
     for (size_t at = 0, size = strlen(encoded); at < size; at += 76)
         g_string_append_printf(out, "%.76s\n", encoded + at);
-    g_free(encoded);
 }
 
 static bool feed_text(struct message_builder *builder, const struct notice *it, struct error *error)
 {
-    GString *text = g_string_new(NULL);
+    g_autoptr(GString) text = g_string_new(NULL);
     add_header(text, it);
     add_text(text, it);
     g_string_append_printf(text,
@@ -160,9 +157,7 @@ static bool feed_text(struct message_builder *builder, const struct notice *it, 
                            "Content-Transfer-Encoding: base64\n"
                            "Content-Disposition: attachment; filename=\"message.eml\"\n\n",
                            NOTICE_BOUNDARY);
-    bool fed = message_builder_feed(builder, text->str, text->len, error);
-    g_string_free(text, TRUE);
-    return fed;
+    return message_builder_feed(builder, text->str, text->len, error);
 }
 
 static bool feed_attachment(struct message_builder *builder, const struct notice *it, struct error *error)

@@ -90,10 +90,7 @@ char *message_header(const struct message *message, const char *name)
     const char *value = field.value, *end = value + field.value_length;
     while (value < end && message_is_white(*value))
         value++;
-    while (end > value && message_is_white(end[-1]))
-        end--;
-    length = (size_t)(end - value);
-    return message_field_unfold(value, length < VALUE_MAX ? length : VALUE_MAX, &length);
+    return g_strchomp(message_field_unfold(value, MIN((size_t)(end - value), VALUE_MAX), &length));
 }
 
 static size_t add_piece(GArray *pieces, const unsigned char *start, const unsigned char *end)

@@ -88,13 +88,8 @@ static enum replay_load read_item(struct replay_worker *worker, int fd, const st
 /* Removes one pair of <> and surrounding blanks. */
 static char *plain_address(const char *text)
 {
-    char *plain = g_strstrip(g_strdup(text));
-    size_t length = strlen(plain);
-    if (length < 2 || plain[0] != '<' || plain[length - 1] != '>')
-        return plain;
-    plain[length - 1] = '\0';
-    memmove(plain, plain + 1, length - 1);
-    return plain;
+    char *trimmed OD_CLEANUP(base_free) = g_strstrip(g_strdup(text));
+    return base_strip_brackets(trimmed);
 }
 
 static void add_once(GPtrArray *recipients, const char *address)
