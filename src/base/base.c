@@ -69,6 +69,13 @@ char *base_strndup(const char *text, size_t length)
     return text != NULL ? or_abort(strndup(text, length)) : NULL;
 }
 
+char *base_strip_brackets(const char *text)
+{
+    size_t length = strlen(text);
+    bool enclosed = length >= 2 && text[0] == '<' && text[length - 1] == '>';
+    return enclosed ? base_strndup(text + 1, length - 2) : base_strdup(text);
+}
+
 char *base_printf(const char *format, ...)
 {
     char *text = NULL;

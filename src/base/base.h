@@ -22,6 +22,7 @@ void *base_alloc(size_t size) OD_MUST; /* zeroed */
 void *base_realloc(void *old, size_t size) OD_MUST;
 char *base_strdup(const char *text) OD_MUST; /* NULL for NULL */
 char *base_strndup(const char *text, size_t length) OD_MUST;
+char *base_strip_brackets(const char *text) OD_MUST; /* without enclosing <> */
 char *base_printf(const char *format, ...) OD_PRINTF(1, 2) OD_MUST;
 
 /* Writes all bytes, in several calls if necessary. On false errno is set. */

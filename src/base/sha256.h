@@ -8,10 +8,12 @@
 
 #define SHA256_SIZE 32
 
-struct sha256; /* for base_free */
+/* May be copied, and needs no freeing. */
+struct sha256 {
+    uint64_t state[16]; /* only nettle reads it */
+};
 
-struct sha256 *sha256_new(void) OD_MUST;
-struct sha256 *sha256_copy(const struct sha256 *sha256) OD_MUST;
+void sha256_begin(struct sha256 *sha256);
 void sha256_feed(struct sha256 *sha256, const void *bytes, size_t size);
 
 /* Nothing can be fed afterwards. */

@@ -22,10 +22,10 @@ static void check_configuration(const struct cmd *cmd)
     check_item(own != NULL, "configuration", "%s", own != NULL ? cmd->config_file : error.text);
     const char *user = cmd->config->service.user;
     if (getuid() == 0 && user[0] != '\0' && ledger_login_is_service(cmd->config) && getpwnam(user) == NULL)
-        check_warning("user",
-                      "service.user = %s: there is no such user, so this check runs as root; set it to the user that"
-                      " deliveries run as",
-                      user);
+        check_item(CHECK_WARNING, "user",
+                   "service.user = %s: there is no such user, so this check runs as root; set it to the user that"
+                   " deliveries run as",
+                   user);
 }
 
 /* Returns true if a delivery has time to report an unresponsive server; else warns. */
@@ -33,10 +33,10 @@ static bool check_timeout(const struct config *config, const struct config *serv
 {
     if (config->lock.wait + server->imap.timeout < config->delivery.deadline)
         return true;
-    check_warning("times",
-                  "lock.wait and imap.timeout%s%s together are not below delivery.deadline: if the IMAP server"
-                  " does not respond, the deadline ends the delivery before it can report that; shorten imap.timeout",
-                  *server->server != '\0' ? " of server " : "", server->server);
+    check_item(CHECK_WARNING, "times",
+               "lock.wait and imap.timeout%s%s together are not below delivery.deadline: if the IMAP server"
+               " does not respond, the deadline ends the delivery before it can report that; shorten imap.timeout",
+               *server->server != '\0' ? " of server " : "", server->server);
     return false;
 }
 
@@ -47,19 +47,19 @@ static void check_time_limits(const struct config *config)
     for (size_t i = 0; i < config_server_count(config); i++)
         explains &= check_timeout(config, config->servers[i]);
     if (!outlives)
-        check_warning("times",
-                      "delivery.hold_off is below delivery.deadline + %ds: a message that a server stores after"
-                      " its client died may be stored twice",
-                      CONFIG_STORE_MS / 1000);
+        check_item(CHECK_WARNING, "times",
+                   "delivery.hold_off is below delivery.deadline + %ds: a message that a server stores after"
+                   " its client died may be stored twice",
+                   CONFIG_STORE_MS / 1000);
     if (outlives && explains)
         check_item(
             true, "times",
             "hold_off exceeds the deadline by at least %d s, and lock.wait and imap.timeout fit into the deadline",
             CONFIG_STORE_MS / 1000);
     if (config->lock.wait == 0)
-        check_warning("lock.wait",
-                      "0: if a message has several recipients, all but one are deferred until Postfix's next"
-                      " queue run; set it to some seconds");
+        check_item(CHECK_WARNING, "lock.wait",
+                   "0: if a message has several recipients, all but one are deferred until Postfix's next"
+                   " queue run; set it to some seconds");
 }
 
 static void check_sessions(const struct config *config)
@@ -67,8 +67,8 @@ static void check_sessions(const struct config *config)
     size_t max;
     struct error error;
     if (!sessions_suffice(config, &max, &error))
-        check_warning("imap.sessions", "%lld: a process will have at most %zu: %s", (long long)config->imap.sessions,
-                      max, error.text);
+        check_item(CHECK_WARNING, "imap.sessions", "%lld: a process will have at most %zu: %s",
+                   (long long)config->imap.sessions, max, error.text);
 }
 
 static void step_lock(struct check *check)
@@ -85,7 +85,8 @@ static void step_lock(struct check *check)
     else
         check_item(true, "lock", "excludes a second session, and is free again afterwards");
     if (lock.left_out != NULL)
-        check_warning("hosts", "the lock was not tested with all of database.conninfo's hosts: %s", lock.left_out);
+        check_item(CHECK_WARNING, "hosts", "the lock was not tested with all of database.conninfo's hosts: %s",
+                   lock.left_out);
     base_free(&lock.left_out);
 }
 
@@ -99,10 +100,10 @@ static void step_engine(struct check *check)
         self_test = ledger_self_test(check->cmd->config, check->connected, n, &name, &text);
         if (self_test == SQL_SELF_TEST_END)
             return;
-        if (self_test == SQL_SELF_TEST_WARNING)
-            check_warning(name, "%s", text.text);
-        else
-            check_item(self_test == SQL_SELF_TEST_OK, name, "%s", text.text);
+        check_item(self_test == SQL_SELF_TEST_WARNING  ? CHECK_WARNING
+                   : self_test == SQL_SELF_TEST_FAILED ? CHECK_FAILED
+                                                       : CHECK_OK,
+                   name, "%s", text.text);
     }
 }
 
@@ -140,7 +141,7 @@ static void step_route(struct check *check)
         return;
     }
     if (asks && !check->connected) {
-        check_warning("route", "not tried: route.account_query needs the database");
+        check_item(CHECK_WARNING, "route", "not tried: route.account_query needs the database");
         return;
     }
     if (asks)
@@ -171,10 +172,10 @@ static void step_decoder(struct check *check)
 #ifndef __SANITIZE_ADDRESS__
     int errnum = module->sandbox(NULL);
     if (errnum != 0)
-        check_warning("decoder",
-                      "a filter of its system calls cannot be set, so a flaw in a library that decodes could "
-                      "reach files and servers: %s",
-                      strerror(errnum));
+        check_item(CHECK_WARNING, "decoder",
+                   "a filter of its system calls cannot be set, so a flaw in a library that decodes could "
+                   "reach files and servers: %s",
+                   strerror(errnum));
 #endif
 }
 

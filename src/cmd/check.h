@@ -26,11 +26,11 @@ struct check {
 /* Call first. json: check_end prints one array, instead of lines. */
 void check_begin(bool json);
 
-/* Reports "ok" or "failed", the item, and a text, which says what to do after a failure. Returns good. Omits an ok
- * after the item's warning or failure, and a name that the text repeats. */
-bool check_item(bool good, const char *name, const char *format, ...) OD_PRINTF(3, 4);
+enum check_status { CHECK_FAILED = false, CHECK_OK = true, CHECK_WARNING };
 
-void check_warning(const char *name, const char *format, ...) OD_PRINTF(2, 3);
+/* Reports the status, which may be a truth, the item, and a text, which says what to do after a failure. Returns false
+ * after a failure. Omits an ok after the item's warning or failure, and a name that the text repeats. */
+bool check_item(enum check_status status, const char *name, const char *format, ...) OD_PRINTF(3, 4);
 
 /* Returns zeroed memory shared by a step and its caller. */
 void *check_shared(size_t size) OD_MUST;

@@ -13,9 +13,9 @@ static bool check_version(struct ledger *ledger)
     if (version < needed)
         return check_item(false, "schema", "version %d is too old; run: oncedrop ledger upgrade", version);
     if (version > needed)
-        check_warning("schema",
-                      "version %d is newer than this program, which knows %d: install the newer program here too",
-                      version, needed);
+        check_item(CHECK_WARNING, "schema",
+                   "version %d is newer than this program, which knows %d: install the newer program here too", version,
+                   needed);
     return check_item(true, "schema", "version %d", version);
 }
 
@@ -23,10 +23,7 @@ static void check_transport(const struct ledger *ledger)
 {
     bool good;
     const char *text = ledger_check_tls(ledger, &good);
-    if (good)
-        check_item(true, "transport", "%s", text);
-    else
-        check_warning("transport", "%s", text);
+    check_item(good ? CHECK_OK : CHECK_WARNING, "transport", "%s", text);
 }
 
 void check_database(struct check *check)

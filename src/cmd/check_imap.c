@@ -27,8 +27,9 @@ static bool check_certificate(const struct mailbox_probe *probe, const char *why
         return check_item(false, "certificate", "%s; no delivery can connect. It is %s, signed by %s, and %s %s", why,
                           probe->certificate.subject, probe->certificate.issuer, left > 0 ? "ends" : "ended", date);
     if (left < RENEW_DAYS * DAY)
-        check_warning("certificate", "ends in %lld day%s, on %s: renew it (%s, signed by %s)", (long long)(left / DAY),
-                      left / DAY == 1 ? "" : "s", date, probe->certificate.subject, probe->certificate.issuer);
+        check_item(CHECK_WARNING, "certificate", "ends in %lld day%s, on %s: renew it (%s, signed by %s)",
+                   (long long)(left / DAY), left / DAY == 1 ? "" : "s", date, probe->certificate.subject,
+                   probe->certificate.issuer);
     else
         check_item(true, "certificate", "of %s, signed by %s, is accepted until %s", probe->certificate.subject,
                    probe->certificate.issuer, date);
@@ -79,18 +80,18 @@ static void check_capabilities(const struct config *config, struct mailbox *mail
         return;
     }
     if (!capabilities.uidplus)
-        check_warning("capabilities", "no UIDPLUS: the UIDs of delivered messages are unknown");
+        check_item(CHECK_WARNING, "capabilities", "no UIDPLUS: the UIDs of delivered messages are unknown");
     if (!capabilities.special_use && strcasecmp(config->route.sent, "\\Sent") == 0)
-        check_warning(
-            "capabilities",
+        check_item(
+            CHECK_WARNING, "capabilities",
             "no SPECIAL-USE: copies of sent mail go to \"Sent\", unless LIST marks another mailbox as \\Sent; set"
             " route.sent to the right name");
     if (capabilities.append_limit > 0 &&
         (config->delivery.size_limit == 0 || capabilities.append_limit < config->delivery.size_limit))
-        check_warning("capabilities",
-                      "APPENDLIMIT=%lld is below delivery.size_limit: larger messages bounce only once the"
-                      " server refuses them; set size_limit to it",
-                      (long long)capabilities.append_limit);
+        check_item(CHECK_WARNING, "capabilities",
+                   "APPENDLIMIT=%lld is below delivery.size_limit: larger messages bounce only once the"
+                   " server refuses them; set size_limit to it",
+                   (long long)capabilities.append_limit);
     check_item(true, "capabilities", "before the login: %s; after it: %s",
                probe->capabilities.reported[0] != '\0' ? probe->capabilities.reported : "none that matter",
                capabilities.reported[0] != '\0' ? capabilities.reported : "none that matter");
@@ -106,28 +107,9 @@ static void check_present(const struct mailbox_rights *rights, const char *item,
         return;
     }
     if (rights->known && strcmp(item, "sent") == 0 && strchr(granted, 's') == NULL)
-        check_warning(item, "the login does not have the right s in mailbox %s: copies there will be unread", name);
+        check_item(CHECK_WARNING, item,
+                   "the login does not have the right s in mailbox %s: copies there will be unread", name);
     check_item(true, item, "mailbox %s exists%s", name, rights->known ? ", and the login may use it" : "");
-}
-
-/* Checks a mailbox where one login opens all accounts. */
-static void check_owned(const struct config *config, struct mailbox *mailbox, const char *item, const char *name)
-{
-    struct mailbox_rights rights;
-    struct error error;
-    if (!mailbox_rights(mailbox, name, &rights, &error))
-        check_item(false, item, "%s: %s", name, error.text);
-    else if (rights.exists)
-        check_present(&rights, item, name);
-    else if (strcmp(item, "inbox") == 0)
-        check_item(false, item,
-                   "mailbox %s does not exist, or imap.user has no rights there; oncedrop never creates an inbox",
-                   name);
-    else
-        check_item(config->imap.create, item, "mailbox %s does not exist%s", name,
-                   config->imap.create
-                       ? " yet, or imap.user has no rights there: it is created when needed (imap.create)"
-                       : ", and imap.create = no: create it");
 }
 
 /* Tests by creating PROBE. */
@@ -136,15 +118,26 @@ static bool try_creation(struct mailbox *mailbox, const char *item, struct error
     bool left;
     bool can = mailbox_try_create(mailbox, PROBE, &left, error);
     if (can && left)
-        check_warning(item, "the mailbox %s, made to try whether that is possible, could not be deleted", PROBE);
+        check_item(CHECK_WARNING, item, "the mailbox %s, made to try whether that is possible, could not be deleted",
+                   PROBE);
     return can;
 }
 
 static void check_missing(const struct config *config, struct mailbox *mailbox, const char *item, const char *name)
 {
     struct error error;
-    if (!config->imap.create)
+    bool shared = config_is_shared(config);
+    if (shared && strcmp(item, "inbox") == 0)
+        check_item(false, item,
+                   "mailbox %s does not exist, or imap.user has no rights there; oncedrop never creates an inbox",
+                   name);
+    else if (!config->imap.create)
         check_item(false, item, "mailbox %s does not exist, and imap.create = no: create it", name);
+    else if (shared)
+        check_item(true, item,
+                   "mailbox %s does not exist yet, or imap.user has no rights there: it is created when needed"
+                   " (imap.create)",
+                   name);
     else if (try_creation(mailbox, item, &error))
         check_item(true, item,
                    "mailbox %s does not exist yet: it is created when needed (tried with %s, which is deleted again)",
@@ -153,27 +146,29 @@ static void check_missing(const struct config *config, struct mailbox *mailbox, 
         check_item(false, item, "mailbox %s does not exist, and cannot be created: %s", name, error.text);
 }
 
-static void check_folder(const struct config *config, struct mailbox *mailbox, const char *item, const char *name)
+/* Where one login opens all accounts, the name is not looked up. */
+static void check_mailbox(const struct config *config, struct mailbox *mailbox, const char *item, const char *name)
 {
     struct mailbox_folder folder;
     struct mailbox_rights rights;
     struct error error;
-    bool by_use = strcasecmp(name, "\\Sent") == 0;
-    if (!mailbox_folder(mailbox, name, &folder, &error)) {
+    bool shared = config_is_shared(config), by_use = !shared && strcasecmp(name, "\\Sent") == 0;
+    if (!shared && !mailbox_folder(mailbox, name, &folder, &error)) {
         check_item(false, item, "%s: %s", name, error.text);
         return;
     }
     if (by_use && !folder.is_sent)
-        check_warning(item,
-                      "no mailbox has the special use Sent: copies go to %s; give a mailbox that use, or set route.sent"
-                      " to a name",
-                      folder.name);
+        check_item(CHECK_WARNING, item,
+                   "no mailbox has the special use Sent: copies go to %s; give a mailbox that use, or set route.sent"
+                   " to a name",
+                   folder.name);
+    const char *found = shared ? name : folder.name;
     if (!mailbox_rights(mailbox, name, &rights, &error))
-        check_item(false, item, "%s", error.text);
+        check_item(false, item, "%s: %s", found, error.text);
     else if (rights.exists)
-        check_present(&rights, item, folder.name);
+        check_present(&rights, item, found);
     else
-        check_missing(config, mailbox, item, folder.name);
+        check_missing(config, mailbox, item, found);
 }
 
 /* Tests folders for address details. */
@@ -185,7 +180,8 @@ static void check_details(const struct config *config, struct mailbox *mailbox)
     else if (try_creation(mailbox, "detail", &error))
         check_item(true, "detail", "a folder can be created: one was, and was deleted");
     else
-        check_warning("detail", "no folder can be created, so mail for it goes to the inbox: %s", error.text);
+        check_item(CHECK_WARNING, "detail", "no folder can be created, so mail for it goes to the inbox: %s",
+                   error.text);
 }
 
 /* Tests, and records, if the server opens the account that a login names (delivery/server.c). */
@@ -206,7 +202,7 @@ static void check_identity(const struct config *config, const char *account, boo
     char *server OD_CLEANUP(base_free) = mailbox_server(config);
     struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(config, NULL, &minor);
     if (ledger == NULL || !ledger_server_record(ledger, server, result == IDENTITY_COUNTS, &minor))
-        check_warning("identity", "the result could not be recorded: %s", minor.text);
+        check_item(CHECK_WARNING, "identity", "the result could not be recorded: %s", minor.text);
 }
 
 static void check_penalty(const struct config *config, const char *account, int64_t usual_ms)
@@ -219,8 +215,8 @@ static void check_penalty(const struct config *config, const char *account, int6
     if (ms < SLOWER_MS)
         check_item(true, "refusals", "a refused login does not delay the next one");
     else
-        check_warning(
-            "refusals",
+        check_item(
+            CHECK_WARNING, "refusals",
             "after one refused login, a good one takes %lld.%lld s longer, and more after each: mail for accounts"
             " that the server refuses delays all other mail. Dovecot: nodelay=y in the line of master-users, or"
             " service anvil { unix_listener anvil-auth-penalty { mode = 0 } }, see oncedrop-imap(7)",
@@ -236,7 +232,7 @@ static void forget_refusal(const struct config *config, const struct check *chec
     char *id OD_CLEANUP(base_free) = login_backoff_id(config, check->account);
     struct ledger *ledger OD_CLEANUP(ledger_close) = ledger_open(config, NULL, &minor);
     if (ledger == NULL || !ledger_refusal_forget(ledger, id, &minor))
-        check_warning("imap", "could not record that the login succeeded: %s", minor.text);
+        check_item(CHECK_WARNING, "imap", "could not record that the login succeeded: %s", minor.text);
 }
 
 const struct config *check_server_of(const struct check *check)
@@ -254,10 +250,10 @@ void check_imap(struct check *check)
     if (!check_server(config, &probe))
         return;
     if (!check->routed) {
-        check_warning("imap", "no login was tried: %s",
-                      check->address != NULL
-                          ? "it is not known which account the address leads to"
-                          : "name an address that has an account, as in: oncedrop check user@example.org");
+        check_item(CHECK_WARNING, "imap", "no login was tried: %s",
+                   check->address != NULL
+                       ? "it is not known which account the address leads to"
+                       : "name an address that has an account, as in: oncedrop check user@example.org");
         return;
     }
     int64_t started = base_now_ms();
@@ -272,13 +268,10 @@ void check_imap(struct check *check)
     check_identity(config, check->account, check->fits);
     check_penalty(config, check->account, login_ms);
     check_capabilities(config, mailbox, &probe);
-    bool shared = config_is_shared(config);
-    void (*check_mailbox)(const struct config *config, struct mailbox *mailbox, const char *item, const char *name) =
-        shared ? check_owned : check_folder;
     check_mailbox(config, mailbox, "inbox", check->inbox);
     if (config->route.sent_copy != SENT_COPY_OFF && check->sent[0] != '\0')
         check_mailbox(config, mailbox, "sent", check->sent);
-    if (!shared && config->route.detail == DETAIL_FOLDER)
+    if (!config_is_shared(config) && config->route.detail == DETAIL_FOLDER)
         check_details(config, mailbox);
 }
 

@@ -155,45 +155,46 @@ static const struct rule {
     const char *of;                                /* ANY, OURS, or the daemon of a service of ours */
     const char *settings;                          /* separated by blanks; "_time_limit": NAME_time_limit */
     char *(*wrong)(const struct setting *setting); /* if NULL, the next two count */
-    const char *key;  /* its value in the setting's tables; if NULL, the setting's value ... */
-    const char *must; /* ... must match this */
-    bool fails;       /* no mail arrives; else a warning */
+    const char *key;          /* its value in the setting's tables; if NULL, the setting's value ... */
+    const char *must;         /* ... must match this */
+    enum check_status status; /* failed: no mail arrives */
     const char *text;
 } rules[] = {
     /* clang-format off */
-    {ANY, "virtual_alias_domains virtual_mailbox_domains", is_in_earlier_class, NULL, NULL, true,
+    {ANY, "virtual_alias_domains virtual_mailbox_domains", is_in_earlier_class, NULL, NULL, CHECK_FAILED,
      ": Postfix uses that, and mail for it is refused or delivered elsewhere; leave it in one of them" SEE},
     {ANY, "local_transport virtual_transport relay_transport default_transport mailbox_transport fallback_transport",
-     is_undefined, NULL, NULL, true, ": mail is deferred; add the service" SEE},
-    {ANY, "mydestination", takes_the_domain, NULL, NULL, true,
+     is_undefined, NULL, NULL, CHECK_FAILED, ": mail is deferred; add the service" SEE},
+    {ANY, "mydestination", takes_the_domain, NULL, NULL, CHECK_FAILED,
      " is in it, from where no mail comes to oncedrop: move it to virtual_mailbox_domains, or set mailbox_command" SEE},
-    {ANY, "virtual_mailbox_domains", takes_the_domain, NULL, NULL, true,
+    {ANY, "virtual_mailbox_domains", takes_the_domain, NULL, NULL, CHECK_FAILED,
      " is in it, but virtual_transport does not lead to oncedrop: no mail for it comes here" SEE},
-    {ANY, "virtual_mailbox_domains", has_no_class, NULL, NULL, true,
+    {ANY, "virtual_mailbox_domains", has_no_class, NULL, NULL, CHECK_FAILED,
      " is not a domain of this Postfix, which sends its mail elsewhere: add it" SEE},
-    {ANY, "smtpd_sasl_authenticated_header", hides_the_login, NULL, NULL, false,
+    {ANY, "smtpd_sasl_authenticated_header", hides_the_login, NULL, NULL, CHECK_WARNING,
      ", so no Sent copy is made; set it to yes, or set route.sent_copy = off"},
-    {ANY, "maximal_queue_lifetime", ends_before_a_retry, NULL, NULL, false,
+    {ANY, "maximal_queue_lifetime", ends_before_a_retry, NULL, NULL, CHECK_WARNING,
      ": Postfix bounces what should be retried again"},
-    {ANY, "maximal_queue_lifetime", outlives_the_record, NULL, NULL, false,
+    {ANY, "maximal_queue_lifetime", outlives_the_record, NULL, NULL, CHECK_WARNING,
      ": a message that is still in the queue, but was on hold for that long, would be expired"},
-    {OURS, "mailbox_transport", NULL, NULL, "^$", false,
+    {OURS, "mailbox_transport", NULL, NULL, "^$", CHECK_WARNING,
      "it overrides mailbox_command, which is never run; unset one of them"},
-    {OURS, "alias_maps", NULL, "root", ".", false, /* local(8) runs it as nobody, without account */
+    {OURS, "alias_maps", NULL, "root", ".", CHECK_WARNING, /* local(8) runs it as nobody, without account */
      "no entry for root, whose mail is deferred; add a line such as root: lisa to /etc/aliases and run newaliases"},
-    {OURS, "mailbox_command", NULL, NULL, "^[\\w!@%=+:,./ \t-]*$", false, /* what runs without a shell */
+    {OURS, "mailbox_command", NULL, NULL, "^[\\w!@%=+:,./ \t-]*$", CHECK_WARNING, /* what runs without a shell */
      "Postfix starts a shell for it: a missing program is then status 127, which bounces; use only letters, digits and"
      " !@%-_=+:,./"},
-    {OURS, "mailbox_command", has_no_service, NULL, NULL, false, /* it runs as the recipient, who needs it */
+    {OURS, "mailbox_command", has_no_service, NULL, NULL, CHECK_WARNING, /* it runs as the recipient, who needs it */
      ": mail for local users is deferred; start oncedrop serve, or give deliver the option -S with service.socket" SEE},
-    {OURS, "mailbox_command", has_no_domain, NULL, NULL, false,
+    {OURS, "mailbox_command", has_no_domain, NULL, NULL, CHECK_WARNING,
      " needs a domain, but the login name of the recipient, as whom it runs, has none: every such delivery is deferred;"
      " use %{user} or account_query"},
-    {OURS, "command_time_limit", ends_a_delivery, NULL, NULL, false, KILLED},
-    {OURS, "local_delivery_status_filter", NULL, "5.3.0 Command died", "^4", false, ACCIDENT},
-    {"pipe", "pipe_delivery_status_filter", NULL, "5.3.0 Command died", "^4", false, ACCIDENT},
-    {"pipe", "_time_limit", ends_a_delivery, NULL, NULL, false, KILLED},
-    {"pipe", "_destination_recipient_limit", NULL, NULL, "^1$", false, "one process delivers to one recipient; set it to 1"},
+    {OURS, "command_time_limit", ends_a_delivery, NULL, NULL, CHECK_WARNING, KILLED},
+    {OURS, "local_delivery_status_filter", NULL, "5.3.0 Command died", "^4", CHECK_WARNING, ACCIDENT},
+    {"pipe", "pipe_delivery_status_filter", NULL, "5.3.0 Command died", "^4", CHECK_WARNING, ACCIDENT},
+    {"pipe", "_time_limit", ends_a_delivery, NULL, NULL, CHECK_WARNING, KILLED},
+    {"pipe", "_destination_recipient_limit", NULL, NULL, "^1$", CHECK_WARNING,
+     "one process delivers to one recipient; set it to 1"},
     /* clang-format on */
 };
 
@@ -216,10 +217,9 @@ static void apply_rule(const struct rule *rule, struct setting setting, const st
         char *wrong OD_CLEANUP(base_free) = find_wrong(rule, &setting);
         const char *is = setting.value[0] != '\0' ? " = " : " is not set",
                    *more = strlen(setting.value) > 200 ? " ..." : "";
-        if (wrong != NULL && rule->fails)
-            check_item(false, "postfix", "%s%s%.200s%s: %s%s", complete, is, setting.value, more, wrong, rule->text);
-        else if (wrong != NULL)
-            check_warning("postfix", "%s%s%.200s%s: %s%s", complete, is, setting.value, more, wrong, rule->text);
+        if (wrong != NULL)
+            check_item(rule->status, "postfix", "%s%s%.200s%s: %s%s", complete, is, setting.value, more, wrong,
+                       rule->text);
     }
 }
 

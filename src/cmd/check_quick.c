@@ -2,6 +2,7 @@
  *
  * check --quick: a container's health check. Ends within about a second, even if a disk hangs. */
 #include <signal.h>
+#include <string.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -21,10 +22,9 @@ static bool as_json;
 /* Steps end before, unless the kernel hangs. */
 static void end_timed_out(int signal)
 {
-    static const char object[] = "[{\"item\": \"check\", \"status\": \"failed\", \"text\": \"" TIMED_OUT "\"}]\n";
-    static const char line[] = "failed  check         " TIMED_OUT "\n";
-    bool written = signal != SIGALRM ||
-                   write(STDOUT_FILENO, as_json ? object : line, (as_json ? sizeof(object) : sizeof(line)) - 1) > 0;
+    const char *text = as_json ? "[{\"item\": \"check\", \"status\": \"failed\", \"text\": \"" TIMED_OUT "\"}]\n"
+                               : "failed  check         " TIMED_OUT "\n";
+    bool written = signal != SIGALRM || write(STDOUT_FILENO, text, strlen(text)) > 0;
     _exit(signal != SIGALRM ? 128 + signal : written ? 1 : EX_IOERR);
 }
 

@@ -22,16 +22,10 @@
 #define ITEMS_MAX 256
 #define TIME_OVER 100 /* exit status after a timeout */
 
-enum status { STATUS_OK, STATUS_WARNING, STATUS_FAILED };
-
-static const char *const statuses[] = {
-    [STATUS_OK] = "ok",
-    [STATUS_WARNING] = "warning",
-    [STATUS_FAILED] = "failed",
-};
+static const char *const statuses[] = {[CHECK_OK] = "ok", [CHECK_WARNING] = "warning", [CHECK_FAILED] = "failed"};
 
 struct item {
-    enum status status;
+    enum check_status status;
     char name[32];
     char text[1024];
 };
@@ -72,7 +66,7 @@ static void print_new(void)
     fflush(stdout);
 }
 
-static size_t count_of(enum status status, const char *name)
+static size_t count_of(enum check_status status, const char *name)
 {
     size_t count = 0;
     for (size_t i = 0; i < report->count; i++)
@@ -88,42 +82,28 @@ static void strip_name(struct item *item)
         memmove(item->text, item->text + length + 2, strlen(item->text + length + 2) + 1);
 }
 
-OD_PRINTF(3, 0) static void add(enum status status, const char *name, const char *format, va_list arguments)
+bool check_item(enum check_status status, const char *name, const char *format, ...)
 {
-    if (status == STATUS_OK && count_of(STATUS_WARNING, name) + count_of(STATUS_FAILED, name) > 0)
-        return;
-    if (report->count == ITEMS_MAX)
-        return;
     bool last = report->count == ITEMS_MAX - 1; /* very many servers */
     struct item *item = &report->items[report->count];
-    item->status = last ? STATUS_FAILED : status;
+    va_list arguments;
+    if (report->count == ITEMS_MAX ||
+        (status == CHECK_OK && count_of(CHECK_WARNING, name) + count_of(CHECK_FAILED, name) > 0))
+        return status != CHECK_FAILED;
+    item->status = last ? CHECK_FAILED : status;
     snprintf(item->name, sizeof(item->name), "%s", last ? "check" : name);
+    va_start(arguments, format);
     if (last)
         snprintf(item->text, sizeof(item->text), "there is more to report than %d items: the rest is left out",
                  ITEMS_MAX);
     else
         vsnprintf(item->text, sizeof(item->text), format, arguments);
+    va_end(arguments);
     strip_name(item);
     report->count++;
     if (!in_step)
         print_new();
-}
-
-bool check_item(bool good, const char *name, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    add(good ? STATUS_OK : STATUS_FAILED, name, format, arguments);
-    va_end(arguments);
-    return good;
-}
-
-void check_warning(const char *name, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    add(STATUS_WARNING, name, format, arguments);
-    va_end(arguments);
+    return status != CHECK_FAILED;
 }
 
 static void end_step(int signal)
@@ -173,24 +153,19 @@ static void print_json(void)
     table_print_json(array);
 }
 
-static void print_counts(void)
-{
-    size_t warnings = count_of(STATUS_WARNING, NULL);
-    printf("%zu ok, %zu warning%s, %zu failed\n", count_of(STATUS_OK, NULL), warnings, warnings == 1 ? "" : "s",
-           count_of(STATUS_FAILED, NULL));
-}
-
 size_t check_failures(void)
 {
-    return count_of(STATUS_FAILED, NULL);
+    return count_of(CHECK_FAILED, NULL);
 }
 
 int check_end(void)
 {
+    size_t warnings = count_of(CHECK_WARNING, NULL);
     if (as_json)
         print_json();
     else
-        print_counts();
+        printf("%zu ok, %zu warning%s, %zu failed\n", count_of(CHECK_OK, NULL), warnings, warnings == 1 ? "" : "s",
+               check_failures());
     fflush(stdout);
     return check_failures() > 0 ? 1 : 0;
 }

@@ -13,6 +13,7 @@
 
 #include "cmd/check.h"
 #include "delivery/presence.h"
+#include "replay/replay.h"
 
 #define MAIL_LOG "/var/log/mail.log"
 #define POLL_MS 200
@@ -54,20 +55,16 @@ static bool send_by_postfix(const struct sending *sending)
                            check->postfix != NULL ? "--" : NULL,
                            check->address,
                            NULL};
-    int ends[2];
+    const GSpawnFlags flags = G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL;
+    g_autoptr(GError) error = NULL;
+    GPid child;
+    int input;
     signal(SIGPIPE, SIG_IGN);
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return check_item(false, "send", "pipe: %m");
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(ends[0], STDIN_FILENO);
-        dup2(STDERR_FILENO, STDOUT_FILENO);
-        execvp(words[0], (char **)(uintptr_t)words);
-        _exit(127);
-    }
-    bool written = child > 0 && write_message(sending, ends[1]);
-    close(ends[0]);
-    close(ends[1]);
+    if (!g_spawn_async_with_pipes(NULL, (char **)(uintptr_t)words, NULL, flags, NULL, NULL, &child, &input, NULL, NULL,
+                                  &error))
+        return check_item(false, "send", "%s", error->message);
+    bool written = write_message(sending, input);
+    close(input);
     int status = base_wait(child);
     return (written && status == 0) || check_item(false, "send", "sendmail -i %s ended with status %d: see its log",
                                                   check->address, WIFEXITED(status) ? WEXITSTATUS(status) : status);
@@ -95,25 +92,19 @@ static json_t *ask_ledger(struct sending *sending)
     return message;
 }
 
-static const char *text_in(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return text != NULL ? text : "";
-}
-
 /* Returns true, with a report, if the result is final. */
 static bool reported_by_ledger(struct sending *sending)
 {
     json_t *message = ask_ledger(sending), *copy = json_array_get(json_object_get(message, "copies"), 0);
-    const char *state = text_in(copy, "state");
+    const char *state = replay_result_text(copy, "state");
     bool stored = strcmp(state, "stored") == 0, over = stored || strcmp(state, "failed") == 0;
     char *uid OD_CLEANUP(base_free) = copy != NULL ? json_dumps(json_object_get(copy, "uid"), JSON_ENCODE_ANY) : NULL;
     if (stored)
         check_item(true, "send", "stored in %s of account %s, uid %s, %.1f s after Postfix took it",
-                   text_in(copy, "mailbox"), text_in(copy, "account"), uid,
+                   replay_result_text(copy, "mailbox"), replay_result_text(copy, "account"), uid,
                    (double)(base_now_ms() - sending->begun_ms) / 1000);
     else if (over)
-        check_item(false, "send", "refused: %s", text_in(copy, "error"));
+        check_item(false, "send", "refused: %s", replay_result_text(copy, "error"));
     json_decref(message);
     return over;
 }
@@ -131,11 +122,11 @@ static bool reported_by_queue(const struct sending *sending)
         json_t *entry = json_loads(*line, 0, NULL);
         json_t *recipient = json_array_get(json_object_get(entry, "recipients"), 0);
         found = json_integer_value(json_object_get(entry, "arrival_time")) >= sending->begun &&
-                strcmp(text_in(entry, "queue_name"), "deferred") == 0 &&
-                g_ascii_strcasecmp(text_in(entry, "sender"), sending->check->address) == 0;
+                strcmp(replay_result_text(entry, "queue_name"), "deferred") == 0 &&
+                g_ascii_strcasecmp(replay_result_text(entry, "sender"), sending->check->address) == 0;
         if (found)
             check_item(false, "send", "deferred by Postfix, which will try again (queue id %s): %s",
-                       text_in(entry, "queue_id"), text_in(recipient, "delay_reason"));
+                       replay_result_text(entry, "queue_id"), replay_result_text(recipient, "delay_reason"));
         json_decref(entry);
     }
     return found;
@@ -188,7 +179,8 @@ static void report_mailbox(const struct sending *sending)
         break;
     case SEARCH_MISSING:
     case SEARCH_DELETED:
-        check_warning("found", "it is not in %s: a Sieve script or a mail program may have moved it", check->inbox);
+        check_item(CHECK_WARNING, "found", "it is not in %s: a Sieve script or a mail program may have moved it",
+                   check->inbox);
         break;
     case SEARCH_UNKNOWN:
         check_item(false, "found", "%s", error.text);

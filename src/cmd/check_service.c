@@ -15,7 +15,7 @@ static void check_clients(const struct config *config)
     g_auto(GStrv) names = g_strsplit_set(config->service.trusted_users, " \t,", -1);
     for (char **name = names; *name != NULL; name++)
         if ((*name)[0] != '\0' && getpwnam(*name) == NULL)
-            check_warning("service", "service.trusted_users: there is no user %s", *name);
+            check_item(CHECK_WARNING, "service", "service.trusted_users: there is no user %s", *name);
 }
 
 /* Returns the length; 0: closed, negative: error. */
@@ -35,9 +35,9 @@ static void check_in_force(const struct config *config, int fd)
     char *question OD_CLEANUP(base_free) = base_printf("XCONFIG %s\r\n", digest);
     if (write(fd, question, strlen(question)) > 0 && read_reply_line(fd, line, sizeof(line)) > 0 &&
         strcmp(line, LMTP_OTHER_CONFIG) == 0)
-        check_warning("service",
-                      "it runs with another configuration or password than this one: after a change, "
-                      "systemctl reload oncedrop, or SIGHUP; if that is not enough, restart it");
+        check_item(CHECK_WARNING, "service",
+                   "it runs with another configuration or password than this one: after a change, "
+                   "systemctl reload oncedrop, or SIGHUP; if that is not enough, restart it");
 }
 
 void check_service(struct check *check)
@@ -47,8 +47,8 @@ void check_service(struct check *check)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     char line[512];
     if (lmtp_service_socket_is_remote(path))
-        check_warning(
-            "service",
+        check_item(
+            CHECK_WARNING, "service",
             "service.socket = %s: mail and addresses cross the network in the clear, and every host in"
             " service.allowed_networks is trusted: fine between containers of one host; between hosts use a VPN or"
             " stunnel",

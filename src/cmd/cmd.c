@@ -53,18 +53,11 @@ int cmd_wrong(const struct cmd *cmd, const char *format, ...)
 
 int cmd_parse_address(const struct cmd *cmd, char **ret)
 {
-    char *text OD_CLEANUP(base_free) = cmd_strip_brackets(cmd->operands[0]);
+    char *text OD_CLEANUP(base_free) = base_strip_brackets(cmd->operands[0]);
     if (text[0] == '\0' || !g_utf8_validate(text, -1, NULL))
         return cmd_wrong(cmd, "ADDRESS must be an address or an account, in UTF-8");
     *ret = g_utf8_strdown(text, -1);
     return 0;
-}
-
-char *cmd_strip_brackets(const char *id)
-{
-    size_t length = strlen(id);
-    bool enclosed = length >= 2 && id[0] == '<' && id[length - 1] == '>';
-    return enclosed ? base_strndup(id + 1, length - 2) : base_strdup(id);
 }
 
 /* Mentions make install's sample. */

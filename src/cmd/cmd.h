@@ -126,9 +126,6 @@ int cmd_wrong(const struct cmd *cmd, const char *format, ...) OD_PRINTF(2, 3);
  * CMD_USAGE, with a report, if it is empty (every bounce's sender) or not UTF-8. */
 int cmd_parse_address(const struct cmd *cmd, char **ret) OD_MUST;
 
-/* Returns the id without enclosing <>, a new string. */
-char *cmd_strip_brackets(const char *id) OD_MUST;
-
 /* Loads the configuration and opens the log. log_fd: as in log_open. Returns NULL with the error set. */
 struct config *cmd_config_load(const struct cmd *cmd, int log_fd, struct error *error) OD_MUST;
 

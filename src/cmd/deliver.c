@@ -18,15 +18,11 @@
 /* The ledger has what was begun: a claim ends with its hold-off. */
 static void end_delivery(int signal)
 {
-    static const char over[] = "4.3.0 the deadline is over (delivery.deadline)\n";
-    static const char asked[] = "4.3.0 ended by a signal\n";
-    static const char bus[] = "4.3.0 " DEADLINE_BUS "\n";
+    const char *text = signal == SIGBUS    ? "4.3.0 " DEADLINE_BUS "\n"
+                       : signal == SIGALRM ? "4.3.0 the deadline is over (delivery.deadline)\n"
+                                           : "4.3.0 ended by a signal\n";
     delivery_log_end(signal);
-    if (signal == SIGBUS)
-        output_exit(bus, sizeof(bus) - 1);
-    if (signal == SIGALRM)
-        output_exit(over, sizeof(over) - 1);
-    output_exit(asked, sizeof(asked) - 1);
+    output_exit(text, strlen(text));
 }
 
 static void report_option(struct report *report, int c, char **argv)

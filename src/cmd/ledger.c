@@ -98,22 +98,16 @@ static struct config *target_of(struct cmd *cmd)
 /* Opens a database as the caller, a file as its owner. */
 static bool open_both(struct cmd *cmd, const struct config *target, struct ledger **ret)
 {
-    struct {
-        const struct config *config;
-        struct ledger **ledger;
-        const char *which;
-    } both[] = {{cmd->config, &cmd->ledger, "from"}, {target, ret, "to"}};
-    for (size_t i = 0; i < 2; i++)
-        if (!ledger_load(both[i].config, &cmd->error))
+    bool from_file = config_is_file(cmd->config), to_file = config_is_file(target);
+    if (!ledger_load(cmd->config, &cmd->error) || !ledger_load(target, &cmd->error))
+        return false;
+    for (int files = 0; files <= 1; files++) {
+        if (files && (from_file || to_file) && !privilege_must_become(cmd->config->service.user, false, &cmd->error))
             return false;
-    for (size_t i = 0; i < 4; i++) {
-        bool is_file = i >= 2;
-        if (i == 2 && (config_is_file(cmd->config) || config_is_file(target)) &&
-            !privilege_must_become(cmd->config->service.user, false, &cmd->error))
-            return false;
-        if (config_is_file(both[i % 2].config) == is_file &&
-            (*both[i % 2].ledger = ledger_open(both[i % 2].config, NULL, &cmd->error)) == NULL)
-            return error_prefix(&cmd->error, "%s", both[i % 2].which);
+        if (from_file == files && (cmd->ledger = ledger_open(cmd->config, NULL, &cmd->error)) == NULL)
+            return error_prefix(&cmd->error, "from");
+        if (to_file == files && (*ret = ledger_open(target, NULL, &cmd->error)) == NULL)
+            return error_prefix(&cmd->error, "to");
     }
     return true;
 }

@@ -44,7 +44,7 @@ int cmd_list(struct cmd *cmd)
     const struct options *options = &cmd->options;
     char delay[24];
     char *recipient OD_CLEANUP(base_free) = options->recipient != NULL ? g_utf8_strdown(options->recipient, -1) : NULL;
-    char *message_id OD_CLEANUP(base_free) = options->message_id != NULL ? cmd_strip_brackets(options->message_id)
+    char *message_id OD_CLEANUP(base_free) = options->message_id != NULL ? base_strip_brackets(options->message_id)
                                                                          : NULL;
     const struct ledger_filter filter = {
         .state = options->missing ? "stored" : options->state,

@@ -10,9 +10,10 @@
 #define WORDS_MAX 16 /* --name of a command; fewer than any letter */
 
 struct option_row {
-    const char *name;                                                       /* of --name; a single letter: of -n */
-    bool (*take)(const struct option_row *row, const char *text, void *to); /* returns false for a wrong value */
-    size_t to;                                                              /* in struct options */
+    const char *name; /* of --name; a single letter: of -n */
+    /* returns false for a wrong value; NULL: a list, of which read_options() takes all values */
+    bool (*take)(const struct option_row *row, const char *text, void *to);
+    size_t to; /* in struct options */
     const char *allowed;
     int64_t min, max;
     char group; /* options of a group exclude each other */
@@ -36,14 +37,6 @@ static bool option_word(const struct option_row *row, const char *text, void *to
     g_auto(GStrv) words = g_strsplit_set(row->allowed, " ,()", -1);
     *(const char **)to = text;
     return text[0] != '\0' && strcmp(text, "or") != 0 && g_strv_contains((const char *const *)words, text);
-}
-
-/* read_options() takes all values. */
-static bool option_list(const struct option_row *row, const char *text, void *to)
-{
-    (void)row;
-    (void)text;
-    return to != NULL;
 }
 
 static bool option_number(const struct option_row *row, const char *text, void *to)
@@ -108,7 +101,7 @@ static const struct option_row rows[] = {
     OPTION("older-than", option_age, older_than_ms, .min = LEDGER_PURGE_MIN_AGE_MS, .allowed = OLD_AGE),
     OPTION("limit", option_number, limit, .min = 1, .max = INT64_MAX, .allowed = "a number from 1"),
     OPTION("j", option_number, jobs, .min = 1, .max = 64, .allowed = "a number from 1 to 64"),
-    OPTION("d", option_list, recipients),
+    OPTION("d", NULL, recipients),
     OPTION("f", option_text, sender),
     OPTION("account", option_text, account),
     OPTION("raw", option_text, raw),
@@ -203,7 +196,7 @@ static int read_options(struct cmd *cmd, struct grammar *grammar)
             return refuse_option(cmd, grammar->words, c);
         const struct option_row *row = grammar->rows[c];
         grammar->values[c] = optarg != NULL ? optarg : "";
-        if (row->take == option_list)
+        if (row->take == NULL)
             g_ptr_array_add(cmd->options.recipients, optarg);
         g_ptr_array_add(cmd->options.given,
                         base_printf("--%s%s%s", row->name, optarg != NULL ? "=" : "", grammar->values[c]));
@@ -221,7 +214,7 @@ static int take_values(struct cmd *cmd, const struct grammar *grammar)
         const char *value = grammar->values[i];
         if (row == NULL || value == NULL)
             continue;
-        if (!row->take(row, value, (char *)&cmd->options + row->to))
+        if (row->take != NULL && !row->take(row, value, (char *)&cmd->options + row->to))
             return cmd_wrong(cmd, "%s%s %.200s: must be %s", dashes(row), row->name, value, row->allowed);
         const struct option_row **other = &groups[(int)row->group];
         if (row->group != '\0' && *other != NULL)
@@ -234,15 +227,14 @@ static int take_values(struct cmd *cmd, const struct grammar *grammar)
 
 int options_parse(struct cmd *cmd, const char *synopsis, int min, int max, const char *what)
 {
-    struct grammar grammar = {.short_options = g_string_new(":")};
+    g_autoptr(GString) short_options = g_string_new(":");
+    struct grammar grammar = {.short_options = short_options};
     cmd->options = (struct options){.min_delay_ms = -1, .jobs = 1, .limit = 50};
     cmd->options.recipients = g_ptr_array_new();
     cmd->options.given = g_ptr_array_new_with_free_func(g_free);
     read_synopsis(synopsis, &grammar);
-    int status = read_options(cmd, &grammar);
-    g_string_free(grammar.short_options, TRUE);
-    if (status != 0)
-        return status;
+    if (read_options(cmd, &grammar) != 0)
+        return CMD_USAGE;
     cmd->operands = cmd->argv + optind;
     int count = cmd->argc - optind;
     if (count < min)

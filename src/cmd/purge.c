@@ -77,7 +77,7 @@ static void print_expired(const struct options *options, const struct sql_rows *
 static struct sql_rows *find_named(struct cmd *cmd, const char *text)
 {
     unsigned char identity[MESSAGE_DIGEST_SIZE];
-    char *id OD_CLEANUP(base_free) = cmd_strip_brackets(text);
+    char *id OD_CLEANUP(base_free) = base_strip_brackets(text);
     message_identity(cmd->config->lock.namespace, id, strlen(id), identity);
     return ledger_find_messages(cmd->ledger, identity, NULL, g_utf8_validate(id, -1, NULL) ? id : NULL, &cmd->error);
 }

@@ -36,7 +36,7 @@ static const struct section {
 
 static int parse_show(struct cmd *cmd, struct question *question)
 {
-    question->id = cmd_strip_brackets(cmd->operands[0]);
+    question->id = base_strip_brackets(cmd->operands[0]);
     question->is_digest = base_unhex(question->id, question->digest, MESSAGE_DIGEST_SIZE);
     return question->is_digest || !cmd->options.digest
                ? 0

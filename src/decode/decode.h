@@ -45,9 +45,6 @@ void decoded_free(struct decoded **decoded);
  * not use gmime. */
 bool decode_date(const char *text, int64_t *ret) OD_MUST;
 
-/* Returns a new string: the bytes as UTF-8 without NUL, U+FFFD for invalid ones. Uses neither iconv(3) nor gmime. */
-char *decode_sanitize(const char *bytes, size_t length) OD_MUST;
-
 /* decoding.c
  * Decodes in a child, so that the message is delivered even if decoding aborts, crashes, hangs or takes too much
  * memory. What was decoded before is recorded. The child has limits (decoder.c) and a sandbox (decode_sandbox.c), and

@@ -76,13 +76,6 @@ void decode_addresses(struct decoded *decoded, const char *role, const char *val
 /* Returns the first address of a From field, or NULL. */
 char *decode_first_address(const char *value, decode_phrase *phrase, void *context) OD_MUST;
 
-/* decode_mailbox.c */
-
-/* Calls `found` for each address (usually one) between two commas of a field. name: what precedes it, else the comment
- * after it, else "". */
-typedef void (*decode_mailbox_found)(void *context, const char *name, const char *address);
-void decode_mailbox_find(const char *text, decode_mailbox_found found, void *context);
-
 /* Returns the length of the next quoted string, comment, domain literal, quoted pair, or character.
  * An unclosed opening character counts as one. */
 size_t decode_unit_length(const char *text) OD_MUST;
@@ -110,9 +103,9 @@ void decode_entity_clear(struct decode_entity *entity);
 
 /* decode_part.c */
 
-/* Fills decoded->parts; calls `recorded` after each. */
-void decode_parts(struct decoded *decoded, GMimeParserOptions *options, const struct message *message,
-                  void (*recorded)(void *context), void *context);
+/* Fills decoded->parts; calls `step` (unless NULL) after each. */
+void decode_parts(struct decoded *decoded, GMimeParserOptions *options, const struct message *message, decode_step step,
+                  void *context);
 
 /* decode_charset.c */
 

@@ -65,11 +65,6 @@ static void drop_log(const char *domain, GLogLevelFlags level, const char *text,
     (void)domain, (void)level, (void)text, (void)data;
 }
 
-static void part_done(void *context)
-{
-    done(context, DECODE_PART);
-}
-
 struct decoded *decode_message(const struct message *message, enum record_level level, decode_step step, void *context)
 {
     /* GLib and gmime would write to stderr, which Postfix reads */
@@ -85,7 +80,7 @@ struct decoded *decode_message(const struct message *message, enum record_level 
     if (level != RECORD_ENVELOPE)
         decode_all_addresses(&work);
     if (level == RECORD_TEXT || level == RECORD_RAW)
-        decode_parts(work.decoded, work.options, message, part_done, &work);
+        decode_parts(work.decoded, work.options, message, step, context);
     done(&work, DECODE_ALL);
     g_mime_parser_options_free(work.options);
     g_log_set_default_handler(log, NULL);

@@ -17,7 +17,7 @@ struct walk {
     struct decode_fields fields;
     size_t work_left;
     size_t texts_left;
-    void (*recorded)(void *context);
+    decode_step step;
     void *context;
 };
 
@@ -48,9 +48,10 @@ static void read_content(struct decode_span body, GMimeContentEncoding encoding,
                          GByteArray *text)
 {
     const unsigned char *begin = encoding == GMIME_CONTENT_ENCODING_UUENCODE ? after_uu_begin(body) : body.start;
-    struct sha256 *sha256 OD_CLEANUP(base_free) = sha256_new();
+    struct sha256 sha256;
     GMimeEncoding decoder;
 
+    sha256_begin(&sha256);
     /* without an encoding, bytes stay */
     g_mime_encoding_init_decode(&decoder, begin != NULL ? encoding : GMIME_CONTENT_ENCODING_DEFAULT);
     char *out OD_CLEANUP(base_free) = base_alloc(g_mime_encoding_outlen(&decoder, CHUNK_SIZE));
@@ -60,27 +61,26 @@ static void read_content(struct decode_span body, GMimeContentEncoding encoding,
 
         at += taken;
         part->size += (int64_t)length;
-        sha256_feed(sha256, out, length);
+        sha256_feed(&sha256, out, length);
         if (text != NULL)
             g_byte_array_append(text, (const guint8 *)out, (guint)MIN(length, RAW_TEXT_MAX - text->len));
     }
-    sha256_end(sha256, part->sha256);
+    sha256_end(&sha256, part->sha256);
 }
 
 static void record(struct walk *walk, struct decode_entity *entity, const char *path)
 {
     struct decoded_part *part = decoded_add_part(walk->decoded);
-    GByteArray *raw = g_str_has_prefix(entity->part.type, "text/") ? g_byte_array_new() : NULL;
+    g_autoptr(GByteArray) raw = g_str_has_prefix(entity->part.type, "text/") ? g_byte_array_new() : NULL;
 
     *part = entity->part;
     entity->part = (struct decoded_part){.path = NULL};
     part->path = base_strdup(path);
     read_content(entity->body, entity->encoding, part, raw);
-    if (raw != NULL) {
+    if (raw != NULL)
         read_text(walk, part, raw);
-        g_byte_array_unref(raw);
-    }
-    walk->recorded(walk->context);
+    if (walk->step != NULL)
+        walk->step(walk->context, walk->decoded, DECODE_PART);
 }
 
 struct delimiter {
@@ -193,15 +193,15 @@ static void walk_entity(struct walk *walk, struct decode_span span, const char *
         walk_entity(walk, entity.body, path, 0, "text/plain", depth + 1);
 }
 
-void decode_parts(struct decoded *decoded, GMimeParserOptions *options, const struct message *message,
-                  void (*recorded)(void *context), void *context)
+void decode_parts(struct decoded *decoded, GMimeParserOptions *options, const struct message *message, decode_step step,
+                  void *context)
 {
     struct walk walk = {
         .decoded = decoded,
         .fields = {.options = options, .parameters_left = DECODE_PARAMETERS_MAX},
         .work_left = WORK_FREE + (message->size < SIZE_MAX / WORK_TIMES - WORK_FREE ? message->size * WORK_TIMES : 0),
         .texts_left = DECODE_TEXTS_MAX,
-        .recorded = recorded,
+        .step = step,
         .context = context,
     };
 

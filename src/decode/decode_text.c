@@ -8,29 +8,22 @@
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
-char *decode_sanitize(const char *bytes, size_t length)
-{
-    return g_utf8_make_valid(bytes, (gssize)length);
-}
-
-/* Like decode_sanitize(), but cut at a character boundary. */
+/* Returns a new string: the bytes as UTF-8 without NUL, U+FFFD for invalid ones, cut at a character boundary. */
 static char *sanitize_some(const char *bytes, size_t length, size_t max)
 {
     /* a character cut here begins at max or later */
-    char *text = g_utf8_make_valid(bytes, (gssize)MIN(length, max + 3));
+    g_autofree char *text = g_utf8_make_valid(bytes, (gssize)MIN(length, max + 3));
     size_t end = strlen(text);
 
     if (end > max)
         for (end = max; end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80; end--)
             ;
-    char *copy = base_strndup(text, end);
-    g_free(text);
-    return copy;
+    return base_strndup(text, end);
 }
 
 char *decode_copy(const char *text)
 {
-    return text != NULL && *text ? decode_sanitize(text, strlen(text)) : NULL;
+    return text != NULL && *text ? g_utf8_make_valid(text, -1) : NULL;
 }
 
 char *decode_take(char *text)
@@ -43,12 +36,12 @@ char *decode_take(char *text)
 
 /* Always makes progress: without input it skips nothing, even if iconv(3) fails (glibc: EILSEQ for an escape at the
  * end). */
-static void convert_some(iconv_t converter, char **in, size_t *left, GString *out)
+static void convert_some(GIConv converter, char **in, size_t *left, GString *out)
 {
     char buffer[4096];
     char *to = buffer;
     size_t room = sizeof(buffer), before = *left;
-    bool failed = iconv(converter, in, left, &to, &room) == (size_t)-1;
+    bool failed = g_iconv(converter, in, left, &to, &room) == (size_t)-1;
     bool full = failed && errno == E2BIG && *left < before;
 
     g_string_append_len(out, buffer, to - buffer);
@@ -60,38 +53,31 @@ static void convert_some(iconv_t converter, char **in, size_t *left, GString *ou
 }
 
 /* Writes what the converter holds: at most one character. */
-static void flush(iconv_t converter, GString *out)
+static void flush(GIConv converter, GString *out)
 {
     char buffer[64];
     char *to = buffer;
     size_t room = sizeof(buffer);
 
-    (void)iconv(converter, NULL, NULL, &to, &room);
+    (void)g_iconv(converter, NULL, NULL, &to, &room);
     g_string_append_len(out, buffer, to - buffer);
 }
 
-#ifndef __clang__
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak" /* gcc 12 believes that (iconv_t)-1 must be closed */
-#endif
 static bool convert(GString *out, const char *bytes, size_t length, const char *charset, size_t max)
 {
-    iconv_t converter = iconv_open("UTF-8", charset);
+    GIConv converter = g_iconv_open("UTF-8", charset);
     char *in;
 
-    if (converter == (iconv_t)-1)
+    if (converter == (GIConv)-1)
         return false;
     memcpy(&in, &bytes, sizeof(in)); /* iconv(3) only reads it */
     while (length > 0 && out->len < max)
         convert_some(converter, &in, &length, out);
     if (length == 0)
         flush(converter, out);
-    iconv_close(converter);
+    g_iconv_close(converter);
     return true;
 }
-#ifndef __clang__
-#pragma GCC diagnostic pop
-#endif
 
 /* Checks max bytes; a character may be cut there. */
 static bool is_utf8(const char *bytes, size_t length, size_t max)
@@ -108,13 +94,11 @@ char *decode_to_utf8(const char *bytes, size_t length, const char *charset, size
 {
     if (length == 0) /* NULL is allowed */
         return base_strdup("");
-    GString *converted = g_string_new(NULL);
+    g_autoptr(GString) converted = g_string_new(NULL);
     const char *name = charset != NULL ? decode_charset(charset) : NULL;
     bool as_is = name != NULL && strcmp(name, "UTF-8") == 0;
 
     if (!as_is && (name == NULL || !convert(converted, bytes, length, name, max)))
         as_is = is_utf8(bytes, length, max) || !convert(converted, bytes, length, "windows-1252", max);
-    char *text = as_is ? sanitize_some(bytes, length, max) : sanitize_some(converted->str, converted->len, max);
-    g_string_free(converted, TRUE);
-    return text;
+    return as_is ? sanitize_some(bytes, length, max) : sanitize_some(converted->str, converted->len, max);
 }

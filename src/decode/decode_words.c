@@ -6,102 +6,48 @@
 
 #include "decode/decode_internal.h"
 
-/* In base64. */
-struct word {
-    const char *charset, *payload, *end;
-    size_t charset_length, payload_length;
-};
-
-static const char *after_part(const char *at)
-{
-    const char *end = at + strcspn(at, "? \t\r\n");
-
-    return *end == '?' ? end + 1 : NULL;
-}
-
-static bool read_encoded_word(const char *at, struct word *ret)
-{
-    const char *encoding = strncmp(at, "=?", 2) == 0 ? after_part(at + 2) : NULL;
-    const char *payload = encoding != NULL && strchr("Bb", *encoding) != NULL ? after_part(encoding) : NULL;
-    const char *end = payload != NULL && payload - encoding == 2 ? after_part(payload) : NULL;
-
-    if (end == NULL || *end != '=')
-        return false;
-    ret->charset = at + 2;
-    ret->charset_length = strcspn(ret->charset, "?*"); /* without a language (RFC 2231, 5) */
-    ret->payload = payload;
-    ret->payload_length = (size_t)(end - 1 - payload);
-    ret->end = end + 1;
-    return ret->charset_length > 0;
-}
-
-static bool same_charset(const struct word *one, const struct word *other)
-{
-    return one->charset_length == other->charset_length &&
-           g_ascii_strncasecmp(one->charset, other->charset, one->charset_length) == 0;
-}
+#define WHITE " \\t\\r\\n"
+/* After the character set; perhaps a language (RFC 2231, 5). */
+#define REST "(?:\\*[^?" WHITE "]*+)?\\?b\\?[^?" WHITE "]*+\\?="
+/* Adjacent base64 words of one character set. */
+#define WORDS "=\\?([^?*" WHITE "]++)" REST "(?:[" WHITE "]*+=\\?\\1" REST ")*+"
 
 /* Padding may be missing, or in the middle. */
-static void add_bytes(GByteArray *bytes, const struct word *word)
+static void add_bytes(GByteArray *bytes, const char *payload)
 {
-    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    unsigned collected = 0, bits = 0;
+    g_auto(GStrv) runs = g_strsplit(payload, "=", -1);
 
-    for (size_t i = 0; i < word->payload_length; i++) {
-        const char *digit = memchr(alphabet, word->payload[i], sizeof(alphabet) - 1);
+    for (char **run = runs; *run != NULL; run++) {
+        char *padded OD_CLEANUP(base_free) = base_printf("%s==", *run); /* what is too much is ignored */
+        gsize size;
+        g_autofree guchar *content = g_base64_decode(padded, &size);
 
-        if (word->payload[i] == '=')
-            bits = 0;
-        if (digit == NULL)
-            continue;
-        collected = (collected << 6 | (unsigned)(digit - alphabet)) & 0xffff;
-        bits += 6;
-        if (bits >= 8) {
-            guint8 byte = (guint8)(collected >> (bits - 8));
-
-            bits -= 8;
-            g_byte_array_append(bytes, &byte, 1);
-        }
+        g_byte_array_append(bytes, content, (guint)size);
     }
 }
 
-/* Joins adjacent words of one character set. Returns the position after them. */
-static const char *add_joined(GString *out, const struct word *first)
+static gboolean join_adjacent(const GMatchInfo *found, GString *out, gpointer unused)
 {
-    GByteArray *bytes = g_byte_array_new();
-    struct word word = *first;
-    const char *end;
+    g_autofree char *words = g_match_info_fetch(found, 0), *charset = g_match_info_fetch(found, 1);
+    g_auto(GStrv) pieces = g_strsplit(words, "?", -1); /* =, character set, b, payload, = and the next =, ... */
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
 
-    do {
-        add_bytes(bytes, &word);
-        end = word.end;
-    } while (read_encoded_word(end + strspn(end, " \t\r\n"), &word) && same_charset(first, &word));
-    char *encoded = g_base64_encode(bytes->data, bytes->len);
-    g_string_append_printf(out, "=?%.*s?B?%s?=", (int)first->charset_length, first->charset, encoded);
-    g_free(encoded);
-    g_byte_array_unref(bytes);
-    return end;
+    (void)unused;
+    for (char **piece = pieces; *piece != NULL && piece[1] != NULL; piece += 4)
+        add_bytes(bytes, piece[3]);
+    g_autofree char *encoded = g_base64_encode(bytes->data, bytes->len);
+    g_string_append_printf(out, "=?%s?B?%s?=", charset, encoded);
+    return FALSE;
 }
 
 char *decode_join_words(const char *text)
 {
-    GString *out = g_string_new(NULL);
+    static GRegex *regex;
 
-    while (*text) {
-        const char *start = strstr(text, "=?");
-        struct word word;
-
-        g_string_append_len(out, text, start != NULL ? start - text : (gssize)strlen(text));
-        if (start == NULL)
-            break;
-        if (read_encoded_word(start, &word)) {
-            text = add_joined(out, &word);
-        } else {
-            g_string_append(out, "=?");
-            text = start + 2;
-        }
-    }
-    return g_string_free(out, FALSE);
+    if (regex == NULL)
+        regex = g_regex_new(WORDS, G_REGEX_CASELESS | G_REGEX_RAW, 0, NULL);
+    char *joined = g_regex_replace_eval(regex, text, -1, 0, 0, join_adjacent, NULL, NULL);
+    return joined != NULL ? joined : base_strdup(text);
 }
 
 char *decode_words_phrase(void *options, const char *text)

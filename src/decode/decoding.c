@@ -146,13 +146,6 @@ struct decoding *decoding_start(const struct message *message, enum record_level
     return decoding;
 }
 
-/* The child cannot report why it could not load the module, so this process tries. */
-static void explain_missing_module(struct error *error)
-{
-    if (decoding_load_module(error) != NULL)
-        error_set(error, "the decoder's process could not load the decoder, but this process can");
-}
-
 /* Returns true if the cause is certainly not the message (decoding_must_be_retried). Other causes must not be deferred: Postfix
  * would retry for days, then bounce. */
 static bool explain_failure(enum decoder_state state, int status, struct error *error)
@@ -169,10 +162,10 @@ static bool explain_failure(enum decoder_state state, int status, struct error *
         error_set(error, "the decoder was killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else if (code == DECODE_CHARSET_MISSING)
         error_set(error, "the decoder could not be started again, with all character sets");
-    else if (code == DECODER_MODULE_MISSING)
-        explain_missing_module(error);
-    else
+    else if (code != DECODER_MODULE_MISSING)
         error_set(error, "the decoder ended early");
+    else if (decoding_load_module(error) != NULL) /* the child cannot report why it failed, so this process tries */
+        error_set(error, "the decoder's process could not load the decoder, but this process can");
     if (state == DECODER_ENDED && WIFSIGNALED(status))
         return WTERMSIG(status) == SIGKILL;
     return state == DECODER_UNKNOWN ||

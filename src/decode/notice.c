@@ -3,7 +3,6 @@
 
 #include <glib.h>
 #include <string.h>
-#include <time.h>
 
 #define TEXT_MAX 500 /* characters of a stranger's text */
 #define WORD_MAX 45  /* bytes in an encoded word of 75 characters (RFC 2047, 2) */
@@ -24,13 +23,12 @@ char *notice_id(const char *namespace, const struct message *message)
 static char *one_line(const char *text)
 {
     GString *line = g_string_new(NULL);
-    char *valid = g_utf8_make_valid(text, -1);
+    g_autofree char *valid = g_utf8_make_valid(text, -1);
     const char *at = valid;
     for (size_t i = 0; *at != '\0' && i < TEXT_MAX; i++, at += g_utf8_skip[(unsigned char)*at])
         g_string_append_unichar(line, g_unichar_iscntrl(g_utf8_get_char(at)) ? ' ' : g_utf8_get_char(at));
     if (*at != '\0')
         g_string_append(line, "...");
-    g_free(valid);
     return g_string_free(line, FALSE);
 }
 
@@ -43,50 +41,33 @@ static void add_encoded(GString *out, const char *text)
             if (next > WORD_MAX)
                 break;
         }
-        char *encoded = g_base64_encode((const guchar *)text, size);
+        g_autofree char *encoded = g_base64_encode((const guchar *)text, size);
         g_string_append_printf(out, "\n =?utf-8?B?%s?=", encoded);
-        g_free(encoded);
         text += size;
     }
 }
 
+#define ATOMS "[\\w!#$%&'*+/=?^`{|}~.-]+"
+
 /* True: needs no quoting; others are omitted. */
 static bool is_plain_address(const char *address)
 {
-    const char *at = strchr(address, '@');
-    for (const char *c = address; *c != '\0'; c++)
-        if (!g_ascii_isalnum(*c) && strchr("!#$%&'*+-/=?^_`{|}~.@", *c) == NULL)
-            return false;
-    return at != NULL && at != address && at[1] != '\0' && strchr(at + 1, '@') == NULL && strlen(address) <= 320;
+    return strlen(address) <= 320 && g_regex_match_simple("^" ATOMS "@" ATOMS "\\z", address, G_REGEX_RAW, 0);
 }
 
 /* RFC 5891; "localhost" for an invalid domain. */
 static char *ascii_domain(const char *domain)
 {
-    char *ascii = domain != NULL && domain[0] != '\0' ? g_hostname_to_ascii(domain) : NULL;
-    bool good = ascii != NULL && ascii[0] != '\0' && strlen(ascii) <= 255;
-    for (const char *c = ascii; good && *c != '\0'; c++)
-        good = g_ascii_isalnum(*c) || strchr("-._", *c) != NULL;
-    char *copy = base_strdup(good ? ascii : "localhost");
-    g_free(ascii);
-    return copy;
-}
-
-/* Names are English: only LC_CTYPE is set. */
-static void add_date(GString *out, int64_t seconds)
-{
-    char text[64];
-    time_t time = seconds;
-    struct tm utc = {.tm_year = 70, .tm_mday = 1, .tm_wday = 4};
-
-    (void)gmtime_r(&time, &utc);
-    strftime(text, sizeof(text), "%a, %-d %b %Y %T +0000", &utc);
-    g_string_append(out, text);
+    g_autofree char *ascii = domain != NULL ? g_hostname_to_ascii(domain) : NULL;
+    bool good = ascii != NULL && strlen(ascii) <= 255 && g_regex_match_simple("^[\\w.-]+\\z", ascii, G_REGEX_RAW, 0);
+    return base_strdup(good ? ascii : "localhost");
 }
 
 static void add_header(GString *out, const struct notice *it)
 {
     char *domain OD_CLEANUP(base_free) = ascii_domain(it->domain);
+    g_autoptr(GDateTime) at = g_date_time_new_from_unix_utc(it->date);
+    g_autofree char *date = at != NULL ? g_date_time_format(at, "%a, %-d %b %Y %T +0000") : NULL; /* LC_TIME is C */
     g_string_append_printf(out, "From: oncedrop <postmaster@%s>\n", domain);
     if (it->to != NULL && is_plain_address(it->to))
         g_string_append_printf(out, "To: <%s>\n", it->to);
@@ -94,12 +75,10 @@ static void add_header(GString *out, const struct notice *it)
     char *subject OD_CLEANUP(base_free) = one_line(it->decoded->subject != NULL ? it->decoded->subject : "");
     if (subject[0] != '\0')
         add_encoded(out, subject);
-    g_string_append(out, "\nDate: ");
-    add_date(out, it->date);
     g_string_append_printf(out,
-                           "\nMessage-ID: <%s>\nAuto-Submitted: auto-generated\nMIME-Version: 1.0\n"
+                           "\nDate: %s\nMessage-ID: <%s>\nAuto-Submitted: auto-generated\nMIME-Version: 1.0\n"
                            "Content-Type: multipart/mixed; boundary=\"%s\"\n\n",
-                           it->id, NOTICE_BOUNDARY);
+                           date != NULL ? date : "Thu, 1 Jan 1970 00:00:00 +0000", it->id, NOTICE_BOUNDARY);
 }
 
 static void add_about(GString *out, const char *what, const char *text)
@@ -113,7 +92,7 @@ static void add_about(GString *out, const char *what, const char *text)
 static void add_addresses(GString *out, const char *what, const struct decoded *decoded, const char *role,
                           const char *otherwise)
 {
-    GString *list = g_string_new(NULL);
+    g_autoptr(GString) list = g_string_new(NULL);
     for (size_t i = 0; i < decoded->address_count; i++) {
         const struct decoded_address *it = &decoded->addresses[i];
         if (strcmp(it->role, role) == 0)
@@ -121,7 +100,6 @@ static void add_addresses(GString *out, const char *what, const struct decoded *
                                    it->name != NULL ? it->name : "", it->address);
     }
     add_about(out, what, list->len > 0 ? list->str : otherwise);
-    g_string_free(list, TRUE);
 }
 
 static char *plain_text(const struct notice *it)
@@ -129,9 +107,10 @@ static char *plain_text(const struct notice *it)
     GString *text = g_string_new(
         "The mail server refused to store a message that came for this mailbox, because of its\n"
         "content. Nothing is lost: the message is attached, unchanged, as message.eml.\n\n");
-    char *id OD_CLEANUP(base_free) = it->message->message_id != NULL
-                                         ? decode_sanitize(it->message->message_id, it->message->message_id_length)
-                                         : NULL;
+    char *id OD_CLEANUP(base_free) =
+        it->message->message_id != NULL
+            ? g_utf8_make_valid(it->message->message_id, (gssize)it->message->message_id_length)
+            : NULL;
     char *to OD_CLEANUP(base_free) = message_header(it->message, "To");
     char *date OD_CLEANUP(base_free) = message_header(it->message, "Date");
     add_addresses(text, "From", it->decoded, "from", it->decoded->from);
@@ -163,15 +142,14 @@ static void add_text(GString *out, const struct notice *it)
         g_string_append(out, text);
         return;
     }
-    char *encoded = g_base64_encode((const guchar *)text, strlen(text));
+    g_autofree char *encoded = g_base64_encode((const guchar *)text, strlen(text));
     for (size_t at = 0, size = strlen(encoded); at < size; at += 76)
         g_string_append_printf(out, "%.76s\n", encoded + at);
-    g_free(encoded);
 }
 
 static bool feed_text(struct message_builder *builder, const struct notice *it, struct error *error)
 {
-    GString *text = g_string_new(NULL);
+    g_autoptr(GString) text = g_string_new(NULL);
     add_header(text, it);
     add_text(text, it);
     g_string_append_printf(text,
@@ -179,9 +157,7 @@ static bool feed_text(struct message_builder *builder, const struct notice *it, 
                            "Content-Transfer-Encoding: base64\n"
                            "Content-Disposition: attachment; filename=\"message.eml\"\n\n",
                            NOTICE_BOUNDARY);
-    bool fed = message_builder_feed(builder, text->str, text->len, error);
-    g_string_free(text, TRUE);
-    return fed;
+    return message_builder_feed(builder, text->str, text->len, error);
 }
 
 static bool feed_attachment(struct message_builder *builder, const struct notice *it, struct error *error)

@@ -139,7 +139,7 @@ void login_backoff_failed(struct refusals *refusals, const struct config *config
     it->at_ms = base_now_ms();
     it->wait_ms = wait_after(it->refusals, certain, others_open);
     base_free(&it->reason);
-    it->reason = decode_sanitize(why->text, strlen(why->text));
+    it->reason = g_utf8_make_valid(why->text, -1);
     it->changed = true;
 }
 

@@ -224,9 +224,9 @@ static void describe_message(const struct delivery_request *request, struct targ
 {
     const struct message *message = request->message;
     struct ledger_message *ret = &targets->message;
-    targets->sender_text = decode_sanitize(request->sender, strlen(request->sender));
+    targets->sender_text = g_utf8_make_valid(request->sender, -1);
     if (message->message_id != NULL)
-        targets->message_id = decode_sanitize(message->message_id, message->message_id_length);
+        targets->message_id = g_utf8_make_valid(message->message_id, (gssize)message->message_id_length);
     message_own_identity(message, request->config->lock.namespace, ret->identity);
     memcpy(ret->digest, message->digest, LEDGER_HASH_SIZE);
     ret->message_id = targets->message_id;

@@ -47,16 +47,15 @@ enum message_result {
 enum message_result message_read(int fd, size_t size_limit, const char *const *ignore, struct message **ret,
                                  struct error *error) OD_MUST;
 
-void message_free(struct message **message);
-
 /* Returns the first header field of that name, in any case, unfolded and trimmed, at most 1 MiB: a new string
  * (free(3)); NULL: none. */
 char *message_header(const struct message *message, const char *name) OD_MUST;
 
 enum message_fields {
     MESSAGE_ALL_FIELDS,
-    MESSAGE_NO_ENVELOPE, /* without Return-Path, Delivered-To, X-Original-To, which are private to one recipient;
-                            only among the first 65536 pieces of the header */
+    MESSAGE_NO_RECIPIENT, /* without Delivered-To and X-Original-To, which are private to one recipient; only among
+                             the first 65536 pieces of the header */
+    MESSAGE_NO_ENVELOPE,  /* also without Return-Path */
 };
 
 /* Returns the message with these fields only: a new array (free(3)) of *ret_count pieces of message->data, *ret_size
@@ -90,6 +89,8 @@ enum message_result message_builder_end(struct message_builder *builder, struct 
                                         struct error *error) OD_MUST;
 
 void message_builder_free(struct message_builder **builder);
+
+void message_free(struct message **message);
 
 /* message_comparison.c
  * Compares messages that an IMAP server returns with the one searched for, in pieces: a server may send any amount. */

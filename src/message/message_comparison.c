@@ -16,8 +16,7 @@ struct loose {
 
 struct message_comparison {
     const struct message *message;
-    const char *const *ignore;
-    const char **forgiven;         /* and the stores' fields */
+    const char **forgiven;         /* identity.ignore_headers, and the stores' fields */
     struct message_digest *strict; /* of the candidate; NULL: compare Message-IDs */
     struct loose loose;
     bool has_expected;
@@ -30,15 +29,10 @@ struct message_comparison {
     bool unclear;
 };
 
-static void begin_loose(struct loose *loose, const char *const *ignore, bool munge)
-{
-    *loose = (struct loose){.digest = message_digest_new(ignore), .munge = munge};
-}
-
 static void end_loose(struct loose *loose, unsigned char ret[MESSAGE_DIGEST_SIZE])
 {
     message_digest_end(loose->digest, ret);
-    message_digest_free(&loose->digest);
+    *loose = (struct loose){.digest = loose->digest};
 }
 
 static void release_lf(struct loose *loose)
@@ -102,20 +96,14 @@ static const char **forgiven_of(const char *const *ignore)
     return all;
 }
 
-static void begin_content(struct message_comparison *comparison)
-{
-    comparison->strict = message_digest_new(comparison->ignore);
-    begin_loose(&comparison->loose, comparison->forgiven, false);
-}
-
 struct message_comparison *message_comparison_new(const struct message *message, const char *const *ignore)
 {
     struct message_comparison *comparison = base_alloc(sizeof(*comparison));
 
     comparison->message = message;
-    comparison->ignore = ignore;
     comparison->forgiven = forgiven_of(ignore);
-    begin_content(comparison);
+    comparison->strict = message_digest_new(ignore);
+    comparison->loose.digest = message_digest_new(comparison->forgiven);
     return comparison;
 }
 
@@ -174,11 +162,9 @@ static void expect(struct message_comparison *comparison)
     if (comparison->has_expected)
         return;
     for (int munge = 0; munge < 2; munge++) {
-        struct loose loose;
-
-        begin_loose(&loose, comparison->forgiven, munge);
-        feed_loose(&loose, message->data, message->size);
-        end_loose(&loose, comparison->expected[munge]);
+        comparison->loose.munge = munge;
+        feed_loose(&comparison->loose, message->data, message->size);
+        end_loose(&comparison->loose, comparison->expected[munge]);
     }
     comparison->has_expected = true;
 }
@@ -196,9 +182,7 @@ static enum message_likeness end_content(struct message_comparison *comparison)
     unsigned char strict[MESSAGE_DIGEST_SIZE], loose[MESSAGE_DIGEST_SIZE];
 
     message_digest_end(comparison->strict, strict);
-    message_digest_free(&comparison->strict);
     end_loose(&comparison->loose, loose);
-    begin_content(comparison);
     if (memcmp(strict, comparison->message->digest, sizeof(strict)) == 0)
         return MESSAGE_SAME;
     if (comparison->message->data == NULL) {

@@ -6,26 +6,24 @@
 #include "base/sha256.h"
 #include "message/message_field.h"
 
-#define NAME_HELD 128 /* at least this much of a name is held back */
-
 struct hash {
-    struct sha256 *sha256;
+    struct sha256 sha256;
     size_t size;    /* bytes hashed */
     size_t held_cr; /* not hashed yet */
 };
 
 struct message_digest {
     struct hash hash;
-    struct hash before; /* state before a name that may be left out; sha256 NULL: none */
-    struct hash solid;  /* state before a field's trailing white space; sha256 NULL: none */
+    struct hash before; /* state before the current name, which may be left out */
+    struct hash solid;  /* state before the field's trailing white space */
     const char *const *ignore;
     struct message_scan scan;
     bool in_field;
     bool line_ended;     /* a continuation line makes this a fold */
     bool folded;         /* only blanks since a fold */
     bool left_out;       /* the current line's field is */
-    size_t held, room;   /* bytes of the current name; not hashed unless `before` is set */
-    unsigned char *name; /* [room], as long as the longest name */
+    size_t held, room;   /* bytes of the current name */
+    unsigned char *name; /* [room], as long as the longest pattern */
 };
 
 /* Fields that MTAs and filters add, differently each time, and no author's program. oncedrop.conf(5) says who adds
@@ -72,9 +70,9 @@ struct message_digest *message_digest_new(const char *const *ignore)
 {
     struct message_digest *digest = base_alloc(sizeof(*digest));
 
-    digest->hash.sha256 = sha256_new();
+    sha256_begin(&digest->hash.sha256);
     digest->ignore = ignore;
-    digest->room = longest(ignore, longest(transport_fields, NAME_HELD));
+    digest->room = longest(ignore, longest(transport_fields, 0));
     digest->name = base_alloc(digest->room);
     return digest;
 }
@@ -101,7 +99,7 @@ static void release_cr(struct hash *hash, size_t count)
 {
     hash->size += count;
     while (count-- > 0)
-        sha256_feed(hash->sha256, "\r", 1);
+        sha256_feed(&hash->sha256, "\r", 1);
     hash->held_cr = 0;
 }
 
@@ -118,62 +116,36 @@ static void update(struct hash *hash, const unsigned char *bytes, size_t size)
         }
         release_cr(hash, *bytes == '\n' && hash->held_cr > 0 ? 1 : hash->held_cr);
         const unsigned char *cr = odd_cr(bytes, end), *stop = cr != NULL ? cr : end;
-        sha256_feed(hash->sha256, bytes, (size_t)(stop - bytes));
+        sha256_feed(&hash->sha256, bytes, (size_t)(stop - bytes));
         hash->size += (size_t)(stop - bytes);
         hash->held_cr = cr != NULL;
         bytes = cr != NULL ? cr + 1 : end;
     }
 }
 
-static void clear(struct hash *hash)
-{
-    base_free(&hash->sha256);
-    *hash = (struct hash){0};
-}
-
-static struct hash saved(const struct hash *hash)
-{
-    struct hash copy = *hash;
-
-    copy.sha256 = sha256_copy(hash->sha256);
-    return copy;
-}
-
-/* Hashes what does not fit, after saving the state of the hash. */
-static void hold_name(struct message_digest *digest, const unsigned char *bytes, size_t size)
+static void update_name(struct message_digest *digest, const unsigned char *bytes, size_t size)
 {
     size_t room = digest->room - digest->held;
     size_t kept = size < room ? size : room;
 
+    if (digest->held == 0)
+        digest->before = digest->hash;
     memcpy(digest->name + digest->held, bytes, kept);
     digest->held += kept;
-    if (kept == size)
-        return;
-    if (digest->before.sha256 == NULL) {
-        digest->before = saved(&digest->hash);
-        update(&digest->hash, digest->name, digest->held);
-    }
-    update(&digest->hash, bytes + kept, size - kept);
+    update(&digest->hash, bytes, size);
 }
 
 static void end_name(struct message_digest *digest, bool left_out)
 {
-    if (digest->before.sha256 != NULL && left_out) {
-        clear(&digest->hash);
+    if (left_out)
         digest->hash = digest->before;
-        digest->before.sha256 = NULL;
-    } else if (digest->before.sha256 == NULL && !left_out) {
-        update(&digest->hash, digest->name, digest->held);
-    }
-    clear(&digest->before);
     digest->held = 0;
     digest->left_out = left_out;
 }
 
 static void fold(struct message_digest *digest)
 {
-    clear(&digest->hash);
-    digest->hash = saved(&digest->solid);
+    digest->hash = digest->solid;
     update(&digest->hash, (const unsigned char *)" ", 1);
     digest->folded = true;
 }
@@ -191,17 +163,14 @@ static void update_field(struct message_digest *digest, const unsigned char *byt
     digest->folded = digest->folded && bytes == end;
     digest->line_ended = end[-1] == '\n';
     if (white > bytes) {
-        clear(&digest->solid);
         update(&digest->hash, bytes, (size_t)(white - bytes));
+        digest->solid = digest->hash;
     }
-    if (white < end && digest->solid.sha256 == NULL)
-        digest->solid = saved(&digest->hash);
     update(&digest->hash, white, (size_t)(end - white));
 }
 
 static void end_field(struct message_digest *digest)
 {
-    clear(&digest->solid);
     digest->in_field = digest->line_ended = digest->folded = false;
 }
 
@@ -210,12 +179,14 @@ static void take_span(struct message_digest *digest, enum message_span span, con
     switch (span) {
     case MESSAGE_SPAN_NAME:
         end_field(digest);
-        hold_name(digest, bytes, size);
+        update_name(digest, bytes, size);
         return;
     case MESSAGE_SPAN_COLON:
         end_name(digest, listed(digest, transport_fields) || listed(digest, digest->ignore));
         break;
     case MESSAGE_SPAN_VALUE:
+        if (!digest->in_field)
+            digest->solid = digest->hash;
         digest->in_field = true;
         break;
     case MESSAGE_SPAN_FOLD:
@@ -250,18 +221,20 @@ void message_digest_feed(struct message_digest *digest, const unsigned char *byt
 
 size_t message_digest_end(struct message_digest *digest, unsigned char ret[MESSAGE_DIGEST_SIZE])
 {
+    size_t size;
+
     end_name(digest, false);
-    sha256_end(digest->hash.sha256, ret);
-    return digest->hash.size;
+    sha256_end(&digest->hash.sha256, ret);
+    size = digest->hash.size;
+    *digest = (struct message_digest){.ignore = digest->ignore, .room = digest->room, .name = digest->name};
+    sha256_begin(&digest->hash.sha256);
+    return size;
 }
 
 void message_digest_free(struct message_digest **digest)
 {
     if (*digest == NULL)
         return;
-    clear(&(*digest)->hash);
-    clear(&(*digest)->before);
-    clear(&(*digest)->solid);
     base_free(&(*digest)->name);
     base_free(digest);
 }

@@ -35,8 +35,7 @@ bool message_field_piece(const char **cursor, const char *end, const char **ret,
 /* Returns the unfolded value, a new string (free(3)). *ret_length: without its NUL. */
 char *message_field_unfold(const char *value, size_t length, size_t *ret_length) OD_MUST;
 
-/* message_scan.c
- * Finds lines, field names and the end of the header (RFC 5322, 2.2), in chunks of any size. All code that reads
+/* Finds lines, field names and the end of the header (RFC 5322, 2.2), in chunks of any size. All code that reads
  * headers uses it, so that all agree on what is a field. */
 
 /* A field is NAME COLON VALUE, then FOLD for each continuation line. */

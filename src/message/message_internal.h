@@ -21,12 +21,12 @@ struct message_digest *message_digest_new(const char *const *ignore) OD_MUST;
 
 void message_digest_feed(struct message_digest *digest, const unsigned char *bytes, size_t size);
 
-/* Completes the digest, once. Returns the number of bytes digested: the least that a copy has. */
+/* Completes the digest, and begins another. Returns the number of bytes digested: the least that a copy has. */
 size_t message_digest_end(struct message_digest *digest, unsigned char ret[MESSAGE_DIGEST_SIZE]);
 
 void message_digest_free(struct message_digest **digest);
 
-/* message_eol.c
+/* message_builder.c
  * Converts received bytes to bytes as appended (message.h), in pieces of any size. An mbox From_ line is a first line
  * that begins with "From " or ">From ". */
 
@@ -64,19 +64,6 @@ void notice_reader_feed(struct notice_reader *reader, const void *bytes, size_t 
 
 /* Returns true if a complete notice was read; another may follow. */
 bool notice_reader_end(struct notice_reader *reader) OD_MUST;
-
-/* message_store.c
- * The bytes of a message: up to 1 MiB in memory; more in a temp file in TMPDIR (default /tmp), mapped at the end. */
-
-struct message_store *message_store_new(void) OD_MUST;
-
-bool message_store_append(struct message_store *store, const unsigned char *bytes, size_t size,
-                          struct error *error) OD_MUST;
-
-/* Returns the bytes of a store that is not empty, valid until it is freed; NULL: they cannot be mapped. */
-const unsigned char *message_store_finish(struct message_store *store, struct error *error) OD_MUST;
-
-void message_store_free(struct message_store **store);
 
 /* msgid.c */
 

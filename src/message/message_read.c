@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/sha256.h"
 #include "message/message_field.h"
 #include "message/message_internal.h"
 
@@ -46,28 +47,17 @@ enum message_result message_read(int fd, size_t size_limit, const char *const *i
     return message_builder_end(builder, ret, error);
 }
 
-void message_free(struct message **message)
-{
-    if (*message == NULL)
-        return;
-    message_store_free(&(*message)->store);
-    base_free(&(*message)->message_id);
-    base_free(message);
-}
-
 void message_identity(const char *namespace, const char *id, size_t id_length, unsigned char ret[MESSAGE_DIGEST_SIZE])
 {
-    GChecksum *sha256 = g_checksum_new(G_CHECKSUM_SHA256);
-    gsize size = MESSAGE_DIGEST_SIZE;
+    struct sha256 sha256;
     const char *at = id, *piece;
     size_t length;
 
-    /* with its NUL: no other split gives these bytes */
-    g_checksum_update(sha256, (const guchar *)namespace, (gssize)strlen(namespace) + 1);
+    sha256_begin(&sha256);
+    sha256_feed(&sha256, namespace, strlen(namespace) + 1); /* with its NUL: no other split gives these bytes */
     while (message_field_piece(&at, id + id_length, &piece, &length))
-        g_checksum_update(sha256, (const guchar *)piece, (gssize)length);
-    g_checksum_get_digest(sha256, ret, &size);
-    g_checksum_free(sha256);
+        sha256_feed(&sha256, piece, length);
+    sha256_end(&sha256, ret);
 }
 
 void message_own_identity(const struct message *message, const char *namespace, unsigned char ret[MESSAGE_DIGEST_SIZE])
@@ -100,10 +90,7 @@ char *message_header(const struct message *message, const char *name)
     const char *value = field.value, *end = value + field.value_length;
     while (value < end && message_is_white(*value))
         value++;
-    while (end > value && message_is_white(end[-1]))
-        end--;
-    length = (size_t)(end - value);
-    return message_field_unfold(value, length < VALUE_MAX ? length : VALUE_MAX, &length);
+    return g_strchomp(message_field_unfold(value, MIN((size_t)(end - value), VALUE_MAX), &length));
 }
 
 static size_t add_piece(GArray *pieces, const unsigned char *start, const unsigned char *end)
@@ -116,10 +103,10 @@ static size_t add_piece(GArray *pieces, const unsigned char *start, const unsign
     return piece.iov_len;
 }
 
-static bool names_envelope(const struct message_field *field)
+static bool is_left_out(const struct message_field *field, enum message_fields fields)
 {
-    return message_field_is(field, "Return-Path") || message_field_is(field, "Delivered-To") ||
-           message_field_is(field, "X-Original-To");
+    return (fields == MESSAGE_NO_ENVELOPE && message_field_is(field, "Return-Path")) ||
+           message_field_is(field, "Delivered-To") || message_field_is(field, "X-Original-To");
 }
 
 struct iovec *message_pieces(const struct message *message, enum message_fields fields, size_t *ret_count,
@@ -130,9 +117,9 @@ struct iovec *message_pieces(const struct message *message, enum message_fields 
     struct message_field field;
 
     *ret_size = 0;
-    while (fields == MESSAGE_NO_ENVELOPE && pieces->len < PIECES_MAX &&
+    while (fields != MESSAGE_ALL_FIELDS && pieces->len < PIECES_MAX &&
            message_field_next(&at, message->data + message->header_size, &field)) {
-        if (names_envelope(&field)) {
+        if (is_left_out(&field, fields)) {
             *ret_size += add_piece(pieces, kept, field.start);
             kept = at;
         }

@@ -104,25 +104,6 @@ json_t *replay_task_serve(struct replay_worker *worker, const json_t *task) OD_M
 /* Connects if necessary. Returns NULL with the error set. */
 struct ledger *replay_task_ledger(struct replay_worker *worker, struct error *error) OD_MUST;
 
-/* replay_envelope.c
- * A message's envelope: from the command line, else its header. */
-
-struct replay_envelope {
-    const char *sender;    /* NULL: Return-Path, else "" */
-    GPtrArray *recipients; /* of const char *; empty: from the header */
-};
-
-/* Sets a loaded message's envelope.
- *
- * recipients   default: Delivered-To, else X-Original-To, else the addresses in To, Cc and Bcc with an account, by
- *              route.account_query
- * received_at  from the topmost Received, else from_time (of a From_ line; 0: none), else Date, else now
- *
- * Returns REPLAY_BAD with the error set without recipients, REPLAY_ERROR if they are unknown now. */
-enum replay_load replay_envelope_complete(struct replay_worker *worker, const struct replay_envelope *reported,
-                                          int64_t from_time, struct replay_message *message,
-                                          struct error *error) OD_MUST;
-
 /* replay_mbox.c
  * The mbox format (mbox(5), RFC 4155). Its dialect is declared. A file that contradicts it is rejected: a wrong beginning
  * would make two messages of one, and a missed one would join two. */
@@ -170,6 +151,12 @@ struct replay_item {
     const struct replay_file *file;
     guint number;           /* in its mbox, from 1; 0: the file is the message */
     struct mbox_message at; /* if number > 0 */
+};
+
+/* Of messages in files: from the command line, else their header. */
+struct replay_envelope {
+    const char *sender;    /* NULL: Return-Path, else "" */
+    GPtrArray *recipients; /* of const char *; empty: from the header */
 };
 
 /* Context of struct replay_setup; a message's number is its index in items. */

@@ -45,17 +45,13 @@ static struct message_builder *new_builder(const struct replay_worker *worker)
 /* Removes the fields that name another recipient, who must stay hidden, but not Return-Path. */
 static bool hide_recipient(struct replay_worker *worker, struct message **message, struct error *error)
 {
-    char *delivered_to OD_CLEANUP(base_free) = message_header(*message, "Delivered-To");
-    char *original_to OD_CLEANUP(base_free) = message_header(*message, "X-Original-To");
-    if (delivered_to == NULL && original_to == NULL)
-        return true;
-    struct message_builder *builder OD_CLEANUP(message_builder_free) = new_builder(worker);
     struct message *plain = NULL;
     size_t count, size;
-    struct iovec *pieces OD_CLEANUP(base_free) = message_pieces(*message, MESSAGE_NO_ENVELOPE, &count, &size);
-    char *path OD_CLEANUP(base_free) = message_header(*message, "Return-Path");
-    char *field OD_CLEANUP(base_free) = base_printf("Return-Path: %s\r\n", path != NULL ? path : "");
-    bool fed = path == NULL || message_builder_feed(builder, field, strlen(field), error);
+    struct iovec *pieces OD_CLEANUP(base_free) = message_pieces(*message, MESSAGE_NO_RECIPIENT, &count, &size);
+    if (size == (*message)->size)
+        return true;
+    struct message_builder *builder OD_CLEANUP(message_builder_free) = new_builder(worker);
+    bool fed = true;
     for (size_t i = 0; fed && i < count; i++)
         fed = message_builder_feed(builder, pieces[i].iov_base, pieces[i].iov_len, error);
     if (!fed || message_builder_end(builder, &plain, error) != MESSAGE_OK)

@@ -16,15 +16,13 @@ struct worker {
 
 struct workers {
     const struct replay_setup *setup;
-    size_t count;
-    struct worker worker[];
+    struct worker worker[]; /* [setup->jobs] */
 };
 
 struct workers *workers_new(const struct replay_setup *setup)
 {
     struct workers *workers = base_alloc(sizeof(*workers) + setup->jobs * sizeof(struct worker));
     workers->setup = setup;
-    workers->count = setup->jobs;
     return workers;
 }
 
@@ -71,7 +69,7 @@ static bool start_worker(struct workers *workers, struct worker *worker, struct 
     if (pid == 0) {
         close(pair[0]);
         /* A worker notices the parent's end only if no other has its socket. */
-        for (size_t i = 0; i < workers->count; i++)
+        for (size_t i = 0; i < workers->setup->jobs; i++)
             if (workers->worker[i].pid != 0)
                 close(workers->worker[i].fd);
         serve_parent(workers, pair[1]);
@@ -98,7 +96,7 @@ static int reap(struct worker *worker)
 static struct worker *find_idle(struct workers *workers)
 {
     struct worker *unstarted = NULL;
-    for (size_t i = 0; i < workers->count; i++) {
+    for (size_t i = 0; i < workers->setup->jobs; i++) {
         struct worker *worker = &workers->worker[i];
         if (worker->pid != 0 && worker->tag == NULL)
             return worker;
@@ -111,7 +109,7 @@ static struct worker *find_idle(struct workers *workers)
 size_t workers_busy(const struct workers *workers)
 {
     size_t busy = 0;
-    for (size_t i = 0; i < workers->count; i++)
+    for (size_t i = 0; i < workers->setup->jobs; i++)
         busy += workers->worker[i].tag != NULL;
     return busy;
 }
@@ -131,11 +129,11 @@ bool workers_assign(struct workers *workers, const json_t *task, void *tag, stru
 
 void *workers_wait(struct workers *workers, int ms, json_t **ret_result, int *ret_status)
 {
-    struct pollfd *sockets OD_CLEANUP(base_free) = base_alloc((workers->count + 1) * sizeof(*sockets));
-    for (size_t i = 0; i < workers->count; i++)
+    struct pollfd *sockets OD_CLEANUP(base_free) = base_alloc((workers->setup->jobs + 1) * sizeof(*sockets));
+    for (size_t i = 0; i < workers->setup->jobs; i++)
         sockets[i] =
             (struct pollfd){.fd = workers->worker[i].tag != NULL ? workers->worker[i].fd : -1, .events = POLLIN};
-    if (poll(sockets, workers->count, ms) <= 0)
+    if (poll(sockets, workers->setup->jobs, ms) <= 0)
         return NULL;
     struct worker *worker = workers->worker;
     for (const struct pollfd *socket = sockets; socket->revents == 0; socket++)
@@ -149,7 +147,7 @@ void *workers_wait(struct workers *workers, int ms, json_t **ret_result, int *re
 
 void workers_free(struct workers **workers)
 {
-    for (size_t i = 0; i < (*workers)->count; i++)
+    for (size_t i = 0; i < (*workers)->setup->jobs; i++)
         if ((*workers)->worker[i].pid != 0)
             reap(&(*workers)->worker[i]);
     base_free(workers);

@@ -153,11 +153,6 @@ void message_free(struct message **message)
     base_free(message);
 }
 
-char *decode_sanitize(const char *bytes, size_t length)
-{
-    return base_strndup(bytes, length);
-}
-
 /* The login is always given: nothing is read from the header. */
 char *received_login(const struct message *message, const char *queue_id)
 {

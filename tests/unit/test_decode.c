@@ -537,7 +537,7 @@ static void test_scrub(void **state)
 
         if (cases[i].size > 0)
             memcpy(exact, cases[i].bytes, cases[i].size);
-        text = decode_sanitize(exact, cases[i].size);
+        text = g_utf8_make_valid(exact, (gssize)cases[i].size);
         if (strcmp(text, cases[i].text) != 0)
             fail_msg("%zu: %s", i, text);
     }

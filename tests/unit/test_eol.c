@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * message_eol.c: every case in chunks of every size. */
+ * message_eol_feed(): every case in chunks of every size. */
 #include "message_fixture.h"
 
 #include "message/message_internal.h"
