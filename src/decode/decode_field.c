@@ -197,19 +197,30 @@ bool decode_date(const char *text, int64_t *ret)
     return to_seconds(&date, ret);
 }
 
+static char *next_id(const char **at)
+{
+    const char *open = NULL;
+
+    for (const char *c = *at; *c; c++) {
+        if (*c == '<') {
+            open = c + 1;
+        } else if (*c == '>' && open != NULL && c > open) {
+            *at = c + 1;
+            return g_utf8_make_valid(open, c - open);
+        } else if (*c == '>') {
+            open = NULL;
+        }
+    }
+    return NULL;
+}
+
 static void read_ids(struct decode_span header, const char *name, char **ids, size_t max)
 {
-    static GRegex *regex;
-    g_autoptr(GMatchInfo) found = NULL;
     char *value OD_CLEANUP(base_free) = decode_field(header, name, DECODE_HEADER_MAX);
+    const char *at = value;
 
-    if (regex == NULL)
-        regex = g_regex_new("<([^<>]++)>", G_REGEX_RAW, 0, NULL);
-    bool more = value != NULL && g_regex_match(regex, value, 0, &found);
-    for (size_t n = 0; more && n < max; n++, more = g_match_info_next(found, NULL)) {
-        g_autofree char *id = g_match_info_fetch(found, 1);
-        ids[n] = g_utf8_make_valid(id, -1);
-    }
+    for (size_t n = 0; value != NULL && n < max && (ids[n] = next_id(&at)) != NULL; n++)
+        ;
 }
 
 void decode_ids(struct decoded *decoded, struct decode_span header)

@@ -95,36 +95,75 @@ static bool read_from(struct decode_span header, struct decoded *decoded)
     return plain;
 }
 
-/* In these sets ASCII is only ASCII, unlike in UTF-7, HZ or ISO-2022-JP. */
-#define CHARSET " *; *charset=(?<quote>\"?)(?<charset>us-ascii|utf-8|iso-8859-1|iso-8859-15|windows-1252)\\k<quote>"
-#define OTHERS "(?: *; *(?:format|delsp)=(\"?)[a-z0-9-]+\\g{-1})*"
-#define TEXT_TYPE "^text/plain" OTHERS "(?:" CHARSET OTHERS ")?$"
+static bool is_one_of(const char *word, size_t length, const char *const *words)
+{
+    for (; *words != NULL; words++)
+        if (strlen(*words) == length && g_ascii_strncasecmp(word, *words, length) == 0)
+            return true;
+    return false;
+}
+
+static size_t read_word(const char **at, const char **ret)
+{
+    bool quoted = **at == '"';
+    const char *word = *at + quoted;
+    size_t length = strspn(word, ALPHANUMERIC "-");
+
+    *at = word + length;
+    *ret = word;
+    if (quoted && *(*at)++ != '"')
+        return 0;
+    return length;
+}
+
+/* Reads a parameter of Content-Type from its semicolon on. */
+static bool read_parameter(const char **at, struct decoded_part *part)
+{
+    /* in which ASCII is only ASCII, unlike UTF-7, HZ or ISO-2022-JP */
+    static const char *const charsets[] = {"us-ascii", "utf-8", "iso-8859-1", "iso-8859-15", "windows-1252", NULL};
+    static const char *const others[] = {"format", "delsp", NULL};
+    const char *name, *value;
+
+    *at += strspn(*at, " ");
+    if (*(*at)++ != ';')
+        return false;
+    *at += strspn(*at, " ");
+    size_t name_length = read_word(at, &name);
+    if (name_length == 0 || name[-1] == '"' || *(*at)++ != '=')
+        return false;
+    size_t length = read_word(at, &value);
+    if (length == 0 || strchr("; ", **at) == NULL)
+        return false;
+    if (name_length == 7 && g_ascii_strncasecmp(name, "charset", 7) == 0 && part->charset == NULL) {
+        part->charset = g_ascii_strdown(value, (gssize)length);
+        return is_one_of(value, length, charsets);
+    }
+    return is_one_of(name, name_length, others);
+}
 
 static bool read_text_type(struct decode_span header, struct decoded_part *part)
 {
-    static GRegex *regex;
-    g_autoptr(GMatchInfo) found = NULL;
+    static const char type[] = "text/plain";
     char *value OD_CLEANUP(base_free) = decode_field(header, "Content-Type", HEADER_MAX);
 
-    part->type = base_strdup("text/plain");
+    part->type = base_strdup(type);
     if (value == NULL)
         return true;
-    if (regex == NULL)
-        regex = g_regex_new(TEXT_TYPE, G_REGEX_CASELESS | G_REGEX_RAW | G_REGEX_DOLLAR_ENDONLY, 0, NULL);
-    if (!is_verbatim(value) || !g_regex_match(regex, value, 0, &found))
+    if (!is_verbatim(value) || g_ascii_strncasecmp(value, type, strlen(type)) != 0)
         return false;
-    g_autofree char *charset = g_match_info_fetch_named(found, "charset");
-    part->charset = charset != NULL && charset[0] != '\0' ? g_ascii_strdown(charset, -1) : NULL;
+    for (const char *at = value + strlen(type); *at != '\0';)
+        if (!read_parameter(&at, part))
+            return false;
     return true;
 }
 
 static bool is_as_it_stands(struct decode_span header)
 {
+    static const char *const encodings[] = {"7bit", "8bit", NULL};
     char *disposition OD_CLEANUP(base_free) = decode_field(header, "Content-Disposition", HEADER_MAX);
     char *encoding OD_CLEANUP(base_free) = decode_field(header, "Content-Transfer-Encoding", HEADER_MAX);
 
-    return disposition == NULL &&
-           (encoding == NULL || g_ascii_strcasecmp(encoding, "7bit") == 0 || g_ascii_strcasecmp(encoding, "8bit") == 0);
+    return disposition == NULL && (encoding == NULL || is_one_of(encoding, strlen(encoding), encodings));
 }
 
 static bool read_part(struct decode_span header, struct decode_span body, struct decoded *decoded)
