@@ -65,7 +65,7 @@ all: $(BUILD)/oncedrop $(BUILD)/oncedrop-main $(addprefix $(BUILD)/,$(MODULES) $
 $(BUILD)/oncedrop: $(FRONT_OBJECTS) $(FRONT_BASE)
 	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(HARDENING_LD) $(LDFLAGS) -o $@ $^
 
-# What module.h says about modules.
+# What base.h says about modules.
 DECODE_OBJECTS := $(addprefix $(BUILD)/decode/,decode_sandbox.o decode_entity.o decode_message.o decode_part.o decode_words.o)
 TLS_OBJECTS := $(BUILD)/imap/imap_tls.o
 POSTGRES_OBJECTS := $(filter $(BUILD)/postgres/%,$(OBJECTS))

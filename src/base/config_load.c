@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/secret_file.h"
-
 enum { FILE_LIMIT = 1048576 };
 
 /* Names that settings had before 1.0. */

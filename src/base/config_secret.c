@@ -7,8 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/secret_file.h"
-
 /* Returns false if a credential would replace two files: a server would get another server's password. */
 static bool record_credential(const struct config_loading *it, const char *credential, const char *file)
 {

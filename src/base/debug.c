@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: ISC */
-#include "base/debug.h"
 
 #include <glib.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "base/same_mailbox.h"
+#include "base/base.h"
 
 #include <glib.h>
 #include <string.h>

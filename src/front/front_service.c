@@ -11,9 +11,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/deadline.h"
-#include "base/output.h"
-
 #define FIRST_PAUSE_MS 40 /* before a retry; increases */
 #define LAST_PAUSE_MS 300
 

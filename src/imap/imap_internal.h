@@ -8,7 +8,7 @@
 #include <sys/uio.h>
 
 #include "base/base.h"
-#include "base/debug.h"
+#include "base/log.h"
 
 /* imap_socket.c
  * I/O on a connected, non-blocking socket; imap_tls.c does it over TLS. Returns the number of bytes after up to `ms`

@@ -4,8 +4,6 @@
 #include <glib.h>
 #include <string.h>
 
-#include "base/secret_file.h"
-
 #define TOKEN_CACHE_MAX 10000 /* per process */
 
 static void free_secret(gpointer text)

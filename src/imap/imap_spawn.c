@@ -17,9 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/deadline.h"
-#include "base/secret_file.h"
-
 #define ACCOUNT "%{account}"
 
 static void free_words(char ***words)

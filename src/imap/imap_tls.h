@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * TLS over a connected socket: libetpan for handshake, SNI and I/O, GnuTLS to verify the certificate. Both are slow to
- * load and not always needed, hence a module, oncedrop-tls.so (base/module.h). */
+ * load and not always needed, hence a module, oncedrop-tls.so (base/module.c). */
 #ifndef ONCEDROP_IMAP_TLS_H
 #define ONCEDROP_IMAP_TLS_H
 

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/deadline.h"
-#include "base/output.h"
 #include "delivery/envelope.h"
 
 #define RECEIVE_MS 60000 /* the front's timeout is shorter */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: ISC */
-#include "base/deadline.h"
 #include "delivery/received.h"
 #include "lmtp/lmtp_internal.h"
 

@@ -17,7 +17,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/deadline.h"
 #include "base/log.h"
 #include "base/network.h"
 

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/sha256.h"
 #include "message/message_field.h"
 
 #define NAME_HELD 128 /* at least this much of a name is held back */

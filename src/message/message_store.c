@@ -5,8 +5,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/tempfile.h"
-
 #define MEMORY_MAX ((size_t)1 << 20)
 
 struct message_store {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/debug.h"
+#include "base/log.h"
 #include "sql/sql_debug.h"
 
 struct sql_added {

@@ -4,7 +4,6 @@
 #include <glib.h>
 #include <string.h>
 
-#include "base/debug.h"
 #include "base/log.h"
 
 #define VALUE_MAX 100  /* bytes */

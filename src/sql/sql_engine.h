@@ -155,7 +155,7 @@ char *sql_schema(const struct sql_engine *engine, const struct config *config, i
 
 /* sql_load.c */
 
-/* Returns the engine of database.conninfo, loaded if it is a module (base/module.h). NULL with the error set; a later
+/* Returns the engine of database.conninfo, loaded if it is a module (base/module.c). NULL with the error set; a later
  * call retries. */
 const struct sql_engine *sql_load(const struct config *config, struct error *error) OD_MUST;
 

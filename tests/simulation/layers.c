@@ -6,11 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/counter.h"
-#include "base/deadline.h"
-#include "base/debug.h"
+#include "base/base.h"
 #include "base/log.h"
-#include "base/output.h"
 #include "breakage.h"
 #include "decode/decode.h"
 #include "delivery/received.h"
