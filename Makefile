@@ -181,7 +181,7 @@ $(MARIADB_OBJECTS): | $(BUILD)/mariadb_schema.h $(BUILD)/mariadb_steps.h
 # What a unit test includes itself, to reach behind its header.
 UNIT_HAS_test_decoding := $(BUILD)/decode/decoding.o
 UNIT_HAS_test_login_backoff := $(BUILD)/delivery/login_backoff.o
-UNIT_HAS_test_mailbox_namespace := $(addprefix $(BUILD)/mailbox/,mailbox_folder.o mailbox_namespace.o)
+UNIT_HAS_test_mailbox_namespace := $(BUILD)/mailbox/mailbox_folder.o
 UNIT_HAS_test_sql_session := $(BUILD)/sql/sql_load.o
 
 $(BUILD)/unit/%: tests/unit/%.c $(OBJECTS) Makefile $(BUILD)/flags

@@ -5,8 +5,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/network.h"
-
 /* Refuses the setting at this address. Returns false. */
 OD_PRINTF(3, 4)
 static bool refuse_value(const struct config_loading *it, const void *field, const char *format, ...)

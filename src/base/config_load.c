@@ -2,9 +2,7 @@
 #include "base/config_internal.h"
 
 #include <glib.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { FILE_LIMIT = 1048576 };
 

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>

@@ -12,8 +12,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/network.h"
-
 /* Returns -1 with errno set on failure. */
 static int connect_socket(const struct sockaddr *address, socklen_t length, int64_t ms)
 {

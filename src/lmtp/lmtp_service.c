@@ -3,7 +3,6 @@
  * The parent. Workers end when it dies or closes the write end of a pipe, which only it has. */
 #include "lmtp/lmtp_internal.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
 #include <signal.h>

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/network.h"
 
 #define ERROR_MS 100 /* retry delay without a free descriptor */
 

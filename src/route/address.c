@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "route/address.h"
+#include "route/route.h"
 
 #include <glib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "sql/sql_debug.h"
+#include "sql/sql_engine.h"
 
 struct sql_added {
     enum sql_step step; /* SQL_STEPS: a statement configured by the site */

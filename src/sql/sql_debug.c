@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "sql/sql_debug.h"
+#include "sql/sql_engine.h"
 
 #include <glib.h>
 #include <string.h>

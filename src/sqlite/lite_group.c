@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sqlite/lite_group.h"
+#include "sqlite/lite.h"
 
 static struct lite_group *group; /* NULL: this process is in none */
 static struct lite_member *self;

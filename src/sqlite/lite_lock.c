@@ -3,7 +3,6 @@
  * Uses F_SETLK: locks of an open file description survive in a forked child, and do not name their holder. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -2,11 +2,10 @@
  *
  * Group commit, the writer's side. */
 #include <poll.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "sqlite/lite_group.h"
+#include "sqlite/lite.h"
 
 #define SLOW_US 500 /* a COMMIT that takes longer is worth waiting for others */
 #define WAIT_MAX_US 10000

@@ -13,7 +13,7 @@
 #include "delivery/received.h"
 #include "faults.h"
 #include "message/message_field.h"
-#include "route/address.h"
+#include "route/route.h"
 #include "scheduler.h"
 
 int64_t __wrap_base_now_ms(void);
