@@ -19,31 +19,24 @@
 
 #define ACCOUNT "%{account}"
 
-static void free_words(char ***words)
-{
-    g_strfreev(*words);
-}
-
 /* Returns the words with `variable` replaced by `name`; NULL with the error set, which begins with `setting`. */
 static char **command_words(const char *setting, const char *command, const char *variable, const char *name,
                             struct error *error)
 {
     char **words = NULL;
-    GError *gerror = NULL;
+    g_autoptr(GError) gerror = NULL;
     if (name[0] == '-' && strstr(command, variable) != NULL) {
         error_set(error, "%s: %s would be taken for an option", setting, name);
         return NULL;
     }
     if (!g_shell_parse_argv(command, NULL, &words, &gerror)) {
         error_set(error, "%s: %s", setting, gerror->message);
-        g_error_free(gerror);
         return NULL;
     }
     for (char **word = words; *word != NULL; word++) {
-        char **pieces = g_strsplit(*word, variable, -1);
+        g_auto(GStrv) pieces = g_strsplit(*word, variable, -1);
         g_free(*word);
         *word = g_strjoinv(name, pieces);
-        g_strfreev(pieces);
     }
     return words;
 }
@@ -86,7 +79,7 @@ static int start_command(char **words, struct channels channels, pid_t *ret_chil
 
 int imap_spawn(const struct config *config, const char *account, pid_t *ret_child, struct error *error)
 {
-    char **words OD_CLEANUP(free_words) = command_words("imap.command", config->imap.command, ACCOUNT, account, error);
+    g_auto(GStrv) words = command_words("imap.command", config->imap.command, ACCOUNT, account, error);
     if (words == NULL)
         return -1;
     int pair[2];
@@ -178,8 +171,8 @@ char *imap_spawn_password(const struct config *config, const char *login, int64_
 {
     int64_t until = base_now_ms() + ms;
     pid_t child = 0;
-    char **words OD_CLEANUP(free_words) =
-        command_words("imap.password_command", config->imap.password_command, CONFIG_USER, login, error);
+    g_auto(GStrv)
+        words = command_words("imap.password_command", config->imap.password_command, CONFIG_USER, login, error);
     int output OD_CLEANUP(base_close) = words != NULL ? start_password_command(words, &child, error) : -1;
     if (output < 0)
         return NULL;
