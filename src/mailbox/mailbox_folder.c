@@ -76,17 +76,12 @@ static bool has_prefix(const struct mailbox_namespaces *namespaces, const char *
 /* Replaces '/' by the separator, and adds the prefix unless the name has that of any namespace. Not for INBOX. */
 static char *apply_namespace(const struct mailbox_namespaces *namespaces, const char *name)
 {
-    char *mapped = base_strdup(name);
     if (namespaces->own == NULL)
-        return mapped;
-    /* modified UTF-7 has no '/' */
-    for (char *slash = mapped; namespaces->separator != '\0' && (slash = strchr(slash, '/')) != NULL; slash++)
-        *slash = namespaces->separator;
-    if (has_prefix(namespaces, mapped))
-        return mapped;
-    char *complete = base_printf("%s%s", namespaces->own, mapped);
-    free(mapped);
-    return complete;
+        return base_strdup(name);
+    g_autofree char *mapped = g_strdup(name);
+    if (namespaces->separator != '\0')
+        g_strdelimit(mapped, "/", namespaces->separator); /* modified UTF-7 has no '/' */
+    return base_printf("%s%s", has_prefix(namespaces, mapped) ? "" : namespaces->own, mapped);
 }
 
 /* Prefers an own namespace without a prefix, else the first. */
