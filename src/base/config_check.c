@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "base/config_internal.h"
 
-#include <glib.h>
 #include <stdarg.h>
 #include <string.h>
 

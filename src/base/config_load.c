@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "base/config_internal.h"
 
-#include <glib.h>
 #include <string.h>
 
 enum { FILE_LIMIT = 1048576 };
