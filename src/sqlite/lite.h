@@ -119,6 +119,9 @@ bool lite_bind(sqlite3_stmt *statement, size_t count, const struct sql_value *va
 /* In errors; lite_hint.c looks for it. */
 #define LITE_REPLACED "was replaced, or written by another program"
 
+/* Returns the lock file's inode; 0: unknown. */
+int64_t lite_files_node(int lock_file) OD_MUST;
+
 /* Examines the files; those that are not there have node 0. Returns false with errno if that fails: then nothing is known
  * of them, and nothing may be recorded. */
 bool lite_files_see(const char *path, struct lite_files *ret) OD_MUST;
@@ -152,7 +155,6 @@ bool lite_files_unchanged(struct sql_session *lite, int lock_file, struct error 
 bool lite_lock_open(const char *path, struct error *error) OD_MUST;
 
 int lite_lock_file(void) OD_MUST;
-int64_t lite_lock_node(void) OD_MUST;
 
 /* Waits for the writer's lock, unless another session of this process has it. */
 bool lite_lock_to_open(struct sql_session *lite, struct error *error) OD_MUST;

@@ -29,16 +29,17 @@ struct record {
 static size_t sessions;
 static struct lite_files ours;
 
-static int64_t node_of(int file)
+int64_t lite_files_node(int lock_file)
 {
     struct stat status;
-    return fstat(file, &status) == 0 ? (int64_t)status.st_ino : 0;
+    return fstat(lock_file, &status) == 0 ? (int64_t)status.st_ino : 0;
 }
 
 static bool read_record(int lock_file, struct record *ret)
 {
-    return pread(lock_file, ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret) && ret->lock_node == node_of(lock_file) &&
-           ret->boot != 0 && (base_boot() == 0 || base_boot() == ret->boot);
+    return pread(lock_file, ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret) &&
+           ret->lock_node == lite_files_node(lock_file) && ret->boot != 0 &&
+           (base_boot() == 0 || base_boot() == ret->boot);
 }
 
 /* files: NULL clears the record. */
@@ -46,7 +47,7 @@ static bool write_record(int lock_file, const struct lite_files *files)
 {
     struct record record;
     if (!read_record(lock_file, &record))
-        record = (struct record){.boot = base_boot(), .lock_node = node_of(lock_file)};
+        record = (struct record){.boot = base_boot(), .lock_node = lite_files_node(lock_file)};
     record.known = files != NULL;
     if (files != NULL)
         record.files = *files;

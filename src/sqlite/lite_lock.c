@@ -95,12 +95,6 @@ bool lite_lock_to_open(struct sql_session *lite, struct error *error)
     return writer != NULL || take_writer(lite, error);
 }
 
-int64_t lite_lock_node(void)
-{
-    struct stat ours;
-    return fstat(lock_file, &ours) == 0 ? (int64_t)ours.st_ino : 0;
-}
-
 int lite_lock_file(void)
 {
     return lock_file;
