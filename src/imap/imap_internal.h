@@ -4,7 +4,6 @@
 #ifndef ONCEDROP_IMAP_INTERNAL_H
 #define ONCEDROP_IMAP_INTERNAL_H
 
-#include <sys/types.h>
 #include <sys/uio.h>
 
 #include "base/base.h"

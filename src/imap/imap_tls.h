@@ -6,7 +6,6 @@
 #define ONCEDROP_IMAP_TLS_H
 
 #include <sys/select.h>
-#include <sys/types.h>
 
 #include "base/base.h"
 #include "base/config.h"

@@ -7,8 +7,6 @@
 #include <glib.h>
 #include <stdatomic.h>
 
-#include "base/base.h"
-#include "base/config.h"
 #include "lmtp/lmtp.h"
 #include "message/message.h"
 #include "route/route.h"

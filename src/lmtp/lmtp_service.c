@@ -4,9 +4,7 @@
 #include "lmtp/lmtp_internal.h"
 
 #include <fcntl.h>
-#include <glib.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -5,7 +5,6 @@
 #include "lmtp/lmtp_internal.h"
 
 #include <errno.h>
-#include <glib.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "sql/sql_value.h"
 
-#include <glib.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,10 +22,8 @@ char *sql_value_truncate(const char *text, size_t max)
     size_t length = strlen(text);
     if (length <= max && g_utf8_validate(text, (gssize)length, NULL))
         return NULL;
-    char *valid = g_utf8_make_valid(text, (gssize)cut(text, length, max));
-    char *truncated = base_strndup(valid, cut(valid, strlen(valid), max)); /* U+FFFD takes three bytes for one */
-    g_free(valid);
-    return truncated;
+    g_autofree char *valid = g_utf8_make_valid(text, (gssize)cut(text, length, max));
+    return base_strndup(valid, cut(valid, strlen(valid), max)); /* U+FFFD takes three bytes for one */
 }
 
 static void append_quoted(GString *all, const char *text, bool json)
