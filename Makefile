@@ -65,7 +65,7 @@ all: $(BUILD)/oncedrop $(BUILD)/oncedrop-main $(addprefix $(BUILD)/,$(MODULES) $
 $(BUILD)/oncedrop: $(FRONT_OBJECTS) $(FRONT_BASE)
 	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(HARDENING_LD) $(LDFLAGS) -o $@ $^
 
-# What module.h says about modules.
+# What base.h says about modules.
 DECODE_OBJECTS := $(addprefix $(BUILD)/decode/,decode_sandbox.o decode_entity.o decode_message.o decode_part.o decode_words.o)
 TLS_OBJECTS := $(BUILD)/imap/imap_tls.o
 POSTGRES_OBJECTS := $(filter $(BUILD)/postgres/%,$(OBJECTS))
@@ -181,7 +181,7 @@ $(MARIADB_OBJECTS): | $(BUILD)/mariadb_schema.h $(BUILD)/mariadb_steps.h
 # What a unit test includes itself, to reach behind its header.
 UNIT_HAS_test_decoding := $(BUILD)/decode/decoding.o
 UNIT_HAS_test_login_backoff := $(BUILD)/delivery/login_backoff.o
-UNIT_HAS_test_mailbox_namespace := $(addprefix $(BUILD)/mailbox/,mailbox_folder.o mailbox_namespace.o)
+UNIT_HAS_test_mailbox_namespace := $(BUILD)/mailbox/mailbox_folder.o
 UNIT_HAS_test_sql_session := $(BUILD)/sql/sql_load.o
 
 $(BUILD)/unit/%: tests/unit/%.c $(OBJECTS) Makefile $(BUILD)/flags

@@ -14,8 +14,6 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "base/deadline.h"
-#include "base/output.h"
 #include "cmd/cmd.h"
 #include "delivery/outcome.h"
 #include "delivery/sessions.h"
@@ -41,7 +39,7 @@ static void end_by_bus(int signal)
 }
 
 /* With SIGCHLD ignored, no child could be waited for. A delivery unblocks signals when it can reply
- * (base/deadline.h). */
+ * (base/deadline.c). */
 static void reset_inherited_signals(bool delivers)
 {
     sigset_t none;

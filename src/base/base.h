@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* base.c */
+
 #define OD_MUST __attribute__((warn_unused_result))
 #define OD_PRINTF(string, first) __attribute__((format(printf, string, first)))
 #define OD_CLEANUP(function) __attribute__((cleanup(function)))
@@ -81,5 +83,212 @@ void base_hex(const unsigned char *bytes, size_t n, char *text);
 
 /* Reads n bytes. Returns false, without a change, if the text is not 2n hexadecimal digits. */
 bool base_unhex(const char *text, unsigned char *bytes, size_t n) OD_MUST;
+
+/* sha256.c
+ * SHA-256 by nettle: five times as fast as GLib. */
+
+#define SHA256_SIZE 32
+
+/* May be copied, and needs no freeing. */
+struct sha256 {
+    uint64_t state[16]; /* only nettle reads it */
+};
+
+void sha256_begin(struct sha256 *sha256);
+void sha256_feed(struct sha256 *sha256, const void *bytes, size_t size);
+
+/* Nothing can be fed afterwards. */
+void sha256_end(struct sha256 *sha256, unsigned char ret[SHA256_SIZE]);
+
+/* same_mailbox.c */
+
+/* Returns true if two names may be the same mailbox: \Sent and any, or names that differ in namespace prefix,
+ * separator, case or Unicode normal form. INBOX has no other name. Only the server knows: a guess affects order and
+ * searches, but never says that a copy is stored. */
+bool same_mailbox_possible(const char *a, const char *b) OD_MUST;
+
+/* counter.c */
+
+/* Adds to a counter in a file shared by processes. Best effort: waits some milliseconds, reports no failure. Creates
+ * the file, except as root, whose file others could not write. Never changes a file that is no counter. */
+void counter_add(const char *path, size_t count);
+
+/* Reads the counter; 0 without a file. Returns false if it is unreadable, or no counter. */
+bool counter_read(const char *path, int64_t *ret) OD_MUST;
+
+/* descriptor.c */
+
+/* Needed at the same time. */
+struct descriptors {
+    size_t count; /* at most DESCRIPTORS_MAX */
+    int below;    /* limit of their numbers, exclusive */
+};
+
+#define DESCRIPTORS_MAX 16
+
+/* Returns true if these can be opened now. Call it before libraries that do not report EMFILE, or cannot use high
+ * numbers. */
+bool descriptors_available(struct descriptors wanted, struct error *error) OD_MUST;
+
+/* tempfile.c */
+
+/* Returns an unlinked file in TMPDIR (default /tmp), or -1 with errno set. Ignores SIGXFSZ: beyond a file size limit
+ * write(2) fails with EFBIG. */
+int tempfile_open(void) OD_MUST;
+
+/* Like tempfile_open, in memory (memfd_create(2)). */
+int tempfile_memory(void) OD_MUST;
+
+/* Sets the error, with a hint; returns false. what: "make a", "write the"; error: errno. */
+bool tempfile_error(struct error *error, const char *what, int errnum);
+
+/* secret_file.c
+ * Files with secrets. One that others can access is refused. */
+
+/* Returns the content of a regular file, at most `limit` bytes, as a new string; or NULL. */
+char *secret_file_read(const char *path, size_t limit, size_t *ret_size, struct error *error) OD_MUST;
+
+#define SECRET_FILE_MAX ((size_t)65536)
+
+/* Returns the first line of content (`size` bytes and NUL), for base_free_secret. NULL: empty, or contains NUL.
+ * `where` begins the error. */
+char *secret_file_first_line(const char *where, const char *content, size_t size, struct error *error) OD_MUST;
+
+/* Returns a file's first line, by these rules. */
+char *secret_file_line(const char *path, struct error *error) OD_MUST;
+
+/* output.c
+ * Our reply to Postfix: one line, written once, before all else. With pipe(8) and local(8), stdout and stderr are
+ * one pipe, whose first text decides what happens to the mail. */
+
+/* Keeps stdout for the reply; points descriptors 1 and 2 to /dev/null against output of libraries. Returns a
+ * descriptor for the log; -1: stderr is the same pipe or socket. Without this call replies go to descriptor 1. */
+int output_open(void) OD_MUST;
+
+/* Writes the reply, with its line end, unless one was written. */
+void output_write_reply(const char *line, size_t length, int exit_status);
+
+/* Defers with this line, unless a reply was written; ends the process with that reply's exit status.
+ * Async-signal-safe. */
+_Noreturn void output_exit(const char *line, size_t length);
+
+/* Returns true if stdout is a pipe that the peer closed: Postfix stopped, and our input may be incomplete. */
+bool output_peer_closed(void) OD_MUST;
+
+/* The reply then. */
+#define OUTPUT_CUT "the reader of our answer is gone: the message may be cut short"
+
+/* Returns true if a standard descriptor is a terminal: never for a delivery agent. */
+bool output_is_typed(void) OD_MUST;
+
+/* Returns a descriptor on which poll(2) reports POLLERR when the peer closes; -1: stdout is no pipe. */
+int output_pipe(void) OD_MUST;
+
+/* deadline.c
+ * The deadline: a timer signal ends the process, even in a blocking call. */
+
+/* Installs the handler for SIGALRM (the deadline), SIGTERM, SIGINT, SIGHUP, SIGXCPU and SIGBUS (a mapped file was
+ * truncated or is unreadable), and unblocks them. SIGHUP and SIGINT stay ignored if they were (nohup(1)); SIGPIPE is
+ * ignored. The handler must be async-signal-safe (signal-safety(7)) and not return; meanwhile the other signals are
+ * blocked. */
+void deadline_install(void (*end)(int signal));
+
+#define DEADLINE_BUS "a file was cut, or could not be read, while it was in use (SIGBUS)"
+
+/* Sets a child's process group, killed before the handler runs; 0: none. Block signals from before fork(2) until
+ * this returns; set 0 after waitpid(2). */
+void deadline_set_group(pid_t processes);
+
+/* Restarts the timer: the process ends in `ms` milliseconds (CLOCK_BOOTTIME). On false the caller must not go on. A
+ * child of fork(2) must arm its own. */
+bool deadline_arm(int64_t ms, struct error *error) OD_MUST;
+
+/* Returns milliseconds, at least 0; INT64_MAX: not armed. */
+int64_t deadline_left_ms(void) OD_MUST;
+
+void deadline_disarm(void);
+
+/* privilege.c */
+
+/* Changes root to this user for good, with the primary group only, like Postfix. Does nothing for other callers, "",
+ * and unknown users. Keeps PR_SET_PDEATHSIG. reads_all: keep the right to read any file, for `replay`, which checks
+ * itself what it may read. On false the process must end: the change may be incomplete. */
+bool privilege_become(const char *user, bool reads_all, struct error *error) OD_MUST;
+
+bool privilege_would_change(const char *user) OD_MUST;
+
+/* Like privilege_become, but an unknown user is an error. */
+bool privilege_must_become(const char *user, bool reads_all, struct error *error) OD_MUST;
+
+/* Clears the environment except these (NULL-terminated), and resets PATH. A variable of libpq, SASL or GLib could send
+ * our password to a server of the caller's choice. */
+void privilege_clear_environment(const char *const *keep);
+
+/* module.c
+ * Parts with separate libraries, loaded on demand. They call the functions in modules.symbols. */
+
+struct module {
+    const char *file;    /* "oncedrop-decode.so" */
+    const char *table;   /* exported object; TABLE_build has MODULE_BUILD */
+    const char *what;    /* for messages: "the decoder" */
+    const char *package; /* Debian's: "oncedrop" */
+};
+
+/* Loads a module from the program's directory, else from that of `make install`. Refuses one of another build,
+ * truncated, or writable by others. Returns its object, or NULL. Children inherit it: load it before giving up the
+ * right to read it, and before an upgrade. */
+const void *module_load(const struct module *module, struct error *error) OD_MUST;
+
+/* Returns a new string: the file's path in the program's directory, else in that of `make install`. */
+char *module_path(const char *file) OD_MUST;
+
+/* elf_file.c
+ * Detects truncated programs and libraries: once mapped, they cause SIGBUS or SIGSEGV. Nothing here allocates
+ * memory. */
+
+/* Returns true if the file is ELF (elf(5)) of this word size, with all mapped segments. On false errno is ENOEXEC,
+ * or why it is unreadable. */
+bool elf_file_is_complete(const char *path);
+
+#define ELF_NAMES_MAX 32
+
+struct elf_names {
+    size_t count;
+    char name[ELF_NAMES_MAX][64];
+};
+
+/* Returns false, with names unchanged, if they are too many or too long. */
+bool elf_names_add(struct elf_names *names, const char *name);
+
+/* Adds the libraries that the file itself needs (DT_NEEDED). On false errno is as above, ENOEXEC also if names do
+ * not fit; some may have been added. */
+bool elf_file_add_needed(const char *path, struct elf_names *names);
+
+/* network.c
+ * CIDR networks (RFC 4632, RFC 4291). IPv4-mapped addresses (::ffff:192.0.2.1), as from dual-stack sockets, count as
+ * IPv4. */
+
+struct sockaddr;
+struct network {
+    unsigned char address[16]; /* IPv4 is mapped */
+    unsigned bits;             /* prefix length */
+};
+
+/* Parses ADDRESS/BITS or ADDRESS. Returns false, with *ret untouched, also if bits after the prefix are set
+ * (192.0.2.1/24). */
+bool network_parse(const char *text, struct network *ret) OD_MUST;
+
+/* Returns true if a network of the list, with blanks or commas between, contains the address (AF_INET, AF_INET6).
+ * Skips what network_parse refuses. */
+bool network_list_contains(const char *list, const struct sockaddr *address) OD_MUST;
+
+/* Returns true for loopback and AF_UNIX. */
+bool network_is_loopback(const struct sockaddr *address) OD_MUST;
+
+/* Returns true for the text of a loopback address; false for names, "localhost" too. */
+bool network_is_loopback_text(const char *address) OD_MUST;
+
+/* Returns the first entry that network_parse refuses, as a new string, or NULL. */
+char *network_list_wrong(const char *list) OD_MUST;
 
 #endif

@@ -120,7 +120,7 @@ struct config {
         enum log_format format;
         enum log_level level;
         char *debug_accounts;
-        char *unrecorded_file; /* a counter (counter.h) */
+        char *unrecorded_file; /* a counter (counter.c) */
     } log;
     /* Not settings: */
     char *server;            /* NAME of [imap NAME]; "": of [imap] */

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "base/config_internal.h"
 
-#include <glib.h>
 #include <stdarg.h>
 #include <string.h>
-
-#include "base/network.h"
 
 /* Refuses the setting at this address. Returns false. */
 OD_PRINTF(3, 4)

@@ -94,7 +94,7 @@ void config_named_free(struct config_named **first);
 
 bool config_check(const struct config_loading *loading) OD_MUST;
 
-/* config_secret.c */
+/* secret_file.c */
 
 /* Reads the password, from systemd's copy if there is one. The error names the setting. */
 bool config_secret_read(const struct config_loading *it) OD_MUST;

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "base/config_internal.h"
 
-#include <glib.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include "base/secret_file.h"
 
 enum { FILE_LIMIT = 1048576 };
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "base/config_internal.h"
 
-#include <glib.h>
-#include <stddef.h>
 #include <string.h>
 
 #define QUOTED "'(?:[^'\\\\]|\\\\.)*+'"

@@ -3,7 +3,6 @@
  * Servers [imap NAME]. Each has a configuration, in which [imap] is that server: other code sees one server only. */
 #include "base/config_internal.h"
 
-#include <glib.h>
 #include <string.h>
 
 struct config_named {

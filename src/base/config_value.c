@@ -2,7 +2,6 @@
 #include "base/config_internal.h"
 
 #include <errno.h>
-#include <glib.h>
 #include <stdlib.h>
 #include <string.h>
 

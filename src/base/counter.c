@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * One line of fixed length: rewriting needs no disk space, and a crash leaves the old number or the new one. */
-#include "base/counter.h"
+#include "base/base.h"
 
 #include <errno.h>
 #include <fcntl.h>

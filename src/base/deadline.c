@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-#include "base/deadline.h"
+#include "base/base.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-#include "base/debug.h"
 
 #include <glib.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/log.h"
 
@@ -64,12 +62,9 @@ void debug_end(void)
 
 bool debug_account(const char *account)
 {
-    if (everything || is_chosen(account))
-        return true;
-    for (guint i = 0; account != NULL && concerned != NULL && i < concerned->len; i++)
-        if (strcmp(g_ptr_array_index(concerned, i), account) == 0)
-            return true;
-    return false;
+    return everything || is_chosen(account) ||
+           (account != NULL && concerned != NULL &&
+            g_ptr_array_find_with_equal_func(concerned, account, g_str_equal, NULL));
 }
 
 void debug_line(const char *format, ...)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  *
  * Opens descriptors: each has the lowest free number. */
-#include "base/descriptor.h"
+#include "base/base.h"
 
 #include <errno.h>
 #include <sys/eventfd.h>

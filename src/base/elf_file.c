@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: ISC */
-#include "base/elf_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

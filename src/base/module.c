@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "base/module.h"
+#include "base/base.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/elf_file.h"
 #include "module_build.h"
 
 #define INSTALLED LIBEXECDIR "/oncedrop"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "base/network.h"
+#include "base/base.h"
 
 #include <arpa/inet.h>
 #include <glib.h>

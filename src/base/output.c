@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-#include "base/output.h"
+#include "base/base.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "base/privilege.h"
+#include "base/base.h"
 
 #include <errno.h>
 #include <glib.h>

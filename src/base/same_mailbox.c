@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "base/same_mailbox.h"
+#include "base/base.h"
 
 #include <glib.h>
 #include <string.h>
@@ -7,11 +7,8 @@
 /* Normalises what servers may ignore; all separators become '/'. */
 static char *plain(const char *name)
 {
-    char *valid = g_utf8_make_valid(name, -1), *folded = g_utf8_casefold(valid, -1);
-    char *normal = g_utf8_normalize(folded, -1, G_NORMALIZE_ALL);
-    g_free(valid);
-    g_free(folded);
-    return g_strdelimit(normal, "/.\\^|", '/');
+    g_autofree char *valid = g_utf8_make_valid(name, -1), *folded = g_utf8_casefold(valid, -1);
+    return g_strdelimit(g_utf8_normalize(folded, -1, G_NORMALIZE_ALL), "/.\\^|", '/');
 }
 
 bool same_mailbox_possible(const char *a, const char *b)

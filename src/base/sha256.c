@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "base/sha256.h"
+#include "base/base.h"
 
 #include <nettle/sha2.h>
 #include <nettle/version.h>

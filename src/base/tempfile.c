@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "base/tempfile.h"
+#include "base/base.h"
 
 #include <errno.h>
 #include <fcntl.h>

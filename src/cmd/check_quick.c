@@ -6,7 +6,6 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "base/deadline.h"
 #include "cmd/check.h"
 
 #define ALL_MS 960      /* in all */

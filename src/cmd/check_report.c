@@ -15,7 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/deadline.h"
 #include "base/log.h"
 #include "replay/replay.h"
 

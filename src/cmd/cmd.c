@@ -10,9 +10,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "base/debug.h"
 #include "base/log.h"
-#include "base/privilege.h"
 #include "decode/decoded.h"
 #include "mailbox/mailbox.h"
 

@@ -7,8 +7,6 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "base/module.h"
-#include "base/privilege.h"
 #include "cmd/cmd.h"
 #include "replay/replay.h"
 

@@ -9,9 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/deadline.h"
 #include "base/log.h"
-#include "base/output.h"
 #include "cmd/cmd.h"
 #include "delivery/envelope.h"
 

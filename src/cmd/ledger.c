@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sysexits.h>
 
-#include "base/privilege.h"
 #include "cmd/cmd.h"
 #include "ledger/ledger_check.h"
 

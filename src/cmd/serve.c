@@ -6,10 +6,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "base/deadline.h"
 #include "base/log.h"
-#include "base/output.h"
-#include "base/privilege.h"
 #include "cmd/cmd.h"
 #include "decode/decoded.h"
 #include "delivery/delivery.h"

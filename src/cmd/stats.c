@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sysexits.h>
 
-#include "base/counter.h"
 #include "cmd/cmd.h"
 
 #define HOURS 24

@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#include "base/privilege.h"
 #include "delivery/presence.h"
 
 enum { RESULTS = SEARCH_PRESENT + 1 };

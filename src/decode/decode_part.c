@@ -4,7 +4,6 @@
  * servers. */
 #include <string.h>
 
-#include "base/sha256.h"
 #include "decode/decode_internal.h"
 
 #define WORK_TIMES 16 /* scans of each byte, at most */

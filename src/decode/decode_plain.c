@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/sha256.h"
-
 #define BYTES_MAX ((size_t)1 << 16)
 #define HEADER_MAX ((size_t)1 << 14) /* no longer than gmime's longest piece */
 #define PHRASE_MAX 200

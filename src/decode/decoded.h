@@ -40,7 +40,7 @@ typedef void (*decode_step)(void *context, const struct decoded *decoded, enum d
 struct decoded *decode_message(const struct message *message, enum record_level level, decode_step step,
                                void *context) OD_MUST;
 
-/* The module oncedrop-decode.so. Only children load it (base/module.h): gmime, libseccomp and their libraries take a
+/* The module oncedrop-decode.so. Only children load it (base/module.c): gmime, libseccomp and their libraries take a
  * quarter of the program's load time. */
 struct decode_module {
     struct decoded *(*decode)(const struct message *message, enum record_level level, decode_step step, void *context);

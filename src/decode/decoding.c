@@ -8,8 +8,6 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "base/deadline.h"
-#include "base/module.h"
 
 #define PROCESSOR_S 10
 #define BYTES_PER_S ((size_t)16 << 20)

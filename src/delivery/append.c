@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/output.h"
-
 /* Returns false if the peer closed: the message, perhaps incomplete, must neither be stored nor resumed. */
 static bool still_wanted(void *context)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "delivery/delivery_internal.h"
 
-#include "base/deadline.h"
-
 /* Only failures about this message or mailbox may bounce: REFUSED and LIMIT after delivery.refuse_after, OVERQUOTA if
  * configured, TOOBIG. A Sent copy becomes `failed` instead. */
 static const struct {

@@ -16,10 +16,7 @@
 
 #include <string.h>
 
-#include "base/deadline.h"
-#include "base/debug.h"
 #include "base/log.h"
-#include "base/output.h"
 #include "delivery/delivery_internal.h"
 
 static void report_without_sandbox(int errnum)

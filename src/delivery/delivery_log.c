@@ -2,8 +2,6 @@
 #include <signal.h>
 #include <stdio.h>
 
-#include "base/counter.h"
-#include "base/deadline.h"
 #include "base/log.h"
 #include "delivery/delivery.h"
 

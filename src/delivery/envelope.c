@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "delivery/received.h"
-#include "route/address.h"
+#include "route/route.h"
 
 void envelope_clear(struct envelope *envelope)
 {

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/same_mailbox.h"
-
 bool fallback_search(struct delivery_work *work, struct append_item *item, struct copy_result *result)
 {
     const char *fallback = work->targets.fallbacks[item->target];

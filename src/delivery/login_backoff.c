@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/deadline.h"
 #include "base/log.h"
 #include "decode/decode.h"
 #include "mailbox/mailbox.h"

@@ -8,7 +8,6 @@
 #include <sysexits.h>
 
 #include "base/log.h"
-#include "base/output.h"
 
 /* Postfix bounces on every exit status but 0, 71 and 75; a delivery ends with a row of this table, or
  * deferred, by a signal or by the front. front_reply.c lists the exit statuses, too. SQL's

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/same_mailbox.h"
-
 static const char *const texts[] = {
     [REASON_NEW_MESSAGE] = "a new message",
     [REASON_NEW_MAILBOX] = "a new mailbox for a known message",

@@ -4,7 +4,6 @@
 #include <glib.h>
 #include <string.h>
 
-#include "base/deadline.h"
 #include "decode/decode.h"
 
 /* An earlier attempt may have stored other transport fields; servers that count a line end as one byte report half of

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/debug.h"
 #include "base/log.h"
 #include "delivery/received.h"
 

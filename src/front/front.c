@@ -12,9 +12,6 @@
 #include <unistd.h>
 
 #include "base/config.h"
-#include "base/deadline.h"
-#include "base/elf_file.h"
-#include "base/output.h"
 #include "front/front_internal.h"
 
 #define NAME "oncedrop-main"

@@ -14,8 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/elf_file.h"
-
 #define NAME "oncedrop" /* as ld.so(8) begins its messages */
 
 struct place {

@@ -8,8 +8,6 @@
 #include <sys/sendfile.h>
 #include <unistd.h>
 
-#include "base/tempfile.h"
-
 static unsigned char buffer[FRONT_MESSAGE_SMALL];
 
 /* Like read(2), but waits if the shared descriptor is non-blocking. */

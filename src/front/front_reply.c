@@ -15,18 +15,14 @@ static enum front_line await_bytes(const struct front_replies *replies, int64_t 
 {
     struct pollfd waited[] = {{.fd = replies->fd, .events = POLLIN}, {.fd = output}};
     for (;;) {
-        int64_t left = until_ms - base_now_ms();
-        if (left <= 0)
-            return FRONT_LINE_NONE;
-        int ready = poll(waited, 2, (int)left);
-        if (ready < 0 && errno != EINTR)
-            return FRONT_LINE_END;
-        if (ready > 0 && waited[0].revents != 0) /* a reply counts, even if the peer closed */
+        int ready = base_poll(waited, 2, until_ms);
+        if (ready <= 0)
+            return ready == 0 ? FRONT_LINE_NONE : FRONT_LINE_END;
+        if (waited[0].revents != 0) /* a reply counts, even if the peer closed */
             return FRONT_LINE_OK;
-        if (ready > 0 && (waited[1].revents & POLLERR) != 0)
+        if ((waited[1].revents & POLLERR) != 0)
             return FRONT_LINE_GONE;
-        if (ready > 0)
-            waited[1].fd = -1;
+        waited[1].fd = -1;
     }
 }
 

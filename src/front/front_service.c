@@ -11,9 +11,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/deadline.h"
-#include "base/output.h"
-
 #define FIRST_PAUSE_MS 40 /* before a retry; increases */
 #define LAST_PAUSE_MS 300
 
@@ -55,9 +52,7 @@ static enum front_service await_greeting(struct front_replies *replies, int64_t 
 static bool wait_for_room(int fd, int64_t until_ms)
 {
     struct pollfd room = {.fd = fd, .events = POLLOUT};
-    int64_t left = until_ms - base_now_ms();
-    int ready = left > 0 ? poll(&room, 1, (int)left) : 0;
-    return (ready < 0 && errno == EINTR) || (ready > 0 && (room.revents & POLLOUT) != 0);
+    return base_now_ms() < until_ms && base_poll(&room, 1, until_ms) > 0 && (room.revents & POLLOUT) != 0;
 }
 
 /* Returns true if sending may go on after this result. */

@@ -4,9 +4,6 @@
 #ifndef ONCEDROP_IMAP_H
 #define ONCEDROP_IMAP_H
 
-#include <sys/types.h>
-#include <sys/uio.h>
-
 #include "base/base.h"
 #include "base/config.h"
 #include "imap/imap_internal.h"
@@ -179,17 +176,11 @@ unsigned imap_connect_port(const struct config *config) OD_MUST;
  * with the error set. */
 int imap_spawn(const struct config *config, const char *account, pid_t *ret_child, struct error *error) OD_MUST;
 
-/* Runs imap.password_command for this login, for at most `ms` milliseconds. Returns its output, *ret_size bytes and a
- * NUL, for base_free_secret(). NULL with the error set: it cannot be run, timed out, failed, or printed too much. */
-char *imap_spawn_password(const struct config *config, const char *login, int64_t ms, size_t *ret_size,
-                          struct error *error) OD_MUST;
-
 /* Waits up to a second for the child to exit, then kills it. Sets *child to 0. Returns the status (waitpid(2)); -1:
  * killed, or no child. */
 int imap_spawn_reap(pid_t *child);
 
-/* imap_password.c
- * A login's password or bearer token. The output of imap.password_command is cached until the server refuses it. */
+/* A login's password or bearer token. The output of imap.password_command is cached until the server refuses it. */
 
 /* Returns the password, cached if possible: a new string for base_free_secret(), "" if none is set. NULL with the error
  * set: the command cannot be run, exceeds `ms` milliseconds, fails, or prints nothing. */

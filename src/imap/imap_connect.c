@@ -12,8 +12,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/network.h"
-
 /* Returns -1 with errno set on failure. */
 static int connect_socket(const struct sockaddr *address, socklen_t length, int64_t ms)
 {
@@ -23,8 +21,7 @@ static int connect_socket(const struct sockaddr *address, socklen_t length, int6
     if (connect(fd, address, length) < 0) {
         if (errno != EINPROGRESS)
             return -1;
-        struct pollfd poll_fd = {.fd = fd, .events = POLLOUT};
-        int ready = poll(&poll_fd, 1, (int)(ms < INT32_MAX ? ms : INT32_MAX));
+        int ready = base_poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, base_now_ms() + ms);
         int errnum = ETIMEDOUT;
         socklen_t size = sizeof(errnum);
         if (ready < 0 || (ready > 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &errnum, &size) < 0))

@@ -4,11 +4,10 @@
 #ifndef ONCEDROP_IMAP_INTERNAL_H
 #define ONCEDROP_IMAP_INTERNAL_H
 
-#include <sys/types.h>
 #include <sys/uio.h>
 
 #include "base/base.h"
-#include "base/debug.h"
+#include "base/log.h"
 
 /* imap_socket.c
  * I/O on a connected, non-blocking socket; imap_tls.c does it over TLS. Returns the number of bytes after up to `ms`

@@ -17,36 +17,27 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/deadline.h"
-#include "base/secret_file.h"
-
 #define ACCOUNT "%{account}"
-
-static void free_words(char ***words)
-{
-    g_strfreev(*words);
-}
+#define TOKEN_CACHE_MAX 10000 /* per process */
 
 /* Returns the words with `variable` replaced by `name`; NULL with the error set, which begins with `setting`. */
 static char **command_words(const char *setting, const char *command, const char *variable, const char *name,
                             struct error *error)
 {
     char **words = NULL;
-    GError *gerror = NULL;
+    g_autoptr(GError) gerror = NULL;
     if (name[0] == '-' && strstr(command, variable) != NULL) {
         error_set(error, "%s: %s would be taken for an option", setting, name);
         return NULL;
     }
     if (!g_shell_parse_argv(command, NULL, &words, &gerror)) {
         error_set(error, "%s: %s", setting, gerror->message);
-        g_error_free(gerror);
         return NULL;
     }
     for (char **word = words; *word != NULL; word++) {
-        char **pieces = g_strsplit(*word, variable, -1);
+        g_auto(GStrv) pieces = g_strsplit(*word, variable, -1);
         g_free(*word);
         *word = g_strjoinv(name, pieces);
-        g_strfreev(pieces);
     }
     return words;
 }
@@ -89,7 +80,7 @@ static int start_command(char **words, struct channels channels, pid_t *ret_chil
 
 int imap_spawn(const struct config *config, const char *account, pid_t *ret_child, struct error *error)
 {
-    char **words OD_CLEANUP(free_words) = command_words("imap.command", config->imap.command, ACCOUNT, account, error);
+    g_auto(GStrv) words = command_words("imap.command", config->imap.command, ACCOUNT, account, error);
     if (words == NULL)
         return -1;
     int pair[2];
@@ -176,13 +167,15 @@ static int start_password_command(char **words, pid_t *ret_child, struct error *
     return -1;
 }
 
-char *imap_spawn_password(const struct config *config, const char *login, int64_t ms, size_t *ret_size,
-                          struct error *error)
+/* Runs imap.password_command for this login. Returns its output, *ret_size bytes and a NUL; NULL with the error set: it
+ * cannot be run, timed out, failed, or printed too much. */
+static char *run_password_command(const struct config *config, const char *login, int64_t ms, size_t *ret_size,
+                                  struct error *error)
 {
     int64_t until = base_now_ms() + ms;
     pid_t child = 0;
-    char **words OD_CLEANUP(free_words) =
-        command_words("imap.password_command", config->imap.password_command, CONFIG_USER, login, error);
+    g_auto(GStrv)
+        words = command_words("imap.password_command", config->imap.password_command, CONFIG_USER, login, error);
     int output OD_CLEANUP(base_close) = words != NULL ? start_password_command(words, &child, error) : -1;
     if (output < 0)
         return NULL;
@@ -193,4 +186,71 @@ char *imap_spawn_password(const struct config *config, const char *login, int64_
     int status = imap_spawn_reap(&child);
     deadline_set_group(0);
     return complete && check_status(status, error) ? g_steal_pointer(&text) : NULL;
+}
+
+static void free_secret(gpointer text)
+{
+    char *it = text;
+    base_free_secret(&it);
+}
+
+static GHashTable *token_cache(void)
+{
+    static GHashTable *tokens;
+    if (tokens == NULL)
+        tokens = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_secret);
+    return tokens;
+}
+
+bool imap_password_is_own(const struct config *config)
+{
+    return strstr(config->imap.password_command, CONFIG_USER) != NULL;
+}
+
+static char *token_key(const struct config *config, const char *login)
+{
+    return base_printf("%s\n%s", imap_password_is_own(config) ? login : "", config->imap.password_command);
+}
+
+/* Runs the command, and caches its output. */
+static char *token_is_cached(const struct config *config, const char *login, int64_t ms, struct error *error)
+{
+    size_t size;
+    char *output OD_CLEANUP(base_free_secret) = run_password_command(config, login, ms, &size, error);
+    char *token = output != NULL ? secret_file_first_line("imap.password_command", output, size, error) : NULL;
+    if (token == NULL)
+        return NULL;
+    if (g_hash_table_size(token_cache()) >= TOKEN_CACHE_MAX)
+        g_hash_table_remove_all(token_cache());
+    g_hash_table_insert(token_cache(), token_key(config, login), base_strdup(token));
+    return token;
+}
+
+char *imap_password(const struct config *config, const char *login, int64_t ms, struct error *error)
+{
+    if (*config->imap.password_command == '\0' || *config->imap.command != '\0')
+        return base_strdup(config->imap.password->text);
+    char *key OD_CLEANUP(base_free) = token_key(config, login);
+    const char *token = g_hash_table_lookup(token_cache(), key);
+    return token != NULL ? base_strdup(token) : token_is_cached(config, login, ms, error);
+}
+
+static char *password_reread(const struct config *config, const char *login, int64_t ms, struct error *error)
+{
+    if (*config->imap.password_command != '\0' && *config->imap.command == '\0')
+        return token_is_cached(config, login, ms, error);
+    return config_renew_password(config, error) ? base_strdup(config->imap.password->text) : NULL;
+}
+
+char *imap_password_renew(const struct config *config, const char *login, const char *refused, int64_t ms,
+                          struct error *error)
+{
+    struct error why;
+    char *password = password_reread(config, login, ms, &why);
+    if (password == NULL)
+        error_set(error, "%s; then imap.password_%s: %s", error->text,
+                  *config->imap.password_command != '\0' ? "command was run again" : "file was read again", why.text);
+    else if (strcmp(password, refused) == 0)
+        base_free_secret(&password);
+    return password;
 }

@@ -8,8 +8,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/module.h"
-
 /* NULL unless linked to the program. */
 #pragma weak imap_tls_module
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: ISC
  *
  * TLS over a connected socket: libetpan for handshake, SNI and I/O, GnuTLS to verify the certificate. Both are slow to
- * load and not always needed, hence a module, oncedrop-tls.so (base/module.h). */
+ * load and not always needed, hence a module, oncedrop-tls.so (base/module.c). */
 #ifndef ONCEDROP_IMAP_TLS_H
 #define ONCEDROP_IMAP_TLS_H
 
 #include <sys/select.h>
-#include <sys/types.h>
 
 #include "base/base.h"
 #include "base/config.h"

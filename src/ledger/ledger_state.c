@@ -2,7 +2,6 @@
 #include <glib.h>
 #include <string.h>
 
-#include "base/same_mailbox.h"
 #include "ledger/ledger_internal.h"
 #include "message/message.h"
 
@@ -275,7 +274,7 @@ static void pause_ms(int64_t ms)
 }
 
 /* Returns true if another delivery just claimed one of our copies, or one that may end in the same mailbox (fallback.c,
- * same_mailbox.h): before its hold it does not have the lock. Ignores copies to skip. */
+ * same_mailbox.c): before its hold it does not have the lock. Ignores copies to skip. */
 static bool just_claimed(const struct ledger *ledger, const struct ledger_message *message,
                          const struct ledger_state *found, int64_t within_ms)
 {

@@ -4,8 +4,6 @@
 #ifndef ONCEDROP_LMTP_H
 #define ONCEDROP_LMTP_H
 
-#include <sys/types.h>
-
 #include "delivery/delivery.h"
 
 /* lmtp_serve.c */

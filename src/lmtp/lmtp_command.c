@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "lmtp/lmtp_internal.h"
 
-#include <glib.h>
 #include <string.h>
 #include <strings.h>
 

@@ -7,11 +7,9 @@
 #include <glib.h>
 #include <stdatomic.h>
 
-#include "base/base.h"
-#include "base/config.h"
 #include "lmtp/lmtp.h"
 #include "message/message.h"
-#include "route/address.h"
+#include "route/route.h"
 
 /* lmtp_stream.c
  * Reads lines and writes replies, over a socket or two pipes. Buffers replies until it has to wait, for pipelining (RFC
@@ -112,22 +110,6 @@ bool lmtp_transaction_rcpt(struct lmtp *lmtp, const char *arguments) OD_MUST;
 
 void lmtp_transaction_xforward(struct lmtp *lmtp, const char *arguments);
 
-/* lmtp_message.c */
-
-struct message_builder *lmtp_message_new(const struct config *config) OD_MUST;
-
-/* An lmtp_feed; context: the builder. message_builder_end() reports errors. */
-void lmtp_message_feed(void *context, const void *bytes, size_t size);
-
-/* Reads the message after DATA, delivers it, and replies for each recipient. False: the session is over. */
-bool lmtp_message_receive(struct lmtp *lmtp) OD_MUST;
-
-/* Opens the database session unless it is open. */
-bool lmtp_open_ledger(struct lmtp *lmtp, const char *queue_id, struct error *error) OD_MUST;
-
-/* Opens the ledger, runs the delivery, and disarms the deadline. */
-void lmtp_run(struct lmtp *lmtp, struct delivery *delivery);
-
 /* lmtp_deliver.c
  * XDELIVER: `oncedrop deliver` hands over a delivery on the same host (src/front). LMTP's own commands would change
  * replies and some messages.
@@ -144,6 +126,12 @@ void lmtp_run(struct lmtp *lmtp, struct delivery *delivery);
 
 /* arguments: after the verb. Afterwards the session is over. */
 void lmtp_deliver(struct lmtp *lmtp, const char *arguments);
+
+/* Reads the message after DATA, delivers it, and replies for each recipient. False: the session is over. */
+bool lmtp_message_receive(struct lmtp *lmtp) OD_MUST;
+
+/* Opens the database session unless it is open. */
+bool lmtp_open_ledger(struct lmtp *lmtp, const char *queue_id, struct error *error) OD_MUST;
 
 /* lmtp_command.c
  * Parses LMTP commands (RFC 2033, RFC 5321, 4.1). Strings returned are for free(3). */

@@ -3,11 +3,8 @@
  * The parent. Workers end when it dies or closes the write end of a pipe, which only it has. */
 #include "lmtp/lmtp_internal.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <glib.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -13,8 +13,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/network.h"
-
 #define FIRST_PASSED 3 /* SD_LISTEN_FDS_START */
 
 union socket_address {

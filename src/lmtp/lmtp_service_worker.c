@@ -5,7 +5,6 @@
 #include "lmtp/lmtp_internal.h"
 
 #include <errno.h>
-#include <glib.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -17,9 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/deadline.h"
 #include "base/log.h"
-#include "base/network.h"
 
 #define ERROR_MS 100 /* retry delay without a free descriptor */
 

@@ -2,7 +2,6 @@
 #include "lmtp/lmtp_internal.h"
 
 #include <errno.h>
-#include <glib.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/deadline.h"
 #include "base/log.h"
 
 static void recipient_clear(void *item)

@@ -9,7 +9,6 @@
 
 #include "base/base.h"
 #include "base/config.h"
-#include "base/descriptor.h"
 #include "imap/imap_tls.h"
 #include "message/message.h"
 

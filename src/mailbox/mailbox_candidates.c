@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "mailbox/mailbox_internal.h"
 
-#include <glib.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,13 +80,12 @@ static bool fetch_part(struct imap *imap, struct fetch *fetch, const char *part,
 {
     struct replied it = {.fetch = fetch, .comparison = comparison};
     const char *command = fetch->first > 0 ? "FETCH" : "UID FETCH";
-    GString *set = set_of(fetch);
+    g_autoptr(GString) set = set_of(fetch);
     imap->body = feed_body;
     imap->body_context = &it;
     bool replied = imap_command(imap, record_fetched, &it, error, "%s %s (UID BODY.PEEK[%s])", command, set->str, part);
     imap->body = NULL;
     imap->body_context = NULL;
-    g_string_free(set, TRUE);
     for (size_t i = 0; replied && i < fetch->count; i++)
         if (fetch->uids[i] == 0)
             replied =

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
  * For `check`. Starts nothing that would have to be cancelled: a proxy may reuse sessions for others. */
-#include <glib.h>
 #include <stdio.h>
 #include <string.h>
 

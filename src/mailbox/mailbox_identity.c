@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: ISC */
-#include <glib.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>

@@ -10,25 +10,15 @@
 #include "imap/imap.h"
 #include "mailbox/mailbox.h"
 
-/* mailbox_namespace.c
- * Maps names to the account's namespace (RFC 2342): settings, routes and the ledger say "Lists/work", which becomes
- * "INBOX.Lists.work" only here. The ledger's name is part of a copy's identity. */
-
-struct imap;
-struct imap_reply;
-
-/* {0}: not reported; names stay unchanged. */
+/* mailbox_folder.c maps names to the account's namespace (RFC 2342): settings, routes and the ledger say "Lists/work",
+ * which becomes "INBOX.Lists.work" only there. The ledger's name is part of a copy's identity. {0}: not reported; names
+ * stay unchanged. */
 struct mailbox_namespaces {
     bool asked;
     char *own;           /* prefix of own mailboxes; NULL: not reported */
     char separator;      /* 0: none */
     GPtrArray *prefixes; /* of all namespaces, if not empty; NULL: none */
 };
-
-/* Returns a new string: the name to send; both in modified UTF-7. Asks the server once per session, and never for INBOX.
- * Returns NULL and sets the error without a response: the name might mean another mailbox. */
-char *mailbox_namespace_name(struct mailbox_namespaces *namespaces, struct imap *imap, const char *name,
-                             struct error *error) OD_MUST;
 
 void mailbox_namespace_clear(struct mailbox_namespaces *namespaces);
 

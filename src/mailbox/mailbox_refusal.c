@@ -4,7 +4,6 @@
  * lock), and no reason to bounce. */
 #include "mailbox/mailbox_internal.h"
 
-#include <glib.h>
 #include <string.h>
 
 static const struct {

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/secret_file.h"
 #include "mariadb/maria.h"
 
 #define FLAGS (CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS)

@@ -3,7 +3,6 @@
  * Parses conninfo. */
 #include <string.h>
 
-#include "base/network.h"
 #include "mariadb/maria.h"
 
 #define PORT_MAX 65535

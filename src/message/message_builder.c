@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/tempfile.h"
 #include "message/message_field.h"
 #include "message/message_internal.h"
 

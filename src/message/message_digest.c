@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/sha256.h"
 #include "message/message_field.h"
 
 struct hash {

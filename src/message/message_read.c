@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/sha256.h"
 #include "message/message_field.h"
 #include "message/message_internal.h"
 

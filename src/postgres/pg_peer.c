@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/network.h"
 #include "postgres/pg.h"
 
 #define HINT "set sslmode=verify-full and sslrootcert in conninfo (or [database] tls = conninfo, if you want less)"

@@ -11,8 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/tempfile.h"
-
 static int refuse_file(struct error *error, int errnum, const char *why)
 {
     error_set(error, "%s", why);

@@ -7,8 +7,6 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "base/deadline.h"
-
 /* The parent counts the message as deferred; the ledger has what was begun. */
 static void end_worker(int signal)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "route/address.h"
+#include "route/route.h"
 
 #include <glib.h>
 #include <string.h>
@@ -19,18 +19,15 @@ static size_t take_quoted(const char *text, size_t length, char **ret)
     size_t at = 1;
     if (text[0] != '"')
         return 0;
-    GString *content = g_string_new(NULL);
+    g_autoptr(GString) content = g_string_new(NULL);
     for (; at < length && text[at] != '"'; at++) {
         at += text[at] == '\\' && at + 1 < length;
         g_string_append_c(content, text[at]);
     }
-    bool good = at < length && (at + 1 == length || text[at + 1] == '@');
-    char *bytes = g_string_free(content, FALSE);
-    if (good)
-        *ret = bytes;
-    else
-        g_free(bytes);
-    return good ? at + 1 : 0;
+    if (at >= length || (at + 1 < length && text[at + 1] != '@'))
+        return 0;
+    *ret = g_string_free(g_steal_pointer(&content), FALSE);
+    return at + 1;
 }
 
 /* Needs no quotes (RFC 5321, 4.1.2; RFC 6531). */
@@ -108,12 +105,11 @@ void address_clear(struct address *address)
 char *address_clean(const char *text)
 {
     GString *clean = g_string_new(NULL);
-    char *valid = g_utf8_make_valid(text, -1);
+    g_autofree char *valid = g_utf8_make_valid(text, -1);
     for (char *at = valid; *at != '\0'; at = g_utf8_next_char(at)) {
         gunichar c = g_utf8_get_char(at);
         g_string_append_unichar(clean, c < 0x20 || c == 0x7f ? 0xfffd : c);
     }
-    g_free(valid);
     return g_string_free(clean, FALSE);
 }
 
@@ -140,7 +136,7 @@ static const char *lookup(const char **at, const struct address *address)
 
 char *address_expand(const char *template, const struct address *address, struct error *error)
 {
-    GString *text = g_string_new(NULL);
+    g_autoptr(GString) text = g_string_new(NULL);
     for (const char *at = template; *at != '\0';) {
         const char *value;
         if (*at != '%') {
@@ -152,9 +148,8 @@ char *address_expand(const char *template, const struct address *address, struct
             g_string_append(text, value);
         } else {
             error_set(error, "%s: only %%{address}, %%{user}, %%{domain}, %%{detail} and %%%% are known", template);
-            g_string_free(text, TRUE);
             return NULL;
         }
     }
-    return g_string_free(text, FALSE);
+    return g_string_free(g_steal_pointer(&text), FALSE);
 }

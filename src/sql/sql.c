@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/debug.h"
-#include "sql/sql_debug.h"
+#include "base/log.h"
+#include "sql/sql_engine.h"
 
 struct sql_added {
     enum sql_step step; /* SQL_STEPS: a statement configured by the site */

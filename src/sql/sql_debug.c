@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-#include "sql/sql_debug.h"
+#include "sql/sql_engine.h"
 
 #include <glib.h>
 #include <string.h>
 
-#include "base/debug.h"
 #include "base/log.h"
 
 #define VALUE_MAX 100  /* bytes */

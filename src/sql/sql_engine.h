@@ -155,8 +155,24 @@ char *sql_schema(const struct sql_engine *engine, const struct config *config, i
 
 /* sql_load.c */
 
-/* Returns the engine of database.conninfo, loaded if it is a module (base/module.h). NULL with the error set; a later
+/* Returns the engine of database.conninfo, loaded if it is a module (base/module.c). NULL with the error set; a later
  * call retries. */
 const struct sql_engine *sql_load(const struct config *config, struct error *error) OD_MUST;
+
+/* sql_debug.c
+ * Steps in the debug log: "sql: NAME (PARAMETER VALUE, ...)" when added, "sql: NAME: RESULT" when the result is used.
+ * Long values are truncated; of bytes and message content only the size is logged. Precondition: debug_sql. */
+
+void sql_debug_opened(const struct sql_engine *engine, const struct config *config, bool opened,
+                      const struct error *error);
+
+void sql_debug_added(const struct sql_step_text *step, const struct sql_value *values);
+
+void sql_debug_added_text(const struct sql_value *value);
+
+/* rows: NULL: unused. us: microseconds of waiting or execution; -1: unknown. */
+void sql_debug_result(const char *name, const struct sql_rows *rows, int64_t us);
+
+void sql_debug_failed(const char *name, const struct error *error);
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "sql/sql_engine.h"
 
-#include "base/module.h"
-
 /* NULL unless linked to the program, as in tests. */
 extern const struct sql_engine postgres_engine, sqlite_engine, mariadb_engine;
 #pragma weak postgres_engine

@@ -65,8 +65,7 @@ char *sql_value_truncate(const char *text, size_t max) OD_MUST;
 /* For engines: a list as JSON, or as an array of PostgreSQL, a new string (free(3)). */
 char *sql_value_list(const struct sql_value *list, bool json) OD_MUST;
 
-/* sql_text.c
- * A step's text as steps.awk writes it. SQL_TEXT_VALUE and two digits stand for a value. A line that begins with
+/* A step's text as steps.awk writes it. SQL_TEXT_VALUE and two digits stand for a value. A line that begins with
  * SQL_TEXT_IF and two digits is dropped if that value is NULL. */
 
 #define SQL_TEXT_VALUE '\1'
@@ -84,8 +83,7 @@ static inline size_t sql_text_index(const char *digits)
 char *sql_text_render(const char *text, const struct sql_value *values, struct sql_value ret[SQL_VALUES_MAX],
                       size_t *ret_count) OD_MUST;
 
-/* sql_rows.c
- * Rows that a statement returned, or that were put together here: it owns all it has. */
+/* Rows that a statement returned, or that were put together here: it owns all it has. */
 
 enum sql_type { SQL_TYPE_TEXT, SQL_TYPE_NUMBER, SQL_TYPE_BOOL, SQL_TYPE_JSON };
 

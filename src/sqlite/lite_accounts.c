@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
  * A session with the site's file, reopened if rename(2) has replaced the file. */
-#include <string.h>
 #include <sys/stat.h>
 
 #include "sqlite/lite.h"

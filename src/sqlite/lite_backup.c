@@ -3,7 +3,6 @@
  * Copies the ledger in a read transaction: deliveries continue, but no checkpoint completes meanwhile. */
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -4,16 +4,13 @@
  * file records the files in use. A session that opens others records them, with the writer's lock; sessions whose
  * files are not as recorded write nothing more. */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "sqlite/lite.h"
 
-#define BOOT 36         /* characters of a boot_id */
 #define MAKING_MS 50    /* for SQLite to extend a new index */
 #define INDEX_MIN 32768 /* bytes; the smallest in use (sqlite.org/walformat.html) */
 
@@ -22,8 +19,8 @@ static const char *const ends[LITE_FILES] = {[LITE_LEDGER] = "", [LITE_LOG] = "-
 /* The lock file's content. Valid until the next boot, which ends all sessions and may undo writes; and not in a copy
  * of the lock file. */
 struct record {
-    int64_t known;       /* 0: a checkpoint is in progress, or was interrupted */
-    char boot[BOOT + 1]; /* boot_id */
+    int64_t known; /* 0: a checkpoint is in progress, or was interrupted */
+    int64_t boot;  /* base_boot() */
     int64_t lock_node;
     struct lite_files files;
 };
@@ -32,39 +29,25 @@ struct record {
 static size_t sessions;
 static struct lite_files ours;
 
-/* Returns the boot_id, or "" if this process may not read it. */
-static const char *boot(void)
-{
-    static char id[BOOT + 1];
-    if (id[0] != '\0')
-        return id;
-    int fd OD_CLEANUP(base_close) = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || read(fd, id, BOOT) != BOOT)
-        id[0] = '\0';
-    return id;
-}
-
-static int64_t node_of(int file)
+int64_t lite_files_node(int lock_file)
 {
     struct stat status;
-    return fstat(file, &status) == 0 ? (int64_t)status.st_ino : 0;
+    return fstat(lock_file, &status) == 0 ? (int64_t)status.st_ino : 0;
 }
 
 static bool read_record(int lock_file, struct record *ret)
 {
-    return pread(lock_file, ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret) && ret->lock_node == node_of(lock_file) &&
-           ret->boot[0] != '\0' && (boot()[0] == '\0' || memcmp(ret->boot, boot(), sizeof(ret->boot)) == 0);
+    return pread(lock_file, ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret) &&
+           ret->lock_node == lite_files_node(lock_file) && ret->boot != 0 &&
+           (base_boot() == 0 || base_boot() == ret->boot);
 }
 
 /* files: NULL clears the record. */
 static bool write_record(int lock_file, const struct lite_files *files)
 {
     struct record record;
-    if (!read_record(lock_file, &record)) {
-        memset(&record, 0, sizeof(record));
-        memcpy(record.boot, boot(), strlen(boot()));
-        record.lock_node = node_of(lock_file);
-    }
+    if (!read_record(lock_file, &record))
+        record = (struct record){.boot = base_boot(), .lock_node = lite_files_node(lock_file)};
     record.known = files != NULL;
     if (files != NULL)
         record.files = *files;

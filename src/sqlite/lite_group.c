@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sqlite/lite_group.h"
+#include "sqlite/lite.h"
 
 static struct lite_group *group; /* NULL: this process is in none */
 static struct lite_member *self;
@@ -163,7 +163,7 @@ static void begin_request(struct sql_session *lite)
     error_set(&self->error, "database: the process that writes to %s for the service has died", lite->path);
     self->files = lite->files;
     self->files.file[LITE_LOG].size = self->files.file[LITE_INDEX].size = 0; /* they may have grown since */
-    self->lock_node = lite_lock_node();
+    self->lock_node = lite_files_node(lite_lock_file());
     lite->group_state = LITE_GROUP_FILLS;
 }
 

@@ -3,7 +3,6 @@
  * Uses F_SETLK: locks of an open file description survive in a forked child, and do not name their holder. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -94,12 +93,6 @@ bool lite_lock_writer(struct sql_session *lite, struct error *error)
 bool lite_lock_to_open(struct sql_session *lite, struct error *error)
 {
     return writer != NULL || take_writer(lite, error);
-}
-
-int64_t lite_lock_node(void)
-{
-    struct stat ours;
-    return fstat(lock_file, &ours) == 0 ? (int64_t)ours.st_ino : 0;
 }
 
 int lite_lock_file(void)

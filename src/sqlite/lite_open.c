@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "sqlite/lite.h"
@@ -43,11 +42,9 @@ static bool check_file_system(const char *path, struct error *error)
 
 static void sql_now(sqlite3_context *context, int count, sqlite3_value **values)
 {
-    struct timespec now;
     (void)count;
     (void)values;
-    clock_gettime(CLOCK_REALTIME, &now);
-    sqlite3_result_int64(context, (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+    sqlite3_result_int64(context, base_wall_us());
 }
 
 /* oncedrop_sha256(a, b): hashes the concatenation. */

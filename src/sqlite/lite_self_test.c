@@ -6,7 +6,6 @@
 #include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -60,8 +59,8 @@ static int in_child(struct findings *it, void (*run)(struct findings *it), pid_t
     }
     if (*ret_child < 0)
         error_set(&it->error, "fork: %m");
-    while (*ret_child > 0 && waitpid(*ret_child, &status, WUNTRACED) < 0 && errno == EINTR) {
-    }
+    else
+        (void)TEMP_FAILURE_RETRY(waitpid(*ret_child, &status, WUNTRACED));
     return status;
 }
 

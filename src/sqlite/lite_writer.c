@@ -2,11 +2,10 @@
  *
  * Group commit, the writer's side. */
 #include <poll.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "sqlite/lite_group.h"
+#include "sqlite/lite.h"
 
 #define SLOW_US 500 /* a COMMIT that takes longer is worth waiting for others */
 #define WAIT_MAX_US 10000
@@ -45,7 +44,7 @@ static void begin_group(struct writer *writer)
 /* Returns whether the worker has read, and locked its message, in the files that this session has. */
 static bool has_same_files(const struct sql_session *lite, struct lite_member *member)
 {
-    return (lite_files_same(&member->files, &lite->files) && member->lock_node == lite_lock_node()) ||
+    return (lite_files_same(&member->files, &lite->files) && member->lock_node == lite_files_node(lite_lock_file())) ||
            error_set(&member->error, "database: files of %s were moved, replaced or removed while they were in use",
                      lite->path);
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: ISC
  *
  * The engine. */
-#include <string.h>
-
 #include "module_build.h"
-#include "sqlite/lite_group.h"
+#include "sqlite/lite.h"
 #include "sqlite_schema.h"
 #include "sqlite_steps.h"
 

@@ -6,7 +6,7 @@
 
 #include <glib.h>
 
-#include "route/address.h"
+#include "route/route.h"
 
 static bool is_lower(const char *text)
 {

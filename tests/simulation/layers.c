@@ -6,17 +6,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/counter.h"
-#include "base/deadline.h"
-#include "base/debug.h"
+#include "base/base.h"
 #include "base/log.h"
-#include "base/output.h"
 #include "breakage.h"
 #include "decode/decode.h"
 #include "delivery/received.h"
 #include "faults.h"
 #include "message/message_field.h"
-#include "route/address.h"
+#include "route/route.h"
 #include "scheduler.h"
 
 int64_t __wrap_base_now_ms(void);

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "route/address.h"
+#include "route/route.h"
 
 static void test_parse(void **state)
 {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "base/same_mailbox.h"
+#include "base/base.h"
 
 static const struct {
     const char *a, *b;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * base.h, log.h, deadline.h. */
+ * base.h, log.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "base/deadline.h"
+#include "base/base.h"
 #include "base/log.h"
 
 /* The C library's syslog is replaced, under both names that it has. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * counter.h. Seen to fail with: no lock; a file of another kind overwritten; a file made as root. */
+ * Counters in files. Seen to fail with: no lock; a file of another kind overwritten; a file made as root. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "base/counter.h"
+#include "base/base.h"
 
 static char directory[] = "/tmp/oncedrop-counter.XXXXXX";
 static char path[sizeof(directory) + 16];

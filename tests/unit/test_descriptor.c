@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * descriptor.h: against limits of this process. */
+ * descriptors_available(): against limits of this process. */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "base/descriptor.h"
+#include "base/base.h"
 
 /* The lowest number that is free. */
 static int next_number(void)

@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sqlite/lite_group.h"
+#include "sqlite/lite.h"
 
 #define WORKERS 4
 #define ROUNDS 5

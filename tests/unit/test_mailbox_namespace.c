@@ -12,7 +12,6 @@
 
 #include "imap/imap_internal.h"
 #include "mailbox/mailbox_folder.c"
-#include "mailbox/mailbox_namespace.c"
 
 static void names_are_mapped(void **state)
 {

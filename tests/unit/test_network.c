@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "base/network.h"
+#include "base/base.h"
 
 static bool contains(const char *list, const char *text)
 {
