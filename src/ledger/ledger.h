@@ -199,11 +199,13 @@ void ledger_claim_free(struct ledger_claim **claim);
 /* Returns the state of a message that is not recorded (free(3)). */
 struct ledger_state *ledger_state_new(const struct ledger_message *message) OD_MUST;
 
-/* Like ledger_read_state and ledger_claim in one round trip, if no delivery holds the lock and the message, by its identity,
- * is not recorded: then waits until the database has decided so, but not for the COMMIT, and sets the refusals of `found`
- * (ledger_state_new). Otherwise, and after any failure, returns NULL; ledger_read_state must follow, and reports failures.
- * Never tried with a database in this process, with locks that may expire or are shared, after a known message, or for a
- * large one.
+/* Like ledger_read_state and ledger_claim, in one round trip. The database takes the lock, and makes the claim only if no
+ * message with this identity is recorded. Waits until it has decided so, but not for the COMMIT; then the refusals of `found`
+ * (ledger_state_new) are set, and ledger_hold must follow.
+ *
+ * Returns NULL if it has decided otherwise, after any failure, and if this is not tried. ledger_read_state must follow, and
+ * reports failures. Not tried: with a database in this process, with locks that may expire or are shared, for a large
+ * message, and after a known one, since the next is probably known, too.
  *
  * server: claim only if the identity of this IMAP server is verified (ledger_server_read); or NULL. */
 struct ledger_claim *ledger_claim_if_new(struct ledger *ledger, const struct ledger_message *message,
