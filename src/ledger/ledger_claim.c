@@ -142,6 +142,8 @@ struct ledger_claim *ledger_claim_begin(const struct ledger_message *message, co
 bool ledger_send_claim(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_state *found,
                        struct ledger_replies replies, const struct decoded *decoded, struct error *error)
 {
+    if (!base_random(&claim->token, error))
+        return false;
     ledger_add_claim(ledger, claim, found, replies, decoded);
     if (claim->copy_count == 0)
         ledger_add_release(ledger);
@@ -158,10 +160,8 @@ struct ledger_claim *ledger_claim(struct ledger *ledger, const struct ledger_mes
 {
     struct ledger_claim *claim = ledger_claim_begin(message, found, copies, copy_count);
     ledger->in_transaction = false;
-    if (base_random(&claim->token, &claim->error)) {
-        ledger_add_begin_under(ledger);
-        claim->in_flight = ledger_send_claim(ledger, claim, found, replies, decoded, &claim->error);
-    }
+    ledger_add_begin_under(ledger);
+    claim->in_flight = ledger_send_claim(ledger, claim, found, replies, decoded, &claim->error);
     return claim;
 }
 

@@ -76,12 +76,14 @@ struct ledger_claim *ledger_claim_if_new(struct ledger *ledger, const struct led
     ledger_remember_lock(ledger, false);
     struct ledger_claim *claim = ledger_claim_begin(message, found, copies, copy_count);
     claim->if_new = true;
-    claim->in_flight = base_random(&claim->token, &ignored) &&
-                       send_if_new(ledger, claim, found, replies, decoded, server, &marks);
+    claim->in_flight = send_if_new(ledger, claim, found, replies, decoded, server, &marks);
     claim->if_new = false;
     if (claim->in_flight && take_guard(ledger, message, &marks, found))
         return claim;
-    sql_finish(ledger->sql);
+    if (claim->in_flight)
+        sql_finish(ledger->sql);
+    else
+        sql_close(&ledger->sql);
     ledger_claim_free(&claim);
     return NULL;
 }

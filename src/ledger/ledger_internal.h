@@ -213,7 +213,7 @@ struct ledger_claim *ledger_claim_begin(const struct ledger_message *message, co
 void ledger_add_claim(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_state *found,
                       struct ledger_replies replies, const struct decoded *decoded);
 
-/* Adds the claim, its COMMIT and the hold, and sends the batch. */
+/* Adds the claim with a new token, its COMMIT and the hold, and sends the batch. On false the session is of no more use. */
 bool ledger_send_claim(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_state *found,
                        struct ledger_replies replies, const struct decoded *decoded, struct error *error) OD_MUST;
 

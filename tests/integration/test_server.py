@@ -11,9 +11,9 @@ import itertools
 
 import expect
 import pytest
-from lab import lmtp
+from lab import lmtp, locks
 from lab.fake_imap import CAPABILITIES, FakeImap
-from lab.messages import message
+from lab.messages import message, new_id
 from lab.process import wait_until
 
 LISA, SCUBA = "lisa@example.org", "scuba@example.org"
@@ -94,6 +94,26 @@ def test_the_account_counts(site, login, examine):
     del server.names[:]
     expect.stored(site.deliver(message(), LISA))
     assert server.names == [LISA]
+
+
+@pytest.mark.postgres
+def test_no_lock_is_held_meanwhile(site):
+    """Of a message that could not be claimed as a new one because its server is not known.
+
+    Seen to fail: MariaDB's lock not released before the server is examined (ledger_claim_if_new.c)."""
+    server, id = serve(site), new_id()
+    server.login, answer, free = "NO who?", server.do_authenticate, []
+
+    def authenticate(client, tag, arguments):
+        if named(arguments) == PROBE:
+            with locks.held(site, key):     # waits for it, longer than the delivery
+                free.append(True)
+        answer(client, tag, arguments)
+    server.do_authenticate = authenticate
+    site.settings["imap.timeout"] = "10s"
+    key = locks.key_of(site, id)
+    expect.stored(site.deliver(message(id=id), SCUBA))
+    assert free
 
 
 def test_what_was_found_in_the_future_is_looked_for_again(site):

@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import re
 
 from .ledger import MARIADB, POSTGRES, SQLITE, engine
 from .process import wait_until
@@ -69,6 +70,14 @@ def agree(site, method):
 
 def method_of(site):
     return site.settings.get("lock.method") or METHODS[0]
+
+
+def key_of(site, id):
+    """The key that `oncedrop show` prints for any id."""
+    done = site.run("show", f"<{id}>")
+    found = re.search(r"^lock_key: (-?\d+)$", done.out, re.MULTILINE)
+    assert found, done
+    return int(found[1])
 
 
 def take(site, session, key):
