@@ -96,7 +96,6 @@ def test_the_account_counts(site, login, examine):
     assert server.names == [LISA]
 
 
-@pytest.mark.postgres
 def test_no_lock_is_held_meanwhile(site):
     """Of a message that could not be claimed as a new one because its server is not known.
 
