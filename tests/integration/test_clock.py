@@ -10,7 +10,6 @@ import expect
 import pytest
 from lab import locks
 from lab.messages import message
-from test_concurrent import lock_key
 from test_operator import answers
 from test_second_try import SCUBA, fake, refuse
 
@@ -109,7 +108,7 @@ def test_without_another_clock_the_database_s_counts(site, left):
 def test_a_lease_from_the_future_is_nobodys(site):
     locks.agree(site, "lease")
     account, mail, id = site.account(), message(id="lease@clock.example"), "lease@clock.example"
-    key = lock_key(site, id)
+    key = locks.key_of(site, id)
     site.sql("INSERT INTO oncedrop.lease (key, owner, taken_at, expires_at, host, pid, session)"
              " VALUES (%s, 1, now() + interval '1 hour', now() + interval '62 minutes', 'h', 1, 's')", (key,))
     expect.stored(site.deliver(mail, account))

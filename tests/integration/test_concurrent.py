@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: ISC
 """The lock: only one process holds it, others give up at once, and in the end each mailbox has one copy."""
 
-import re
 import threading
 import time
 
@@ -37,7 +36,10 @@ def wait_until_it_waits(delivery, tries):
     """tries: of count_tries. Where they are not seen, the pause between two of them is."""
     def pauses():
         with open(f"/proc/{delivery.process.pid}/wchan", encoding="ascii") as file:
-            return re.search("nanosleep|^0$", file.read())      # 0: this kernel does not say
+            where = file.read()
+        with open(f"/proc/{delivery.process.pid}/stat", encoding="ascii", errors="replace") as file:
+            state = file.read().rpartition(")")[2].split()[0]
+        return "nanosleep" in where or (where == "0" and state == "S")      # 0: it runs, or this kernel does not say
     wait_until(lambda: delivery.process.poll() is not None or (pauses() if tries is None else len(tries) >= tries.of_who_waits),
                "it waits for the lock")
 

@@ -20,7 +20,7 @@ from lab import lab as lab_module, lmtp, locks
 from lab.fake_imap import FakeImap
 from lab.messages import message, new_id
 from lab.process import free_port, wait_until
-from test_concurrent import count_tries, lock_key, wait_until_it_waits
+from test_concurrent import count_tries, wait_until_it_waits
 from test_second_try import age, fake, refuse, swallow
 
 SCUBA, DOUG = "scuba@example.org", "doug@example.org"
@@ -115,7 +115,7 @@ def test_a_held_lock_is_in_the_log_only(site):
     id = new_id()
     fake(site)
     mail = received("4LATE", 600) + message(id=id)
-    with locks.held(site, lock_key(site, id)):
+    with locks.held(site, locks.key_of(site, id)):
         expect.held(site.deliver(mail, SCUBA))
     assert site.value("SELECT count(*) FROM oncedrop.attempt") == 0
     expect.stored(site.deliver(mail, SCUBA))
@@ -142,7 +142,7 @@ def test_what_took_the_time(site):
     id = new_id()
     fake(site, APPEND=slow)
     site.settings.update({"lock.wait": "50s", "log.to": "stderr"})
-    with locks.held(site, lock_key(site, id)):
+    with locks.held(site, locks.key_of(site, id)):
         tries = count_tries(site)
         delivery = site.start_delivery(message(id=id), SCUBA, "-q", "4SLOW")
         wait_until_it_waits(delivery, tries)

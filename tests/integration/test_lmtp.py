@@ -19,7 +19,6 @@ from lab.messages import message, new_id, on_the_wire
 from lab.process import wait_until
 from lab.site import Site, new_site
 from test_changed_by_server import forget_hold_off
-from test_concurrent import lock_key
 
 
 def codes(replies):
@@ -338,7 +337,7 @@ def test_all_recipients_are_under_one_lock(site):
     session.envelope(recipients)
     session.send(lmtp.stuffed(message(id=id)))
     wait_until(lambda: len(states(site)) == 3 and site.ledger.locked(), "the claim")
-    assert site.ledger.locked() == [lock_key(site, id)]
+    assert site.ledger.locked() == [locks.key_of(site, id)]
     assert states(site) == dict.fromkeys(recipients, "appending")
     assert site.value("SELECT count(DISTINCT claim) FROM oncedrop.copy") == 1
     proxy.resume()
@@ -351,7 +350,7 @@ def test_a_lock_held_elsewhere_defers_all_recipients(site):
     recipients = [site.account(name) for name in ("a", "b")]
     id = new_id()
     session = start(site)
-    with locks.held(site, lock_key(site, id)):
+    with locks.held(site, locks.key_of(site, id)):
         for reply in session.deliver(message(id=id), *recipients):
             assert reply == (451, f"4.3.0 message <{id}> is being delivered elsewhere")
         stored(session.deliver(message(), recipients[0])[0])

@@ -22,7 +22,6 @@ from lab.messages import message, new_id
 from lab.postgres import Postgres
 from lab.process import free_port, wait_until
 from lab.proxy import SERVER
-from test_concurrent import lock_key
 
 pytestmark = pytest.mark.postgres
 
@@ -227,7 +226,7 @@ def test_messages_that_share_a_row_wait_for_each_other(site):
     site.settings["lock.wait"] = "50s"
     scuba, id = site.account(), new_id()
     like = next(other for other in (f"{number}@test.example" for number in itertools.count()) if slot(other) == slot(id))
-    with locks.held(site, lock_key(site, id)):
+    with locks.held(site, locks.key_of(site, id)):
         expect.held(site.deliver(message(id=like), scuba, options=["-o", "lock.wait=0"]))
         delivery = site.start_delivery(message(id=like), scuba)
         expect.stored(site.deliver(message(), scuba))
@@ -251,7 +250,7 @@ def test_no_transaction_stays_open(site):
     site.settings["imap.search"] = "always"
     expect.stored(site.deliver(mail, scuba, sender=lisa))
     expect.duplicate(site.deliver(mail, scuba, sender=lisa))
-    with locks.held(site, lock_key(site, id)):
+    with locks.held(site, locks.key_of(site, id)):
         expect.held(site.deliver(message(id=id), scuba))
     assert states.keys() == {b"I"} and states[b"I"] > 10, states
     assert site.sql("SELECT * FROM oncedrop.lease") == []
@@ -280,7 +279,7 @@ def test_a_batch_that_fails_leaves_no_transaction_open(site, method, table):
 def test_a_lease_that_has_expired_is_nobodys(site):
     locks.agree(site, "lease")
     scuba, id = site.account(), new_id()
-    key = lock_key(site, id)
+    key = locks.key_of(site, id)
     with locks.held(site, key):
         expect.held(site.deliver(message(id=id), scuba))
         site.sql("UPDATE oncedrop.lease SET expires_at = now() - interval '1 s'")
@@ -315,7 +314,7 @@ def test_the_lease_of_a_delivery_that_was_killed(site, when):
     site.settings = right
     wait_until(lambda: when == "look" or site.value("SELECT count(*) FROM oncedrop.copy WHERE state = 'appending'"), "the claim")
     [lease] = site.sql("SELECT key, pid, expires_at - taken_at AS lasts FROM oncedrop.lease")
-    assert (lease.key, lease.pid, lease.lasts.total_seconds()) == (lock_key(site, id), pid, pytest.approx(60, abs=1))
+    assert (lease.key, lease.pid, lease.lasts.total_seconds()) == (locks.key_of(site, id), pid, pytest.approx(60, abs=1))
     [row] = [row for row in json.loads(site.run("locks", "--json").out) if row["lock"] == "held"]
     assert row["session"].startswith(f"oncedrop {socket.gethostname()[:20]}[{pid}]") and row["backend"] is None
     expect.held(site.deliver(mail, scuba))

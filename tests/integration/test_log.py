@@ -17,7 +17,6 @@ from lab import lab as lab_module, lmtp, locks
 from lab.fake_imap import FakeImap
 from lab.messages import message, new_id
 from lab.process import free_port, wait_until
-from test_concurrent import lock_key
 from test_history import take
 from test_output import fields
 from test_second_try import age, fake, refuse, swallow
@@ -185,7 +184,7 @@ def test_a_lock_that_is_held_names_its_holder(site, method):
     """A stranger's session, and another delivery; Postfix gets the same reply as ever."""
     fake(site)
     id = new_id()
-    key = lock_key(site, id)
+    key = locks.key_of(site, id)
     conninfo = site.lab.postgres.conninfo(site.database, lab_module.DELIVERY)
     site.settings["log.to"] = "stderr"
     for name, said in (("psql", rf"psql (database user {lab_module.DELIVERY}, process %s)"),

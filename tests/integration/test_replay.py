@@ -15,7 +15,6 @@ from lab.messages import message, on_the_wire
 from lab.ledger import MARIADB, POSTGRES, engine
 from lab.process import free_port, wait_until
 from lab.proxy import SERVER
-from test_concurrent import lock_key
 
 FROM_LINE = b"From lisa@elsewhere.example Fri Aug  1 10:00:00 2025\n"
 
@@ -566,7 +565,7 @@ def test_a_held_message_is_tried_again_while_others_go_on(site, files):
     scuba = site.account()
     files.write("1.eml", message(id="held@test.example"))
     files.write("2.eml", message(id="free@test.example"))
-    with locks.held(site, lock_key(site, "held@test.example")):
+    with locks.held(site, locks.key_of(site, "held@test.example")):
         run = site.start("replay", "-d", scuba, files.path)
         wait_until(lambda: site.count(scuba) == 1, "the free one is in its mailbox")
     counted(run.finish(), stored=2)
