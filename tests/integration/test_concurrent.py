@@ -64,7 +64,7 @@ def test_a_held_lock_defers_at_once_and_opens_no_imap_connection(site):
 def test_what_was_not_claimed_does_not_wait_for_the_lock(site):
     """After its guard a batch goes on: it must not wait for a lock that another session holds.
 
-    Seen to fail: the lock taken again whatever the guard decided (ledger_claim.c)."""
+    Seen to fail: the lock taken again also where the guard decided against the claim (ledger_claim.c)."""
     scuba, id, states = site.account(), new_id(), []
 
     def state(pid):
