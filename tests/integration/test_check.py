@@ -183,7 +183,7 @@ def test_a_full_disk(site, when, table):
 
 @pytest.mark.postgres
 def test_a_missing_column_is_found_when_a_delivery_needs_it(site):
-    """Each column of each table in turn: the check and a delivery agree."""
+    """Each column of each table in turn: the check and a delivery agree; what the check misses, a known message may need."""
     scuba, lisa = site.account("scuba"), site.account("lisa")
     site.settings["record.level"] = "raw"
     columns = site.sql("SELECT c.relname AS tab, a.attname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"
@@ -193,8 +193,10 @@ def test_a_missing_column_is_found_when_a_delivery_needs_it(site):
     needed = 0
     for column in columns:
         site.sql(f'ALTER TABLE oncedrop.{column.tab} RENAME "{column.name}" TO missing')
-        deferred = site.deliver(message(sender=lisa), scuba, sender=lisa).exit == 75
+        mail = message(sender=lisa)
+        deferred = site.deliver(mail, scuba, sender=lisa).exit == 75
         found = of(check(site), "failed") == ["ledger"]
+        deferred = deferred or (found and site.deliver(mail, scuba, sender=lisa).exit == 75)
         site.sql(f'ALTER TABLE oncedrop.{column.tab} RENAME missing TO "{column.name}"')
         assert found == deferred, column
         needed += deferred

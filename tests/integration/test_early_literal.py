@@ -9,6 +9,7 @@ import threading
 
 import expect
 import pytest
+from lab import locks
 from lab.fake_imap import FakeImap, Gone
 from lab.messages import message, on_the_wire
 from lab.process import wait_until
@@ -117,12 +118,7 @@ def test_the_last_byte_waits_for_the_claim(site):
         raise Gone
 
     def watch(connection, side, data):
-        if side == CLIENT:
-            connection.claims = getattr(connection, "claims", False) or b"'appending'" in data
-        elif getattr(connection, "claims", False):
-            assert begun.wait(20)
-            return None
-        return data
+        return None if locks.wait_before_the_commit(connection, side, data, begun) else data
     mail = message()
     size = len(on_the_wire(mail))
     server = fake(site, more="LITERAL+", script={"APPEND": append})

@@ -21,7 +21,7 @@ from lab.fake_imap import FakeImap, Gone
 from lab.lmtp import start, stored
 from lab.messages import message, on_the_wire
 from lab.process import wait_until
-from lab.proxy import CLIENT, SERVER
+from lab.proxy import CLIENT
 from lab.service import Service
 
 TEN = [f"user{number}@example.org" for number in range(10)]
@@ -177,22 +177,6 @@ def test_fewer_sessions_than_mailboxes(site):
 # What is begun before the claim is committed
 
 
-def wait_before_the_commit(connection, side, data, event):
-    """For a watch: holds up a claim's COMMIT, and what follows, until the event. Returns that; None: this has none. What is sent
-    may come in pieces."""
-    if side != CLIENT:
-        return None
-    before = getattr(connection, "sent", b"")
-    connection.sent = before + data
-    at = connection.sent.find(b"COMMIT\0", max(connection.sent.find(locks.CLAIM), 0))
-    if locks.CLAIM not in connection.sent or at < 0:
-        return None
-    rest = max(at - len(before), 0)
-    connection.sockets[SERVER].sendall(data[:rest])
-    assert event.wait(20)
-    return data[rest:]
-
-
 @pytest.mark.postgres
 def test_a_connection_that_ends_before_the_literal(site):
     """Nothing of the message was sent, so it is certainly not stored: the next try need not wait for the hold-off."""
@@ -208,7 +192,7 @@ def test_a_connection_that_ends_before_the_literal(site):
         raise Gone
 
     def watch(connection, side, data):
-        return (not ended.is_set() and wait_before_the_commit(connection, side, data, ended)) or data
+        return (not ended.is_set() and locks.wait_before_the_commit(connection, side, data, ended)) or data
     server = fake(site, script={"APPEND": append})
     site.database_proxy(watch)
     session, mail = start(site), message()
@@ -236,7 +220,7 @@ def test_nothing_is_stored_if_the_hold_fails(site, mail):
         raise Gone
 
     def watch(connection, side, data):
-        return None if wait_before_the_commit(connection, side, data, begun) else data
+        return None if locks.wait_before_the_commit(connection, side, data, begun) else data
     server = fake(site, script={"APPEND": append})
     site.database_proxy(watch)
     replies = start(site).deliver(mail, *TEN[:3])

@@ -55,6 +55,22 @@ def is_claim(data):
     return GUARD not in data and (CLAIM in data or CLAIM.hex().encode() in data)
 
 
+def wait_before_the_commit(connection, side, data, event):
+    """For a watch: holds up a claim's COMMIT, and what follows, until the event. Returns that; None: this has none. What is sent
+    may come in pieces."""
+    if side != CLIENT:
+        return None
+    before = getattr(connection, "sent", b"")
+    connection.sent = before + data
+    at = connection.sent.find(b"COMMIT\0", max(connection.sent.find(CLAIM), 0))
+    if CLAIM not in connection.sent or at < 0:
+        return None
+    rest = max(at - len(before), 0)
+    connection.sockets[SERVER].sendall(data[:rest])
+    assert event.wait(20)
+    return data[rest:]
+
+
 def of_environment():
     """The method of tests that do not set one."""
     return os.environ.get("ONCEDROP_LOCK_METHOD") or METHODS[0]
