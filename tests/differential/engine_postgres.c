@@ -7,11 +7,14 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "postgres/pg.h"
 
 /* A lock of the warden's. Its key consists of two numbers (objsubid 2). */
 #define GATE "7426171, 0"
+
+static int kept = -1; /* the connection of a session that is late */
 
 static void engine_add(struct sql_session *session, const char *text)
 {
@@ -75,13 +78,16 @@ static void engine_end(int64_t number)
             (void)poll(NULL, 0, 1);
 }
 
+/* The server must not notice: it stops as soon as it cannot answer, which it does within a batch (pg_request_results). So
+ * the connection stays, and what it says is never read; the session has another one. */
 static void engine_deafen(struct sql_session *session)
 {
-    char buffer[4096];
-    int socket = PQsocket(session->conn);
-    shutdown(socket, SHUT_RDWR);
-    while (recv(socket, buffer, sizeof(buffer), MSG_DONTWAIT) > 0)
-        ;
+    int pair[2], fd = PQsocket(session->conn);
+    if (kill((pid_t)number_of(session), 0) == 0)
+        kept = dup(fd);
+    if (fd >= 0 && (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0 || dup2(pair[0], fd) < 0 || close(pair[0]) != 0 ||
+                    close(pair[1]) != 0))
+        abort();
 }
 
 static void engine_begin(void)
@@ -93,10 +99,12 @@ static void engine_begin(void)
 static void late_comes(int64_t number)
 {
     (void)warden_finds("SELECT pg_advisory_unlock(" GATE ") WHERE $1 = 0", 0);
-    while (warden_finds("SELECT pid FROM pg_stat_activity WHERE pid = $1", number))
-        if (warden_finds("SELECT pid FROM pg_locks WHERE pid = $1 AND NOT granted AND objsubid IS DISTINCT FROM 2",
-                         number))
-            engine_end(number);
+    while (warden_finds("SELECT pid FROM pg_stat_activity WHERE pid = $1 AND state NOT LIKE 'idle%'", number) &&
+           !warden_finds("SELECT pid FROM pg_locks WHERE pid = $1 AND NOT granted AND objsubid IS DISTINCT FROM 2",
+                         number)) {
+    }
+    engine_end(number);
+    base_close(&kept);
     engine_begin();
 }
 
