@@ -178,7 +178,8 @@ void lite_unlock_all(struct sql_session *lite);
 /* lite_group.c
  * Group commit in the service: one process, the writer, executes the transactions of all workers that wait, each in a
  * savepoint, and commits them together. So on a slow disk several share a sync. A worker shares memory with the writer,
- * at the same address; by itself it reads, locks messages, and executes what needs more than that memory. */
+ * at the same address; by itself it reads, locks messages, and executes what needs more than that memory. As long as no
+ * other worker delivers a message, it executes everything by itself: that saves the switches between processes. */
 
 #define LITE_STEPS_MAX 128     /* of a transaction */
 #define LITE_VALUES_MAX 131072 /* bytes */
@@ -196,6 +197,7 @@ enum lite_member_outcome {
 /* What a worker shares with the writer. */
 struct lite_member {
     _Atomic int state;       /* enum lite_member_state */
+    _Atomic bool delivers;   /* the worker has locked a message */
     sem_t replied;           /* posted when it is FREE again */
     struct lite_files files; /* that the worker has open, and its lock file */
     int64_t lock_node;
@@ -237,6 +239,9 @@ bool lite_group_executes(enum sql_step step) OD_MUST;
 /* Adds a step to a transaction for the writer, and sends it at its COMMIT. False: this session must execute the step. */
 bool lite_group_add(struct sql_session *lite, enum sql_step step, const struct sql_step_text *text,
                     const struct sql_value *values) OD_MUST;
+
+/* Tells the other workers whether this one has locked a message. */
+void lite_group_set_delivers(bool delivers);
 
 /* Waits for the results of what was sent, and executes what was not. */
 void lite_group_end(struct sql_session *lite);

@@ -42,6 +42,22 @@ void lite_group_join(struct sql_group *shared, size_t number)
         return;
     group = joined;
     self = &joined->members[number];
+    lite_group_set_delivers(false);
+}
+
+void lite_group_set_delivers(bool delivers)
+{
+    if (group != NULL)
+        atomic_store(&self->delivers, delivers);
+}
+
+/* Returns true if no other worker delivers: nobody would share this one's COMMIT, and the writer would only take time. */
+static bool is_alone(void)
+{
+    bool alone = true;
+    for (size_t i = 0; i < group->count; i++)
+        alone = alone && (&group->members[i] == self || !atomic_load(&group->members[i].delivers));
+    return alone;
 }
 
 /* The outcome of what the writer had begun stays unknown. */
@@ -156,7 +172,7 @@ void lite_group_end(struct sql_session *lite)
 static void begin_request(struct sql_session *lite)
 {
     if (group == NULL || lite->lost || lite->failed || !sqlite3_get_autocommit(lite->db) ||
-        atomic_load(&group->writer) == 0 || atomic_load(&self->state) != LITE_MEMBER_FREE)
+        atomic_load(&group->writer) == 0 || atomic_load(&self->state) != LITE_MEMBER_FREE || is_alone())
         return;
     self->used = self->steps = 0;
     self->outcome = LITE_MEMBER_UNKNOWN;

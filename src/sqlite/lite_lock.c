@@ -139,6 +139,7 @@ static void sql_lock(sqlite3_context *context, int count, sqlite3_value **values
     struct sql_session *owner = g_hash_table_lookup(held, &at);
     if (owner == NULL && fcntl(lock_file, F_SETLK, &lock) == 0) {
         g_hash_table_insert(held, g_memdup2(&at, sizeof(at)), lite);
+        lite_group_set_delivers(true);
         owner = lite;
     } else if (owner == NULL && errno != EAGAIN && errno != EACCES) {
         sqlite3_result_error(context, strerror(errno), -1);
@@ -161,6 +162,7 @@ static void unlock_message(struct sql_session *lite, int64_t at)
         return;
     unlock(at);
     g_hash_table_remove(held, &at);
+    lite_group_set_delivers(g_hash_table_size(held) > 0);
 }
 
 void lite_unlock_released(struct sql_session *lite, bool committed)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""The least that a delivery by IMAP can be: a kept session, and APPEND after APPEND. And the least with a ledger in a file:
+"""The least that a delivery by IMAP can be: a kept session, and APPEND after APPEND. And the least with a ledger:
 bare_delivery.c."""
 
 import base64
@@ -12,7 +12,8 @@ import measure
 from lab import dovecot, process
 from lab.messages import on_the_wire
 
-NAME = "bare protocol"
+NAMES = {"embedded": "bare protocol", "oncedrop": "bare on PostgreSQL"}
+SOURCES = {"embedded": ("bare_sqlite.c", ["sqlite3"]), "oncedrop": ("bare_postgres.c", ["libpq"])}
 
 
 class Session:
@@ -45,23 +46,42 @@ class Session:
         self.socket.close()
 
 
-class Service(process.Server):
-    """bare_delivery.c, as a service for LMTP."""
+class Program:
+    """bare_delivery.c with a ledger of its own, of the same engine as this program's."""
 
-    def __init__(self, bench, workers):
-        super().__init__(bench.servers.new_directory("bare"))
-        self.user = bench.servers.user
+    def __init__(self, bench, program):
+        source, libraries = SOURCES[program.name]
+        self.bench, self.name, self.ledger = bench, NAMES[program.name], program.with_new_ledger()
+        self.path = os.path.join(bench.servers.new_directory("bare"), "bare")
+        os.chmod(os.path.dirname(self.path), 0o755)
+        here = os.path.dirname(os.path.abspath(__file__))
+        subprocess.run(["cc", "-D_GNU_SOURCE", "-O2", "-o", self.path, os.path.join(here, "bare_delivery.c"),
+                        os.path.join(here, source), *subprocess.check_output(["pkg-config", "--cflags", "--libs", *libraries],
+                                                                             text=True).split()], check=True)
+
+    def words(self, command, *arguments, port=None, conninfo=None):
+        imap = self.bench.servers.dovecot
+        where = conninfo or self.ledger.conninfo().removeprefix("sqlite:")
+        return [self.path, command, where, str(port or imap.port), dovecot.MASTER, imap.password, *arguments]
+
+
+def programs(bench):
+    """One for each engine that has a source, for all parts."""
+    if not bench.bare:
+        bench.bare = {one.name: Program(bench, one) for one in bench.programs if one.name in SOURCES}
+    return list(bench.bare.values())
+
+
+class Service(process.Server):
+    """As a service for LMTP."""
+
+    def __init__(self, program, workers):
+        super().__init__(program.bench.servers.new_directory("bare"))
+        self.user, self.socket, self.name = program.bench.servers.user, self.path("lmtp"), program.name
         os.chmod(os.path.dirname(self.directory), 0o711)
         os.chown(self.directory, self.user.pw_uid, self.user.pw_gid)
-        self.program, self.socket = self.path("bare"), self.path("lmtp")
-        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bare_delivery.c")
-        subprocess.run(["cc", "-D_GNU_SOURCE", "-O2", "-o", self.program, source, "-lsqlite3"], check=True)
-        imap = bench.servers.dovecot
-        self.imap = [str(imap.port), dovecot.MASTER, imap.password]
-        [program] = [one for one in bench.programs if one.name == "embedded"]
-        self.words = [self.program, "lmtp", program.with_new_ledger().database, *self.imap, self.socket, str(workers)]
-        bench.servers.start(self)
-        self.database = program.with_new_ledger().database
+        self.words = program.words("lmtp", self.socket, str(workers))
+        program.bench.servers.start(self)
 
     def launch(self):
         self.spawn(self.words, **process.run_as(self.user))
@@ -70,21 +90,16 @@ class Service(process.Server):
         return process.is_listening(self.socket)
 
 
-def service(bench, workers):
-    """One for all parts."""
-    if workers not in bench.bare:
-        bench.bare[workers] = Service(bench, workers)
-    return bench.bare[workers]
-
-
 class Delivery(agents.OneShot):
-    """A process for each message; own: it delivers by itself, else it hands the message over."""
+    """A process for each message: it delivers by itself, or hands the message over to a service. There: settings of words()
+    for a server far away."""
 
-    def __init__(self, bench, own):
-        super().__init__(bench.servers, bench.runner, NAME if own else f"{NAME} service")
-        self.bare, self.own = service(bench, 1), own
+    def __init__(self, program, service=None, name=None, **there):
+        super().__init__(program.bench.servers, program.bench.runner,
+                         name or (f"{program.name} service" if service else program.name))
+        self.program, self.service, self.there = program, service, there
 
     def words(self, account):
-        if self.own:
-            return [self.bare.program, "deliver", self.bare.database, *self.bare.imap, account]
-        return [self.bare.program, "hand-over", account, self.bare.socket]
+        if self.service:
+            return [self.program.path, "hand-over", account, self.service.socket]
+        return self.program.words("deliver", account, **self.there)

@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: ISC
  *
- * The least that keeps oncedrop's promise with a ledger in a file. It shows what of a delivery's time belongs to SQLite, to
- * IMAP and to the disk. It writes the same rows in two durable transactions. Between them is an APPEND, whose last byte
- * waits for the first COMMIT. It decodes, locks, searches and verifies nothing, and ends with the first error.
+ * The least that keeps oncedrop's promise. It shows what of a delivery's time belongs to the database, to IMAP and to the
+ * disk. It writes the same rows in two durable transactions (bare_sqlite.c, bare_postgres.c). Between them is an APPEND,
+ * whose last byte waits for the first COMMIT. It decodes, searches and verifies nothing, and ends with the first error.
  *
- *     bare_delivery lmtp LEDGER PORT MASTER PASSWORD SOCKET WORKERS    keeps IMAP sessions
- *     bare_delivery hand-over ACCOUNT SOCKET                           gives a message from standard input to that
- *     bare_delivery deliver LEDGER PORT MASTER PASSWORD ACCOUNT        delivers one by itself */
+ *     bare_delivery lmtp LEDGER PORT MASTER PASSWORD SOCKET WORKERS        keeps IMAP sessions
+ *     bare_delivery hand-over ACCOUNT SOCKET                               gives a message from standard input to that
+ *     bare_delivery deliver LEDGER PORT MASTER PASSWORD ACCOUNT            delivers one by itself
+ *     bare_delivery replay LEDGER PORT MASTER PASSWORD DIRECTORY WORKERS   delivers files; the first line: Delivered-To */
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <err.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <signal.h>
-#include <sqlite3.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "bare_ledger.h"
 
 #define MESSAGE_MAX 1000000
 #define SESSIONS 64
-#define LOG_PAGES 150       /* before a checkpoint, as in src/sqlite/lite_batch.c */
-#define LOG_PAGES_KEPT 1000 /* by a session that is reused */
 
 struct stream {
     int fd;
@@ -41,108 +42,9 @@ struct session {
     struct stream stream;
 };
 
-enum statement {
-    BEGIN,
-    STATE,
-    MESSAGE,
-    ADDRESS,
-    PART,
-    DELIVERY,
-    ATTEMPT,
-    COPY,
-    COPY_STORED,
-    DELIVERY_STORED,
-    ATTEMPT_STORED,
-    COMMIT,
-    STATEMENTS
-};
-
-/* One line each, in that order. */
-static const char *const texts[STATEMENTS] = {
-    "BEGIN IMMEDIATE",
-    "SELECT id FROM message WHERE identity = ?",
-    "INSERT INTO message (identity, digest, lock_key, message_id, sender, \"from\", subject, date, size, received_at)"
-    " VALUES (?1, ?1, ?2, ?3, ?4, '', 'Message', 0, ?5, ?6)",
-    "INSERT INTO address (message, role, position, address) VALUES (?1, ?2, 1, ?3)",
-    "INSERT INTO part (message, path, type, size, sha256, text) VALUES (?1, '1', 'text/plain', ?2, ?3, ?4)",
-    "INSERT INTO delivery (message, recipient, account, mailbox, host, outcome, first_at, last_at)"
-    " VALUES (?1, ?2, ?2, 'INBOX', 'host', 'claimed', ?3, ?3)",
-    "INSERT INTO attempt (delivery, claim, started_at, host, pid, outcome, read_ms, lock_ms, database_ms, imap_ms)"
-    " VALUES (?1, ?2, ?3, 'host', ?4, 'claimed', 0, 0, 0, 0)",
-    "INSERT INTO copy (message, account, mailbox, role, state, claimed_at, claim, claimed_by, host, pid, first_at, boot,"
-    " boot_us, host_us) VALUES (?1, ?2, 'INBOX', 'inbox', 'appending', ?3, ?4, ?5, 'host', ?6, ?3, ?4, ?3, 0)",
-    "UPDATE copy SET state = 'stored', stored_at = ?2, uidvalidity = ?3, uid = ?4 WHERE id = ?1",
-    "UPDATE delivery SET outcome = 'stored', reason = 'stored uid=1 mailbox=INBOX', last_at = ?2, finished_at = ?2,"
-    " complete = 1 WHERE id = ?1",
-    "UPDATE attempt SET outcome = 'stored', reason = 'stored uid=1 mailbox=INBOX', ended_at = ?3 WHERE delivery = ?1"
-    " AND claim = ?2",
-    "COMMIT",
-};
-
 enum word { LEDGER = 2, PORT, MASTER, PASSWORD };
 
-static sqlite3 *ledger;
-static sqlite3_stmt *statements[STATEMENTS];
-static int log_pages, log_pages_max = LOG_PAGES;
 static struct session *sessions[SESSIONS];
-
-static int64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_REALTIME, &time);
-    return time.tv_sec * 1000000 + time.tv_nsec / 1000;
-}
-
-/* Values by type: i int64_t, t text, h 32 bytes; s the size and start of a text. Returns the new row's id. */
-static int64_t run(enum statement number, const char *types, ...)
-{
-    sqlite3_stmt *statement = statements[number];
-    va_list values;
-    va_start(values, types);
-    for (int at = 1; types[at - 1] != '\0'; at++) {
-        if (types[at - 1] == 'i') {
-            sqlite3_bind_int64(statement, at, va_arg(values, int64_t));
-        } else if (types[at - 1] == 't') {
-            sqlite3_bind_text(statement, at, va_arg(values, const char *), -1, SQLITE_STATIC);
-        } else if (types[at - 1] == 'h') {
-            sqlite3_bind_blob(statement, at, va_arg(values, const char *), 32, SQLITE_STATIC);
-        } else {
-            int size = va_arg(values, int);
-            sqlite3_bind_text(statement, at, va_arg(values, const char *), size, SQLITE_STATIC);
-        }
-    }
-    va_end(values);
-    int rc = sqlite3_step(statement);
-    if ((rc != SQLITE_DONE && rc != SQLITE_ROW) || sqlite3_reset(statement) != SQLITE_OK)
-        errx(1, "%s: %s", texts[number], sqlite3_errmsg(ledger));
-    return sqlite3_last_insert_rowid(ledger);
-}
-
-static int note_log(void *unused, sqlite3 *db, const char *name, int pages)
-{
-    (void)unused, (void)db, (void)name;
-    log_pages = pages;
-    return SQLITE_OK;
-}
-
-static void commit(void)
-{
-    run(COMMIT, "");
-    if (log_pages > log_pages_max)
-        sqlite3_wal_checkpoint_v2(ledger, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-}
-
-static void open_ledger(const char *path)
-{
-    if (sqlite3_open_v2(path, &ledger, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK ||
-        sqlite3_busy_timeout(ledger, 60000) != SQLITE_OK ||
-        sqlite3_exec(ledger, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON", NULL, NULL, NULL) != SQLITE_OK)
-        errx(1, "%s: %s", path, sqlite3_errmsg(ledger));
-    sqlite3_wal_hook(ledger, note_log, NULL);
-    for (int i = 0; i < STATEMENTS; i++)
-        if (sqlite3_prepare_v3(ledger, texts[i], -1, SQLITE_PREPARE_PERSISTENT, &statements[i], NULL) != SQLITE_OK)
-            errx(1, "%s: %s", texts[i], sqlite3_errmsg(ledger));
-}
 
 static void send_all(int fd, const char *bytes, size_t size)
 {
@@ -231,56 +133,46 @@ static struct session *log_in(const char *account, char **words)
     return session;
 }
 
+/* Replaces the oldest if there is no room. */
 static struct session *session_of(const char *account, char **words)
 {
-    size_t i = 0;
-    while (i < SESSIONS && sessions[i] != NULL && strcmp(sessions[i]->account, account) != 0)
-        i++;
-    if (i == SESSIONS)
-        errx(1, "more than %d accounts", SESSIONS);
-    if (sessions[i] == NULL)
-        sessions[i] = log_in(account, words);
-    return sessions[i];
+    static size_t next;
+    for (size_t i = 0; i < SESSIONS; i++)
+        if (sessions[i] != NULL && strcmp(sessions[i]->account, account) == 0)
+            return sessions[i];
+    struct session **place = &sessions[next++ % SESSIONS];
+    if (*place != NULL) {
+        close((*place)->stream.fd);
+        free(*place);
+    }
+    return *place = log_in(account, words);
 }
 
 static void deliver(const char *message, size_t size, const char *account, char **words)
 {
-    static int64_t count;
-    char hash[32] = "", line[2048];
-    int64_t claim, row, delivery, copy;
+    static int count;
+    char id[64], line[2048];
     unsigned validity, uid;
     struct session *session = session_of(account, words);
     const char *text = memmem(message, size, "\r\n\r\n", 4) + 4;
-    sqlite3_randomness(sizeof(hash), hash);
-    memcpy(&claim, hash, sizeof(claim));
-    snprintf(line, sizeof(line), "%d.%lld@bare.example", (int)getpid(), (long long)++count);
+    struct bare_message it = {.message_id = id,
+                              .account = account,
+                              .text = text,
+                              .size = (int64_t)size,
+                              .text_size = (int)(message + size - text)};
+    if (getrandom(it.hash, sizeof(it.hash), 0) != sizeof(it.hash) || getrandom(&it.claim, sizeof(it.claim), 0) < 0)
+        err(1, "getrandom");
+    snprintf(id, sizeof(id), "%d.%d@bare.example", (int)getpid(), ++count);
 
-    char command[64];
-    int length = snprintf(command, sizeof(command), "b APPEND INBOX {%zu+}\r\n", size);
-    send_all(session->stream.fd, command, (size_t)length);
+    int length = snprintf(line, sizeof(line), "b APPEND INBOX {%zu+}\r\n", size);
+    send_all(session->stream.fd, line, (size_t)length);
     send_all(session->stream.fd, message, size - 1);
-
-    run(BEGIN, "");
-    run(STATE, "h", hash);
-    row = run(MESSAGE, "hittii", hash, claim, line, "lisa@elsewhere.example", (int64_t)size, now());
-    run(ADDRESS, "itt", row, "from", "lisa@elsewhere.example");
-    run(ADDRESS, "itt", row, "to", account);
-    run(PART, "iihs", row, (int64_t)size, hash, (int)(message + size - text), text);
-    delivery = run(DELIVERY, "iti", row, account, now());
-    run(ATTEMPT, "iiii", delivery, claim, now(), (int64_t)getpid());
-    copy = run(COPY, "itiiii", row, account, now(), claim, delivery, (int64_t)getpid());
-    commit();
-
+    ledger_claim(&it);
     send_all(session->stream.fd, "\n\r\n", 3);
     expect(&session->stream, "b OK", line, sizeof(line));
     if (sscanf(line, "b OK [APPENDUID %u %u]", &validity, &uid) != 2)
         errx(1, "no APPENDUID: %s", line);
-
-    run(BEGIN, "");
-    run(COPY_STORED, "iiii", copy, now(), (int64_t)validity, (int64_t)uid);
-    run(DELIVERY_STORED, "ii", delivery, now());
-    run(ATTEMPT_STORED, "iii", delivery, claim, now());
-    commit();
+    ledger_settle(validity, uid);
 }
 
 static void answer(const struct stream *stream, const char *text)
@@ -336,11 +228,10 @@ static void run_workers(const char *path, int workers, char **words)
     if (bind(listening, (struct sockaddr *)&address, sizeof(address)) < 0 || chmod(path, 0666) < 0 ||
         listen(listening, 100) < 0)
         err(1, "%s", path);
-    log_pages_max = LOG_PAGES_KEPT;
     for (int i = 0; i < workers; i++)
         if (fork() == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
-            open_ledger(words[LEDGER]);
+            ledger_open(words[LEDGER], 1);
             for (;;)
                 serve(accept(listening, NULL, NULL), words);
         }
@@ -348,11 +239,13 @@ static void run_workers(const char *path, int workers, char **words)
         continue;
 }
 
-/* With CRLF. Returns its size. */
-static size_t read_message(char *ret)
+/* Reads all of it, with CRLF. Returns its size. */
+static size_t read_message(int fd, char *ret)
 {
     static struct stream in;
     size_t size = 0;
+    in.fd = fd;
+    in.size = 0;
     while (read_more(&in))
         continue;
     for (size_t i = 0; i < in.size; i++) {
@@ -361,6 +254,43 @@ static size_t read_message(char *ret)
         ret[size++] = in.bytes[i];
     }
     return size;
+}
+
+/* Delivers one file. */
+static void replay_file(const char *directory, const char *name, char **words)
+{
+    static char message[2 * MESSAGE_MAX];
+    char path[4096], account[256];
+    snprintf(path, sizeof(path), "%s/%s", directory, name);
+    int fd = open(path, O_RDONLY);
+    if (fd < 0)
+        err(1, "%s", path);
+    size_t size = read_message(fd, message);
+    close(fd);
+    if (sscanf(message, "Delivered-To: %255[^\r]", account) != 1)
+        errx(1, "%s: no Delivered-To", path);
+    size_t start = (size_t)((char *)memmem(message, size, "\r\n", 2) - message) + 2;
+    deliver(message + start, size - start, account, words);
+}
+
+/* Each worker delivers every n-th file. */
+static void replay(const char *directory, int workers, char **words)
+{
+    struct dirent **files;
+    int status, count = scandir(directory, &files, NULL, alphasort);
+    if (count < 0)
+        err(1, "%s", directory);
+    for (int i = 0; i < workers; i++)
+        if (fork() == 0) {
+            ledger_open(words[LEDGER], 1);
+            for (int file = i; file < count; file += workers)
+                if (files[file]->d_name[0] != '.')
+                    replay_file(directory, files[file]->d_name, words);
+            exit(0);
+        }
+    while (wait(&status) > 0)
+        if (status != 0)
+            errx(1, "a worker has failed");
 }
 
 static void hand_over(const char *message, size_t size, const char *account, const char *path)
@@ -391,11 +321,13 @@ int main(int count, char **words)
         return 1;
     }
     if (count == 4 && strcmp(way, "hand-over") == 0) {
-        hand_over(message, read_message(message), words[2], words[3]);
+        hand_over(message, read_message(0, message), words[2], words[3]);
+    } else if (count == 8 && strcmp(way, "replay") == 0) {
+        replay(words[6], atoi(words[7]), words);
     } else if (count == 7 && strcmp(way, "deliver") == 0) {
-        open_ledger(words[LEDGER]);
-        deliver(message, read_message(message), words[6], words);
-        sqlite3_db_config(ledger, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+        ledger_open(words[LEDGER], 0);
+        deliver(message, read_message(0, message), words[6], words);
+        ledger_close();
     } else {
         errx(64, "unknown command");
     }

@@ -11,7 +11,7 @@ ROUNDS = 40
 
 def measure_part(bench, results):
     agents_here = [*agents.competitors(bench.servers, bench.runner, bench.programs),
-                   *(bare.Delivery(bench, own) for own in (True, False))]
+                   *(bare.Delivery(one, service) for one in bare.programs(bench) for service in (None, bare.Service(one, 1)))]
 
     def once(agent, number):
         seconds = agent.deliver()

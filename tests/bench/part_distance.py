@@ -5,6 +5,7 @@ everything else is here. Without TLS, which takes one more (TLS 1.3) for each co
 import contextlib
 import time
 
+import bare
 import competitors as agents
 import measure
 import part_lmtp
@@ -69,6 +70,12 @@ def competitors(bench, distant):
                                              more=settings), f"{program.name}{way}"),
                       (case, DistantService(bench, program, f"{program.name}{way} service {case}", settings),
                        f"{program.name} service{way}")]
+    for program in bare.programs(bench):
+        port, conninfo = distant_database(program.ledger) or (None, None)
+        found.append(("IMAP", bare.Delivery(program, name=f"{program.name} IMAP", port=imap["imap.port"]), program.name))
+        if port:
+            found.append(("database", bare.Delivery(program, name=f"{program.name} database", conninfo=conninfo(distant(port))),
+                          program.name))
     if agents.Fdm.path:
         found.append(("IMAP", DistantFdm(bench.servers, bench.runner, "fdm distant", imap["imap.port"]), "fdm, IMAP"))
     return found

@@ -228,7 +228,7 @@ def measure_kept_by(bench, results, accounts, messages, here):
 
 
 def measure_part(bench, results):
-    here, least = competitors(bench), [Server(bare.NAME, bare.service(bench, 4).socket)]
+    here, least = competitors(bench), [Server(one.name, bare.Service(one, 4).socket) for one in bare.programs(bench)]
     for count, messages in ({20: 20} if bench.tiny else MESSAGES).items():
         accounts = bench.servers.accounts(f"lmtp{count}-", count)
         rate(bench, here[-1], accounts, count, 4, False)   # makes the mailboxes

@@ -78,10 +78,22 @@ class Bare:
         return time.perf_counter() - started
 
 
+class BareReplay:
+    """bare_delivery.c"""
+
+    def __init__(self, program):
+        self.program, self.name = program, program.name
+
+    def stored(self, files):
+        done = self.program.bench.runner.run(self.program.words("replay", files.directory, str(JOBS)), {}, b"")
+        measure.must(done.exit == 0, f"{self.name}: {done.exit} {done.output[-2000:]}")
+        return done.seconds
+
+
 def measure_part(bench, results):
     messages = 40 if bench.tiny else MANY if bench.long else MESSAGES
     accounts = bench.servers.accounts("replay-", ACCOUNTS)
-    here = [Bare(bench), *[Replay(bench, program, jobs) for program in bench.programs for jobs in (1, JOBS)]]
+    here = [Bare(bench), *map(BareReplay, bare.programs(bench)), *[Replay(bench, program, jobs) for program in bench.programs for jobs in (1, JOBS)]]
 
     def once(competitor, number):
         count = messages if number >= 0 else ACCOUNTS

@@ -6,12 +6,14 @@ import contextlib
 import os
 import signal
 import subprocess
+import threading
 
 import pytest
 from lab.lab import is_sanitized
-from lab.lmtp import stored, stuffed
+from lab.lmtp import TIMEOUT, stored, stuffed
 from lab.messages import message
 from lab.process import wait_until
+from lab.proxy import CLIENT, Proxy
 from lab.service import Service, children, exists, is_writer
 
 pytestmark = pytest.mark.sqlite
@@ -25,31 +27,69 @@ def writers(service):
     return [pid for pid in children(service.pid) if is_writer(pid)]
 
 
+@contextlib.contextmanager
+def busy_worker(site, **settings):
+    """A service, one of whose workers has stopped in the middle of a delivery, with its message locked. In the end another one is
+    started for it."""
+    reached = threading.Event()
+
+    def watch(connection, side, data):
+        if connection.number == 1 and side == CLIENT and b" APPEND " in data:
+            connection.fall_silent()
+            reached.set()
+        return data
+
+    line = site.use(Proxy(site.lab.dovecot.port, watch))
+    service = Service(site, settings={"imap.tls": "none", "imap.port": line.port, **settings})
+    client = service.connect()
+    client.envelope([site.account("busy")])
+    client.send(stuffed(message()))
+    assert reached.wait(TIMEOUT)
+    worker = service.worker_of(client)
+    os.kill(worker, signal.SIGSTOP)
+    yield service
+    os.kill(worker, signal.SIGKILL)
+    client.close()
+    service.await_replaced(worker)
+
+
 def test_writes_for_the_workers(site):
     """A worker waits for it; what it leaves behind is executed and does no harm."""
     scuba = site.account("scuba")
-    service = Service(site, settings={"delivery.deadline": "1s", "delivery.hold_off": "2s"})
+    with busy_worker(site, **{"delivery.deadline": "2s", "delivery.hold_off": "3s"}) as service:
+        [writer] = writers(service)
+        os.kill(writer, signal.SIGSTOP)
+        client = service.connect()
+        client.envelope([scuba])
+        client.send(stuffed(message()))
+        wait_until(lambda: "the deadline is over" in service.log(), "the worker has waited for it")
+        os.kill(writer, signal.SIGCONT)
+        client.close()
+    stored(service.deliver(message(), scuba)[0])
+
+
+def test_does_not_write_for_one_that_is_alone(site):
+    """Only a message that is being delivered is company, not a worker that is idle, or has died."""
+    scuba = site.account("scuba")
+    with busy_worker(site) as service:
+        pass
     [writer] = writers(service)
     os.kill(writer, signal.SIGSTOP)
-    client = service.connect()
-    client.envelope([scuba])
-    client.send(stuffed(message()))
-    wait_until(lambda: "the deadline is over" in service.log(), "the worker has waited for it")
+    for _ in range(4):
+        stored(service.deliver(message(), scuba)[0])
     os.kill(writer, signal.SIGCONT)
-    client.close()
-    stored(service.deliver(message(), scuba)[0])
 
 
 def test_another_one_is_started(site):
     scuba = site.account("scuba")
-    service = Service(site)
-    [writer] = writers(service)
-    stored(service.deliver(message(), scuba)[0])
-    os.kill(writer, signal.SIGKILL)
-    stored(service.deliver(message(), scuba)[0])
-    wait_until(lambda: f"{writer} was ended by signal 9" in service.log(), "the log says so")
-    wait_until(lambda: writers(service) not in ([], [writer]), "there is another one")
-    stored(service.deliver(message(), scuba)[0])
+    with busy_worker(site) as service:
+        [writer] = writers(service)
+        stored(service.deliver(message(), scuba)[0])
+        os.kill(writer, signal.SIGKILL)
+        stored(service.deliver(message(), scuba)[0])
+        wait_until(lambda: f"{writer} was ended by signal 9" in service.log(), "the log says so")
+        wait_until(lambda: writers(service) not in ([], [writer]), "there is another one")
+        stored(service.deliver(message(), scuba)[0])
     assert site.count(scuba) == 3
 
 

@@ -5,6 +5,7 @@ The client's kernel is connected at once, which takes a round trip in reality. S
 after it connected at the earliest, and the server sees the connection only half a round trip after that."""
 
 import queue
+import select
 import socket
 import threading
 import time
@@ -13,8 +14,8 @@ from .proxy import end_listening
 
 
 class Line:
-    """One direction: bytes arrive `delay` seconds after they were sent, the first ones not before `since`. sent, arrived: are
-    called then."""
+    """One direction: bytes arrive `delay` seconds after they were sent, but none was sent before `since`: what is there already
+    was sent then. sent, arrived: are called then."""
 
     def __init__(self, source, sink, delay, since=0.0, sent=lambda: None, arrived=lambda: None):
         self.source, self.sink, self.delay, self.since = source, sink, delay, since
@@ -25,6 +26,7 @@ class Line:
 
     def read(self):
         data = b"-"
+        left = self.since if select.select([self.source], [], [], 0)[0] else 0
         while data:
             try:
                 data = self.source.recv(1 << 20)
@@ -32,7 +34,8 @@ class Line:
                 data = b""
             if data:
                 self.sent()
-            self.under_way.put((max(time.monotonic(), self.since) + self.delay, data))
+            self.under_way.put(((left or time.monotonic()) + self.delay, data))
+            left = 0
 
     def write(self):
         data = b"-"

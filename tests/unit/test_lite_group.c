@@ -345,11 +345,17 @@ static void start_workers(void)
     }
 }
 
+static struct lite_member *member(size_t worker)
+{
+    return &((struct lite_group *)group)->members[worker];
+}
+
 static int start_all(void **state)
 {
     alarm(LIMIT_S); /* a breakage may make everything wait */
-    if (make_file(state) != 0 || (group = lite_group_new(WORKERS)) == NULL)
+    if (make_file(state) != 0 || (group = lite_group_new(WORKERS + 1)) == NULL)
         return -1;
+    atomic_store(&member(WORKERS)->delivers, true); /* so no worker is alone */
     start_workers();
     start_writer();
     assert_true(asked(workers[0], INSERT, ROWS_MAX - 1).done); /* an empty log has more syncs */
@@ -370,11 +376,6 @@ static int end_all(void **state)
 {
     end_processes();
     return remove_file(state);
-}
-
-static struct lite_member *member(size_t worker)
-{
-    return &((struct lite_group *)group)->members[worker];
 }
 
 static void await_state(size_t worker, enum lite_member_state state)
@@ -633,6 +634,31 @@ static void test_what_does_not_fit(void **state)
     assert_false(is_there(3));
 }
 
+/* Nobody would share its COMMIT: the worker's own session executes the transaction. A locked message, and nothing else, is
+ * what makes another worker company. */
+static void test_alone(void **state)
+{
+    (void)state;
+    atomic_store(&member(WORKERS)->delivers, false);
+    uint64_t before = member(0)->group;
+    assert_true(asked(workers[0], INSERT, 0).done && is_there(0));
+    assert_int_equal(member(0)->group, before);
+    assert_int_equal(asked(workers[1], LOCK, 0).number, 1);
+    assert_true(asked(workers[0], INSERT, 1).done && is_there(1));
+    assert_int_not_equal(member(0)->group, before);
+    before = member(0)->group;
+    assert_true(asked(workers[1], INSERT_AND_UNLOCK, 2).done && is_there(2));
+    assert_int_equal(member(1)->group, 0);
+    assert_true(asked(workers[0], INSERT, 3).done);
+    assert_int_equal(asked(workers[1], LOCK, 0).number, 1);
+    assert_int_equal(kill(workers[1].pid, SIGKILL), 0);
+    assert_int_equal(end_of(workers[1]), SIGKILL);
+    workers[1] = start(false, 1);
+    assert_true(answer_of(workers[1]).done);
+    assert_true(asked(workers[0], INSERT, 4).done);
+    assert_int_equal(member(0)->group, before);
+}
+
 /* What the worker has read may be of another file than the one that the writer opens. */
 static void test_other_files(void **state)
 {
@@ -745,6 +771,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_lock_stays_after_a_failure, start_all, end_all),
         cmocka_unit_test_setup_teardown(test_lost_has_no_lock, start_all, end_all),
         cmocka_unit_test_setup_teardown(test_what_does_not_fit, start_all, end_all),
+        cmocka_unit_test_setup_teardown(test_alone, start_all, end_all),
         cmocka_unit_test_setup_teardown(test_other_files, start_all, end_all),
         cmocka_unit_test_setup_teardown(test_other_lock_file, start_all, end_all),
         cmocka_unit_test_setup_teardown(test_children_are_kept_out, start_all, end_all),

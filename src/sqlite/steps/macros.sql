@@ -34,3 +34,4 @@ CROSS JOIN
 state <> 'stored' AND
 -- macro dumped_list:
 (SELECT json_group_array(value) FROM json_each({}))
+-- macro nothing: no statement
