@@ -124,11 +124,6 @@ size_t decode_unit_length(const char *text)
     return *text == '\\' && text[1] != '\0' ? 2 : 1;
 }
 
-static bool is_white(const char *text)
-{
-    return text[strspn(text, " \t\r\n")] == '\0';
-}
-
 /* A comment is a name unless words follow. */
 static void add_comment(struct piece *piece, const char *text, size_t length, bool inside)
 {
@@ -244,7 +239,7 @@ static void add_from_piece(struct field *field, const char *text)
 
     split(text, &piece);
     g_autoptr(GString) address = cleaned(piece.has_bracket ? piece.bracket->str : piece.words->str);
-    bool named = piece.has_bracket && !is_white(piece.words->str);
+    bool named = piece.has_bracket && piece.words->str[strspn(piece.words->str, " \t\r\n")] != '\0';
     if (!piece.has_bracket && !is_directory_name(address->str))
         add_from_words(field, address->str, piece.comment->str);
     else if (is_address_spec(address->str))

@@ -84,12 +84,6 @@ static bool sends_initial_response(const struct imap *imap, const struct config 
     return config->imap.early_login || imap_can(imap, "SASL-IR");
 }
 
-/* After the greeting: false if the server is known to ignore an initial response, and to ask for it by '+'. */
-static bool takes_initial_response(const struct imap *imap, const struct config *config)
-{
-    return sends_initial_response(imap, config) && (imap->capabilities == NULL || imap_can(imap, "SASL-IR"));
-}
-
 static bool send_login(struct imap *imap, const struct config *config, const char *login, const char *secret,
                        struct error *error)
 {
@@ -105,7 +99,9 @@ static bool send_login(struct imap *imap, const struct config *config, const cha
 static bool finish_authenticate(struct imap *imap, const struct config *config, const char *response, char **ret_reason,
                                 struct error *error)
 {
-    bool sent = sends_initial_response(imap, config), replied = takes_initial_response(imap, config);
+    bool sent = sends_initial_response(imap, config);
+    /* without SASL-IR the server ignores an initial response, and asks for it by '+' */
+    bool replied = sent && (imap->capabilities == NULL || imap_can(imap, "SASL-IR"));
     while (imap_response_read(imap, error)) {
         bool over = imap->reply.kind == REPLY_TAGGED;
         if (over && imap->reply.status == STATUS_OK && !replied && !sent) {
@@ -196,12 +192,6 @@ static bool log_in(struct imap *imap, const struct attempt *it, char **ret_reaso
                                           : finish_authenticate(imap, it->config, it->secret, ret_reason, error);
 }
 
-/* Returns true unless the greeting shows that the method, which was tried without asking, is impossible. */
-static bool check_offer_after(struct imap *imap, const struct config *config, struct error *error)
-{
-    return !config->imap.early_login || imap->capabilities == NULL || check_offer(imap, config, error);
-}
-
 bool imap_login(struct imap *imap, const struct config *config, const char *login, const char *password,
                 struct error *error)
 {
@@ -227,7 +217,8 @@ bool imap_login(struct imap *imap, const struct config *config, const char *logi
                        "some servers refuse a login this way: ", error);
         return false;
     }
-    if (imap->reply.status != STATUS_OK && !check_offer_after(imap, config, error))
+    bool unchecked = imap->reply.status != STATUS_OK && config->imap.early_login && imap->capabilities != NULL;
+    if (unchecked && !check_offer(imap, config, error)) /* the greeting shows that this method is impossible */
         return false;
     imap->refused = imap->reply.status == STATUS_NO;
     imap->too_many_sessions =

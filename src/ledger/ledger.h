@@ -197,7 +197,14 @@ struct ledger_claim *ledger_claim(struct ledger *ledger, const struct ledger_mes
 void ledger_claim_free(struct ledger_claim **claim);
 
 /* Returns the state of a message that is not recorded (free(3)). */
-struct ledger_state *ledger_state_new(const struct ledger_message *message) OD_MUST;
+static inline struct ledger_state *ledger_state_new(const struct ledger_message *message)
+{
+    struct ledger_state *found = base_alloc(sizeof(*found) + message->target_count * sizeof(found->copies[0]));
+    found->received_at = message->received_at;
+    for (size_t i = 0; i < message->target_count; i++)
+        found->copies[i].owner = LEDGER_OTHER;
+    return found;
+}
 
 /* Like ledger_read_state and ledger_claim, in one round trip. The database takes the lock, and makes the claim only if no
  * message with this identity is recorded. Waits until it has decided so, but not for the COMMIT; then the refusals of `found`

@@ -12,15 +12,6 @@ struct marks {
     size_t lock, refusals, guard; /* refusals: equal to guard if not queried */
 };
 
-struct ledger_state *ledger_state_new(const struct ledger_message *message)
-{
-    struct ledger_state *found = base_alloc(sizeof(*found) + message->target_count * sizeof(found->copies[0]));
-    found->received_at = message->received_at;
-    for (size_t i = 0; i < message->target_count; i++)
-        found->copies[i].owner = LEDGER_OTHER;
-    return found;
-}
-
 static bool send_if_new(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_state *found,
                         struct ledger_replies replies, const struct decoded *decoded, const char *server,
                         struct marks *ret)

@@ -153,7 +153,7 @@ struct sql_rows *ledger_find_messages(struct ledger *ledger, const unsigned char
 /* Sets *ret: a message with this digest is recorded. Uses only what a delivery may read. */
 bool ledger_knows(struct ledger *ledger, const unsigned char *digest, bool *ret, struct error *error) OD_MUST;
 
-/* Returns when the oldest message that is not purged was received. */
+/* Returns when the first message that is still recorded was received. */
 struct sql_rows *ledger_oldest(struct ledger *ledger, struct error *error) OD_MUST;
 
 /* Returns a section about a message (its id): "addresses", "deliveries", "attempts" (oldest first; times in seconds),

@@ -216,13 +216,6 @@ bool pg_committed(struct sql_session *pg, struct error *error)
     return !pg->alone;
 }
 
-/* libpq keeps them until they are fetched. */
-static void drop_notifications(struct sql_session *pg)
-{
-    for (PGnotify *notify; (notify = PQnotifies(pg->conn)) != NULL;)
-        PQfreemem(notify);
-}
-
 bool pg_finish(struct sql_session *pg)
 {
     struct error ignored;
@@ -245,6 +238,7 @@ bool pg_finish(struct sql_session *pg)
             pg->lost = true;
         PQclear(result);
     }
-    drop_notifications(pg);
+    for (PGnotify *notify; (notify = PQnotifies(pg->conn)) != NULL;) /* libpq keeps them until then */
+        PQfreemem(notify);
     return pg_usable(pg);
 }

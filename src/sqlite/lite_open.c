@@ -50,15 +50,15 @@ static void sql_now(sqlite3_context *context, int count, sqlite3_value **values)
 /* oncedrop_sha256(a, b): hashes the concatenation. */
 static void sql_sha256(sqlite3_context *context, int count, sqlite3_value **values)
 {
-    guint8 digest[32];
-    gsize size = sizeof(digest);
-    g_autoptr(GChecksum) checksum = g_checksum_new(G_CHECKSUM_SHA256);
+    struct sha256 sha256;
+    unsigned char digest[SHA256_SIZE];
+    sha256_begin(&sha256);
     for (int i = 0; i < count; i++) {
-        const guchar *data = sqlite3_value_blob(values[i]);
-        g_checksum_update(checksum, data, sqlite3_value_bytes(values[i]));
+        const void *data = sqlite3_value_blob(values[i]);
+        sha256_feed(&sha256, data, (size_t)sqlite3_value_bytes(values[i]));
     }
-    g_checksum_get_digest(checksum, digest, &size);
-    sqlite3_result_blob(context, digest, (int)size, SQLITE_TRANSIENT);
+    sha256_end(&sha256, digest);
+    sqlite3_result_blob(context, digest, sizeof(digest), SQLITE_TRANSIENT);
 }
 
 static int record_log(void *context, sqlite3 *db, const char *name, int pages)

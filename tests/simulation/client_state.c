@@ -140,15 +140,6 @@ enum ledger_result ledger_read_state(struct ledger *ledger, const struct ledger_
     }
 }
 
-struct ledger_state *ledger_state_new(const struct ledger_message *message)
-{
-    struct ledger_state *found = base_alloc(sizeof(*found) + message->target_count * sizeof(found->copies[0]));
-    found->received_at = message->received_at;
-    for (size_t i = 0; i < message->target_count; i++)
-        found->copies[i].owner = LEDGER_OTHER;
-    return found;
-}
-
 char *ledger_holder(struct ledger *ledger)
 {
     (void)ledger;

@@ -14,9 +14,9 @@ WHERE t.queue_id = :queue_id::text) f @join@ @schema@.message m ON m.id = f.id O
 -- columns: id
 SELECT id FROM @schema@.message WHERE digest = :digest::bytea LIMIT 1
 
--- oldest: when the oldest message was received
+-- oldest: when the first message was received of those that are recorded. No index that all engines have leads to the least time
 -- columns: received_at
-SELECT @utc(min(received_at))@ AS received_at FROM @schema@.message HAVING count(*) > 0
+SELECT @utc(received_at)@ AS received_at FROM @schema@.message ORDER BY id LIMIT 1
 
 -- show_addresses: a message's addresses
 -- params: message
