@@ -226,12 +226,6 @@ static void add_from_words(struct field *field, const char *text, const char *co
     }
 }
 
-/* X.400 or Lotus Notes: blanks belong to it. */
-static bool is_directory_name(const char *text)
-{
-    return *text == '/' || g_ascii_strncasecmp(text, "CN=", 3) == 0;
-}
-
 /* Adds each address (usually one) of a piece. Its name is what precedes it, else the comment after it. */
 static void add_from_piece(struct field *field, const char *text)
 {
@@ -240,7 +234,9 @@ static void add_from_piece(struct field *field, const char *text)
     split(text, &piece);
     g_autoptr(GString) address = cleaned(piece.has_bracket ? piece.bracket->str : piece.words->str);
     bool named = piece.has_bracket && piece.words->str[strspn(piece.words->str, " \t\r\n")] != '\0';
-    if (!piece.has_bracket && !is_directory_name(address->str))
+    /* in X.400 and Lotus Notes addresses, blanks belong to it */
+    bool directory_name = *address->str == '/' || g_ascii_strncasecmp(address->str, "CN=", 3) == 0;
+    if (!piece.has_bracket && !directory_name)
         add_from_words(field, address->str, piece.comment->str);
     else if (is_address_spec(address->str))
         add_mailbox(field, named ? piece.words->str : piece.comment->str, address->str);

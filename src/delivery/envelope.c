@@ -16,20 +16,16 @@ void envelope_clear(struct envelope *envelope)
     base_free(&envelope->only_login);
 }
 
-/* A pipe that was cut ends like a complete one. Postfix's ${size} includes its record marks: it is inexact. */
-static bool cut_short(const struct message *message, int64_t size)
-{
-    return (int64_t)message->size + size / 32 + 1024 < size;
-}
-
 bool envelope_check(const struct envelope *envelope, enum message_result result, const struct message *message,
                     const struct error *error, struct report *report)
 {
+    /* A pipe that was cut ends like a complete one. Postfix's ${size} includes its record marks: it is inexact. */
+    bool cut_short = result == MESSAGE_OK && (int64_t)message->size + envelope->size / 32 + 1024 < envelope->size;
     if (result == MESSAGE_EMPTY)
         report_set(report, OUTCOME_TEMPFAIL, "nothing on standard input: no message to deliver");
     else if (result != MESSAGE_OK)
         report_set(report, result == MESSAGE_TOO_LARGE ? OUTCOME_TOO_LARGE : OUTCOME_TEMPFAIL, "%s", error->text);
-    else if (cut_short(message, envelope->size))
+    else if (cut_short)
         report_set(report, OUTCOME_TEMPFAIL, "only %zu of about %lld bytes arrived: the message is cut short",
                    message->received_size, (long long)envelope->size);
     else

@@ -62,7 +62,7 @@ static struct statement *find_statement(struct sql_session *pg, const char *sql)
 static const struct statement *statement_for(struct sql_session *pg, const char *sql, size_t count, struct error *error)
 {
     struct statement *statement = find_statement(pg, sql);
-    bool again = statement->used && pg->direct && statement->name[0] == '\0';
+    bool again = statement->used && count > 0 && pg->direct && statement->name[0] == '\0';
     statement->used = true;
     if (again && !prepare_statement(pg, statement, count, error))
         return NULL;

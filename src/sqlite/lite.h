@@ -167,6 +167,9 @@ void lite_unlock_writer(struct sql_session *lite);
 
 bool lite_writer_is_free(void) OD_MUST;
 
+/* Keeps *ret up to date: whether this process has locked a message. */
+void lite_lock_report_to(_Atomic bool *ret);
+
 /* Adds SQL functions for message locks: oncedrop_lock, _locked, _unlock, _holder. */
 bool lite_lock_functions(struct sql_session *lite, struct error *error) OD_MUST;
 
@@ -239,9 +242,6 @@ bool lite_group_executes(enum sql_step step) OD_MUST;
 /* Adds a step to a transaction for the writer, and sends it at its COMMIT. False: this session must execute the step. */
 bool lite_group_add(struct sql_session *lite, enum sql_step step, const struct sql_step_text *text,
                     const struct sql_value *values) OD_MUST;
-
-/* Tells the other workers whether this one has locked a message. */
-void lite_group_set_delivers(bool delivers);
 
 /* Waits for the results of what was sent, and executes what was not. */
 void lite_group_end(struct sql_session *lite);

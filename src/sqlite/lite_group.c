@@ -42,16 +42,10 @@ void lite_group_join(struct sql_group *shared, size_t number)
         return;
     group = joined;
     self = &joined->members[number];
-    lite_group_set_delivers(false);
+    lite_lock_report_to(&self->delivers);
 }
 
-void lite_group_set_delivers(bool delivers)
-{
-    if (group != NULL)
-        atomic_store(&self->delivers, delivers);
-}
-
-/* Returns true if no other worker delivers: nobody would share this one's COMMIT, and the writer would only take time. */
+/* Returns true if no other worker delivers: none would share this one's COMMIT, and the writer would only take time. */
 static bool is_alone(void)
 {
     bool alone = true;

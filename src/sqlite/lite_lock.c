@@ -18,6 +18,20 @@ static char *lock_path;
 static struct sql_session *writer;
 static GHashTable *held; /* message locks: byte -> session */
 
+static _Atomic bool *reported; /* whether there is any; may be NULL */
+
+void lite_lock_report_to(_Atomic bool *ret)
+{
+    atomic_store(ret, false);
+    reported = ret;
+}
+
+static void report(void)
+{
+    if (reported != NULL)
+        atomic_store(reported, g_hash_table_size(held) > 0);
+}
+
 static bool lock_file_replaced(void)
 {
     struct stat ours, named;
@@ -139,7 +153,7 @@ static void sql_lock(sqlite3_context *context, int count, sqlite3_value **values
     struct sql_session *owner = g_hash_table_lookup(held, &at);
     if (owner == NULL && fcntl(lock_file, F_SETLK, &lock) == 0) {
         g_hash_table_insert(held, g_memdup2(&at, sizeof(at)), lite);
-        lite_group_set_delivers(true);
+        report();
         owner = lite;
     } else if (owner == NULL && errno != EAGAIN && errno != EACCES) {
         sqlite3_result_error(context, strerror(errno), -1);
@@ -162,7 +176,7 @@ static void unlock_message(struct sql_session *lite, int64_t at)
         return;
     unlock(at);
     g_hash_table_remove(held, &at);
-    lite_group_set_delivers(g_hash_table_size(held) > 0);
+    report();
 }
 
 void lite_unlock_released(struct sql_session *lite, bool committed)

@@ -47,7 +47,7 @@ class Session:
 
 
 class Program:
-    """bare_delivery.c with a ledger of its own, of the same engine as this program's."""
+    """bare_delivery.c with a separate ledger, of the same engine as this program's."""
 
     def __init__(self, bench, program):
         source, libraries = SOURCES[program.name]

@@ -11,7 +11,8 @@ ROUNDS = 40
 
 def measure_part(bench, results):
     agents_here = [*agents.competitors(bench.servers, bench.runner, bench.programs),
-                   *(bare.Delivery(one, service) for one in bare.programs(bench) for service in (None, bare.Service(one, 1)))]
+                   *(bare.Delivery(one, service) for one in bare.programs(bench)
+                     for service in (None, bare.Service(one, 1)))]
 
     def once(agent, number):
         seconds = agent.deliver()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: ISC
 """(b) LMTP on one and on four connections, to 20 and to 1,000 accounts, compared with Dovecot's LMTP server: the same client,
 the same accounts, and Dovecot stores for both. Also whose processor time it takes. 1,000 accounts are measured twice: with a
-login for nearly each message, and by a service that keeps a session for each account. With 20 accounts, bare_delivery.c shows what
-the protocol with a ledger in a file costs by itself."""
+login for nearly each message, and by a service that keeps a session for each account. bare_delivery.c shows what the protocol
+costs by itself."""
 
 import concurrent.futures
 import contextlib
@@ -248,6 +248,6 @@ def measure_part(bench, results):
                             results.add("lmtp", f"processors, {case}", f"{competitor.name}: {name}", "ms", each)
 
             with sink(bench) as alone:
-                measure.rounds([*here, *(least if count == 20 else []), *([alone] if alone else [])], bench.rounds or ROUNDS, once)
+                measure.rounds([*here, *least, *([alone] if alone else [])], bench.rounds or ROUNDS, once)
         if count > 20 or bench.tiny:
             measure_kept(bench, results, accounts, messages)

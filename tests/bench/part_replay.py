@@ -93,7 +93,8 @@ class BareReplay:
 def measure_part(bench, results):
     messages = 40 if bench.tiny else MANY if bench.long else MESSAGES
     accounts = bench.servers.accounts("replay-", ACCOUNTS)
-    here = [Bare(bench), *map(BareReplay, bare.programs(bench)), *[Replay(bench, program, jobs) for program in bench.programs for jobs in (1, JOBS)]]
+    here = [Bare(bench), *map(BareReplay, bare.programs(bench)),
+            *[Replay(bench, program, jobs) for program in bench.programs for jobs in (1, JOBS)]]
 
     def once(competitor, number):
         count = messages if number >= 0 else ACCOUNTS

@@ -634,7 +634,7 @@ static void test_what_does_not_fit(void **state)
     assert_false(is_there(3));
 }
 
-/* Nobody would share its COMMIT: the worker's own session executes the transaction. A locked message, and nothing else, is
+/* No other would share its COMMIT: the worker's own session executes the transaction. A locked message, and nothing else, is
  * what makes another worker company. */
 static void test_alone(void **state)
 {
