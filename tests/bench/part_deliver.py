@@ -12,7 +12,9 @@ ROUNDS = 40
 def measure_part(bench, results):
     agents_here = [*agents.competitors(bench.servers, bench.runner, bench.programs),
                    *(bare.Delivery(one, service) for one in bare.programs(bench)
-                     for service in (None, bare.Service(one, 1)))]
+                     for service in (None, bare.Service(one, 1))),
+                   *(bare.Delivery(one, name=f"{one.name} PgBouncer", conninfo=one.ledger.conninfo(bench.servers.pgbouncer))
+                     for one in bare.programs(bench) if one.ledger.is_pooled)]
 
     def once(agent, number):
         seconds = agent.deliver()

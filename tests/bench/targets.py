@@ -28,6 +28,8 @@ TARGETS = [
     Target("deliver ÷ dovecot-lda", deliver("{}"), deliver("dovecot-lda")),
     Target("deliver: PgBouncer ÷ fdm, IMAP", deliver("{} PgBouncer"), deliver("fdm, IMAP"), most=1.5),
     Target("deliver: PgBouncer ÷ dovecot-lda", deliver("{} PgBouncer"), deliver("dovecot-lda")),
+    *[Target(f"deliver: {name}{way} ÷ fdm, IMAP", deliver(f"{name}{way}"), deliver("fdm, IMAP"))
+      for name in bare.NAMES.values() for way in ("", " service", " PgBouncer")],
     Target("deliver ÷ maildrop", deliver("{}"), deliver("maildrop")),
     Target("deliver ÷ the script", deliver("{}"), deliver("script")),
     Target("deliver, with Sent ÷ fdm, IMAP", deliver("{} + Sent"), deliver("fdm, IMAP")),
