@@ -94,11 +94,11 @@ def test_the_other_parts(tmp_path):
 
 
 def test_two_documents_are_compared(tmp_path):
-    old = document(tmp_path / "old.json", **{"oncedrop": 20, "dovecot-lda": 10})
-    new = document(tmp_path / "new.json", **{"oncedrop": 15, "dovecot-lda": 10})
+    old = document(tmp_path / "old.json", **{"oncedrop service": 6, "dovecot-lda": 10})
+    new = document(tmp_path / "new.json", **{"oncedrop service": 4, "dovecot-lda": 10})
     said = " ".join(bench("--compare", old, new).stdout.split())
-    assert "deliver: 3 kB: oncedrop, ms 20.0 15.0 0.75" in said
-    assert "deliver ÷ dovecot-lda 2.00 1.50 ≤ 1.6 met" in said
+    assert "deliver: 3 kB: oncedrop service, ms 6.00 4.00 0.67" in said
+    assert "deliver: service ÷ dovecot-lda 0.60 0.40 ≤ 0.5 met" in said
 
 
 @pytest.mark.parametrize("value, said", ((1234, "1,234"), (99499, "99,499"), (99999.6, "100k"), (123456, "123k"),
