@@ -16,8 +16,7 @@
 static int lock_file = -1;
 static char *lock_path;
 static struct sql_session *writer;
-static GHashTable *held; /* message locks: byte -> session */
-
+static GHashTable *held;       /* message locks: byte -> session */
 static _Atomic bool *reported; /* whether there is any; may be NULL */
 
 void lite_lock_report_to(_Atomic bool *ret)

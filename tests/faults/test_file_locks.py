@@ -15,15 +15,17 @@ import os
 import re
 import signal
 import subprocess
+import threading
 
 import death
 import pytest
 from bench import ENCODED, PATIENT, Bench, Wrong, check_ledger
 from lab.lab import is_sanitized
 from lab.ledger import SqliteLedger
-from lab.lmtp import stored
+from lab.lmtp import TIMEOUT, stored, stuffed
 from lab.messages import message
 from lab.process import wait_until
+from lab.proxy import CLIENT, Proxy
 from lab.service import Service, children, exists
 
 pytestmark = pytest.mark.sqlite
@@ -135,10 +137,18 @@ def test_everything_is_written_under_the_lock(site, tally):
 
 @SEEN_AS_BUILT
 def test_workers_open_it_themselves(site, tally):
-    """Each worker of the service, and none has it from its parent; so of those that replace one that has died. The writer does not:
-    no two deliver at the same time."""
+    """Each worker of the service, and the writer, which is needed by two that deliver at the same time; and none has it from its
+    parent; so of those that replace one that has died."""
     scuba, prefix = site.account(), os.path.join(site.directory, "calls")
-    site.settings.update({"imap.tls": "none", "imap.port": site.imap.port})
+    reached, go_on = threading.Event(), threading.Event()
+
+    def watch(_connection, side, data):
+        if side == CLIENT and b" APPEND " in data and not reached.is_set():
+            reached.set()
+            go_on.wait(TIMEOUT)
+        return data
+
+    site.settings.update({"imap.tls": "none", "imap.port": site.use(Proxy(site.imap.port, watch)).port})
     service = Service(site, workers=2)
     tracer = subprocess.Popen([*traced(prefix), "-p", str(service.process.pid),
                                *[word for pid in children(service.process.pid) for word in ("-p", str(pid))]])
@@ -146,8 +156,14 @@ def test_workers_open_it_themselves(site, tally):
                "they are traced")
     for _ in range(2):
         clients = [service.connect() for _ in range(2)]
-        for client in clients:
-            stored(client.deliver(message(to=scuba), scuba)[0])
+        reached.clear()
+        go_on.clear()
+        clients[0].envelope([scuba])
+        clients[0].send(stuffed(message(to=scuba)))
+        assert reached.wait(TIMEOUT)
+        stored(clients[1].deliver(message(to=scuba), scuba)[0])
+        go_on.set()
+        stored(clients[0].reply())
         workers = [service.worker_of(client) for client in clients]
         for pid in workers:
             os.kill(pid, signal.SIGKILL)
@@ -156,7 +172,7 @@ def test_workers_open_it_themselves(site, tally):
     tracer.wait()
     found = [one for one in processes(site, prefix) if one.opened or one.done or one.wrong]
     assert f"{prefix}.{service.process.pid}" not in [one.path for one in found]
-    assert len(found) == 4 and all(one.opened or one.done for one in found), found
+    assert len(found) == 5 and all(one.opened or one.done for one in found), found
     assert sum(one.done["COMMIT"] for one in found) == 2 * 4, found
     tally("workers with a ledger", len(found), wrong_of(found))
 

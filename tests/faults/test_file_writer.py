@@ -5,6 +5,7 @@ and separate processes deliver each message: nothing is lost or doubled.
 Seen to fail with: a transaction taken for committed although the writer died (lite_group.c), lost."""
 
 import contextlib
+import glob
 import os
 import signal
 
@@ -17,14 +18,17 @@ pytestmark = pytest.mark.sqlite
 
 
 def test_writer_is_killed(site, tally):
-    service = []
+    service, used = [], []
 
-    def kill(_path):
+    def kill(path):
         for pid in children(service[0].pid):
             if is_writer(pid):
+                with contextlib.suppress(OSError):
+                    used.append(path in [os.readlink(one) for one in glob.glob(f"/proc/{pid}/fd/*")])
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
 
     wrong, count = disturbed(site, "", (kill,), service)
+    assert any(used), "no two workers delivered at the same time"
     tally("writers of a service killed", count, wrong)
     check_ledger(site)

@@ -56,7 +56,7 @@ def busy_worker(site, **settings):
 def test_writes_for_the_workers(site):
     """A worker waits for it; what it leaves behind is executed and does no harm."""
     scuba = site.account("scuba")
-    with busy_worker(site, **{"delivery.deadline": "2s", "delivery.hold_off": "3s"}) as service:
+    with busy_worker(site, **{"delivery.deadline": "5s", "delivery.hold_off": "6s"}) as service:
         [writer] = writers(service)
         os.kill(writer, signal.SIGSTOP)
         client = service.connect()
