@@ -22,7 +22,7 @@ VERSION := $(file <VERSION)
 CFLAGS ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings \
   -Wformat=2 -Wundef -Wvla -Wcast-qual -Wimplicit-fallthrough
-HARDENING ?= -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE -fstack-clash-protection -fcf-protection
+HARDENING ?= -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fstack-clash-protection -fcf-protection
 HARDENING_LD := -pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack -Wl,--as-needed
 WERROR ?=
 PKGS := glib-2.0 jansson nettle
@@ -35,7 +35,8 @@ SQLITE_LIBS = $(eval SQLITE_LIBS := $(shell $(PKG_CONFIG) --libs sqlite3 glib-2.
 MARIADB_LIBS = $(eval MARIADB_LIBS := $(shell $(PKG_CONFIG) --libs libmariadb glib-2.0))$(MARIADB_LIBS)
 POSTGRES_LIBS = $(eval POSTGRES_LIBS := $(shell $(PKG_CONFIG) --libs libpq glib-2.0))$(POSTGRES_LIBS)
 CPPFLAGS_ALL = -D_GNU_SOURCE -Isrc -I$(BUILD) -DVERSION='"$(VERSION)"' -DSYSCONFDIR='"$(SYSCONFDIR)"' $(CPPFLAGS)
-CFLAGS_ALL = -std=gnu11 $(WARNINGS) $(WERROR) $(HARDENING) $(PIC) $(PKG_CFLAGS) $(CFLAGS)
+# All but the front is in shared objects.
+CFLAGS_ALL = -std=gnu11 -fPIC -fno-semantic-interposition $(WARNINGS) $(WERROR) $(HARDENING) $(PKG_CFLAGS) $(CFLAGS)
 LIBS = $(PKG_LIBS)
 # With what is a module elsewhere.
 TEST_LIBS = $(LIBS) $(TLS_LIBS) $(DECODE_LIBS) $(POSTGRES_LIBS) $(SQLITE_LIBS) $(MARIADB_LIBS)
@@ -50,20 +51,21 @@ SOURCES := $(sort $(filter-out src/front/%,$(wildcard src/*/*.c)))
 OBJECTS := $(SOURCES:src/%.c=$(BUILD)/%.o)
 # The small program that users call, without any library but libc.
 FRONT_OBJECTS := $(patsubst src/%.c,$(BUILD)/%.o,$(sort $(wildcard src/front/*.c)))
-FRONT_BASE := $(addprefix $(BUILD)/base/,base.o deadline.o elf_file.o output.o tempfile.o)
+FRONT_BASE := $(addprefix $(BUILD)/base/,base.o deadline.o elf_file.o module.o output.o tempfile.o)
 ENGINES := postgres sqlite mariadb
 STEPS := $(sort $(wildcard src/sql/steps/*.sql))
 ENGINE_STEPS := $(sort $(wildcard $(ENGINES:%=src/%/steps/*.sql)))
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(filter-out %/fuzz_driver.c,$(sort $(wildcard tests/fuzz/fuzz_*.c))))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 
-MODULES := oncedrop-tls.so oncedrop-decode.so $(ENGINES:%=oncedrop-%.so)
+MODULES := oncedrop-main.so oncedrop-tls.so oncedrop-decode.so $(ENGINES:%=oncedrop-%.so)
 SETUP := $(notdir $(sort $(wildcard src/setup/*)))
 
-all: $(BUILD)/oncedrop $(BUILD)/oncedrop-main $(addprefix $(BUILD)/,$(MODULES) $(SETUP))
+all: $(BUILD)/oncedrop $(addprefix $(BUILD)/,$(MODULES) $(SETUP))
 
+# Exports what it has instead of libc.
 $(BUILD)/oncedrop: $(FRONT_OBJECTS) $(FRONT_BASE)
-	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(HARDENING_LD) $(LDFLAGS) -o $@ $^
+	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(HARDENING_LD) -Wl,--export-dynamic-symbol=iconv* $(LDFLAGS) -o $@ $^
 
 # What base.h says about modules.
 DECODE_OBJECTS := $(addprefix $(BUILD)/decode/,decode_sandbox.o decode_entity.o decode_message.o decode_part.o decode_words.o)
@@ -74,10 +76,8 @@ MARIADB_OBJECTS := $(filter $(BUILD)/mariadb/%,$(OBJECTS))
 MODULE_OBJECTS := $(TLS_OBJECTS) $(DECODE_OBJECTS) $(POSTGRES_OBJECTS) $(SQLITE_OBJECTS) $(MARIADB_OBJECTS)
 MODULE_SYMBOLS := src/base/modules.symbols
 
-$(BUILD)/oncedrop-main: $(BUILD)/main.o $(filter-out $(MODULE_OBJECTS),$(OBJECTS)) $(MODULE_SYMBOLS)
-	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(HARDENING_LD) -Wl,--dynamic-list=$(MODULE_SYMBOLS) $(LDFLAGS) -o $@ \
-	  $(filter %.o,$^) $(LIBS)
-
+$(BUILD)/oncedrop-main.so: $(BUILD)/main.o $(filter-out $(MODULE_OBJECTS),$(OBJECTS)) $(MODULE_SYMBOLS)
+$(BUILD)/oncedrop-main.so: THEIR_LIBS = -Wl,--version-script=$(MODULE_SYMBOLS) $(LIBS)
 $(BUILD)/oncedrop-tls.so: $(TLS_OBJECTS)
 $(BUILD)/oncedrop-tls.so: THEIR_LIBS = $(TLS_LIBS)
 $(BUILD)/oncedrop-decode.so: $(DECODE_OBJECTS)
@@ -89,24 +89,22 @@ $(BUILD)/oncedrop-sqlite.so: THEIR_LIBS = $(SQLITE_LIBS)
 $(BUILD)/oncedrop-mariadb.so: $(MARIADB_OBJECTS)
 $(BUILD)/oncedrop-mariadb.so: THEIR_LIBS = $(MARIADB_LIBS)
 $(addprefix $(BUILD)/,$(MODULES)):
-	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(filter-out -pie,$(HARDENING_LD)) -shared $(LDFLAGS) -o $@ $^ $(THEIR_LIBS)
-
-$(MODULE_OBJECTS): PIC := -fPIC
+	$(call say,LD,$@) $(CC) $(CFLAGS_ALL) $(filter-out -pie,$(HARDENING_LD)) -shared $(LDFLAGS) -o $@ $(filter %.o,$^) $(THEIR_LIBS)
 
 # Program and modules must come from the same sources. Sorted, for the order of names depends on the language.
-$(BUILD)/module_build.h: $(sort $(wildcard src/imap/imap_tls.[ch] src/decode/*.[ch] src/message/*.[ch] src/sql/*.[ch] $(ENGINES:%=src/%/*.[ch]) src/base/*.h)) $(STEPS) $(ENGINE_STEPS) Makefile
+$(BUILD)/module_build.h: $(sort $(wildcard src/front/front.h src/imap/imap_tls.[ch] src/decode/*.[ch] src/message/*.[ch] src/sql/*.[ch] $(ENGINES:%=src/%/*.[ch]) src/base/*.h)) $(STEPS) $(ENGINE_STEPS) Makefile
 	@mkdir -p $(@D)
 	@echo '#define MODULE_BUILD "$(VERSION) '"$$(cat $^ | cksum)"'"' >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; touch $@; else mv $@.new $@; fi
 
-$(BUILD)/base/module.o $(TLS_OBJECTS) $(BUILD)/decode/decode_message.o $(foreach engine,$(ENGINES),$(BUILD)/$(engine)/$(engine).o): $(BUILD)/module_build.h
+$(BUILD)/main.o $(BUILD)/base/module.o $(TLS_OBJECTS) $(BUILD)/decode/decode_message.o $(foreach engine,$(ENGINES),$(BUILD)/$(engine)/$(engine).o): $(BUILD)/module_build.h
 
 $(BUILD)/%.o: src/%.c Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) $(CPPFLAGS_ALL) $(LOCATION) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
 # Only these know where they are installed: `make install` with another PREFIX does not compile the others again.
-LOCATED := $(FRONT_OBJECTS) $(BUILD)/base/module.o
+LOCATED := $(BUILD)/base/module.o
 $(LOCATED): LOCATION := -DLIBEXECDIR='"$(LIBEXECDIR)"'
 $(LOCATED): $(BUILD)/libexecdir
 
@@ -148,7 +146,7 @@ $(UPGRADE_VERSIONS:%=%/oncedrop-sqlite.so): THEIR_LIBS = $(SQLITE_LIBS)
 $(UPGRADE_VERSIONS:%=%/oncedrop-mariadb.so): %/oncedrop-mariadb.so: $(MARIADB_OBJECTS) %/mariadb_schema.h
 $(UPGRADE_VERSIONS:%=%/oncedrop-mariadb.so): THEIR_LIBS = $(MARIADB_LIBS)
 $(UPGRADE_MODULES):
-	$(call say,LD,$@) $(CC) -I$(@D) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -fPIC $(filter-out -pie,$(HARDENING_LD)) -shared $(LDFLAGS) -o $@ \
+	$(call say,LD,$@) $(CC) -I$(@D) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(filter-out -pie,$(HARDENING_LD)) -shared $(LDFLAGS) -o $@ \
 	  $(patsubst $(BUILD)/%.o,src/%.c,$(filter $(SCHEMA_OBJECTS),$^)) $(filter-out $(SCHEMA_OBJECTS),$(filter %.o,$^)) $(THEIR_LIBS)
 
 # So are the steps, for every file that includes sql.h. What they say of outcomes is made of the table.
@@ -274,7 +272,6 @@ LOCATE := sed -e 's|/usr/local/bin/oncedrop|$(BINDIR)/oncedrop|g' -e 's|/etc/onc
   -e 's|/usr/local/share/oncedrop|$(SHAREDIR)|g' -e 's|/usr/local/libexec/oncedrop|$(LIBEXECDIR)/oncedrop|g'
 INSTALLED := $(DESTDIR)$(BINDIR)/oncedrop
 LIBRARY := $(DESTDIR)$(LIBEXECDIR)/oncedrop
-FULL := $(LIBRARY)/oncedrop-main
 SAMPLE := $(DESTDIR)$(SYSCONFDIR)/oncedrop/oncedrop.conf.sample
 # What oncedrop-lab takes of the library of the tests.
 LAB := oncedrop-lab $(patsubst %,lab/%.py,__init__ certificates database_server dovecot dovecot_config front imap_server \
@@ -293,7 +290,6 @@ install: all
 	  $(INSTALL) -m $$mode /dev/null $(LIBRARY)/$$name.new && $(LOCATE) src/setup/$$name >$(LIBRARY)/$$name.new && \
 	  mv -f $(LIBRARY)/$$name.new $(LIBRARY)/$$name || exit 1; \
 	done
-	$(INSTALL) -m 755 $(BUILD)/oncedrop-main $(FULL).new && mv -f $(FULL).new $(FULL)
 	$(INSTALL) -m 755 $(BUILD)/oncedrop $(INSTALLED).new && mv -f $(INSTALLED).new $(INSTALLED)
 	$(INSTALL) -m 640 /dev/null $(SAMPLE) && $(LOCATE) conf/oncedrop.conf >$(SAMPLE)
 	for page in man/*.[1-9]; do \
@@ -317,7 +313,7 @@ install: all
 	done
 
 uninstall:
-	rm -f $(INSTALLED) $(FULL) $(addprefix $(LIBRARY)/,$(MODULES) $(SETUP)) $(SAMPLE)
+	rm -f $(INSTALLED) $(addprefix $(LIBRARY)/,$(MODULES) $(SETUP)) $(SAMPLE)
 	[ ! -d $(LIBRARY) ] || rmdir --ignore-fail-on-non-empty $(LIBRARY)
 	rm -f $(DESTDIR)$(BINDIR)/oncedrop-lab $(LAB:%=$(DESTDIR)$(LABDIR)/%)
 	rm -f $(DESTDIR)$(BASH_COMPLETION)/oncedrop $(DESTDIR)$(ZSH_COMPLETION)/_oncedrop $(DESTDIR)$(FISH_COMPLETION)/oncedrop.fish
@@ -474,7 +470,7 @@ FORCE:
   FORCE
 -include $(OBJECTS:.o=.d) $(FRONT_OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS)) $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%.d)
 
-#: make             build/oncedrop, and build/oncedrop-main, which it executes
+#: make             build/oncedrop, and build/oncedrop-main.so, which it loads
 #: make demo        installs missing Debian packages, builds, and delivers to two people at once, and once more after a crash,
 #:                  with a ledger in a file, and then on two hosts with PostgreSQL (or ENGINE=mariadb); it has its own servers
 #: make lab         oncedrop-lab(1) with this build: a shell with a private Postfix (as root), Dovecot, service and ledger, which

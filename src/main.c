@@ -17,6 +17,8 @@
 #include "cmd/cmd.h"
 #include "delivery/outcome.h"
 #include "delivery/sessions.h"
+#include "front/front.h"
+#include "module_build.h"
 
 /* Otherwise open(2) would reuse a closed descriptor, and our reply would go to that file. */
 static void fill_standard_descriptors(void)
@@ -124,6 +126,7 @@ static const char *parse_global_options(int argc, char **argv, struct cmd *cmd, 
 {
     static const struct option words[] = {{"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'V'}, {0}};
     const char *name = NULL;
+    optind = 0; /* glibc: restarts getopt(3), which the front called */
     opterr = 0;
     for (int c; (c = getopt_long(argc, argv, "+:c:o:vhV", words, NULL)) != -1;) {
         switch (c) {
@@ -169,7 +172,7 @@ static int run_command(const struct command *command, struct cmd *cmd)
     return command->delivers ? status : end_output(status);
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     const char **overrides OD_CLEANUP(base_free) = base_alloc(((size_t)argc + 1) * sizeof(*overrides));
     struct cmd cmd = {.config_file = CONFIG_DEFAULT_FILE, .overrides = overrides};
@@ -177,8 +180,6 @@ int main(int argc, char **argv)
     fill_standard_descriptors();
     umask(077);
     setlocale(LC_CTYPE, "C.UTF-8");
-    if (base_excess_rights() != NULL)
-        return refuse_usage("%s", base_excess_rights());
     const char *name = parse_global_options(argc, argv, &cmd, overrides, &status);
     if (name == NULL)
         return status;
@@ -192,3 +193,9 @@ int main(int argc, char **argv)
     cmd.argv = given ? argv + optind : own_argv;
     return run_command(command, &cmd);
 }
+
+/* read by module_load */
+extern const char oncedrop_program_build[];
+extern const struct front_program oncedrop_program;
+const char oncedrop_program_build[] = MODULE_BUILD;
+const struct front_program oncedrop_program = {run, iconv_open, iconv};

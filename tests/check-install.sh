@@ -34,7 +34,7 @@ expect_mode /usr/local/libexec/oncedrop/oncedrop-tls.so 755
 expect_mode /usr/local/libexec/oncedrop/oncedrop-postgres.so 755
 expect_mode /usr/local/libexec/oncedrop/oncedrop-sqlite.so 755
 expect_mode /usr/local/libexec/oncedrop/oncedrop-mariadb.so 755
-expect_mode /usr/local/libexec/oncedrop/oncedrop-main 755
+expect_mode /usr/local/libexec/oncedrop/oncedrop-main.so 755
 expect_mode /etc/oncedrop/oncedrop.conf.sample 640
 for page in man/*.[1-9]; do
     expect_mode "/usr/local/share/man/man${page##*.}/${page##*/}" 644
@@ -79,10 +79,9 @@ status=0
 [ $status = 7 ] || fail "the installed oncedrop-lab exits with $status"
 
 # Over a program with rights comes one without.
-chmod 2755 "$root/usr/local/bin/oncedrop" "$root/usr/local/libexec/oncedrop/oncedrop-main"
+chmod 2755 "$root/usr/local/bin/oncedrop"
 install install
 expect_mode /usr/local/bin/oncedrop 755
-expect_mode /usr/local/libexec/oncedrop/oncedrop-main 755
 
 install uninstall PREFIX=/opt/od SYSCONFDIR=/opt/etc
 [ -z "$(find "$root/opt" -type f)" ] || fail "uninstall left $(find "$root/opt" -type f)"

@@ -232,14 +232,16 @@ struct module {
     const char *table;   /* exported object; TABLE_build has MODULE_BUILD */
     const char *what;    /* for messages: "the decoder" */
     const char *package; /* Debian's: "oncedrop" */
+    bool is_global;      /* other modules call its functions */
 };
 
-/* Loads a module from the program's directory, else from that of `make install`. Refuses one of another build,
+/* Loads a module from module_path(). Refuses one of another build,
  * truncated, or writable by others. Returns its object, or NULL. Children inherit it: load it before giving up the
  * right to read it, and before an upgrade. */
 const void *module_load(const struct module *module, struct error *error) OD_MUST;
 
-/* Returns a new string: the file's path in the program's directory, else in that of `make install`. */
+/* Returns a new string: the file's path in the program's directory, in ../libexec/oncedrop, else where `make install`
+ * puts it. If one is unusable, no other replaces it. */
 char *module_path(const char *file) OD_MUST;
 
 /* elf_file.c
@@ -249,20 +251,6 @@ char *module_path(const char *file) OD_MUST;
 /* Returns true if the file is ELF (elf(5)) of this word size, with all mapped segments. On false errno is ENOEXEC,
  * or why it is unreadable. */
 bool elf_file_is_complete(const char *path);
-
-#define ELF_NAMES_MAX 32
-
-struct elf_names {
-    size_t count;
-    char name[ELF_NAMES_MAX][64];
-};
-
-/* Returns false, with names unchanged, if they are too many or too long. */
-bool elf_names_add(struct elf_names *names, const char *name);
-
-/* Adds the libraries that the file itself needs (DT_NEEDED). On false errno is as above, ENOEXEC also if names do
- * not fit; some may have been added. */
-bool elf_file_add_needed(const char *path, struct elf_names *names);
 
 /* network.c
  * CIDR networks (RFC 4632, RFC 4291). IPv4-mapped addresses (::ffff:192.0.2.1), as from dual-stack sockets, count as

@@ -27,12 +27,16 @@ static char *own_directory(void)
 
 char *module_path(const char *file)
 {
+    static const char *const below[] = {"", "../libexec/oncedrop/"};
     char *directory OD_CLEANUP(base_free) = own_directory();
-    char *candidate = directory != NULL ? base_printf("%s%s", directory, file) : NULL;
-    /* EACCES is an error to report: no other file replaces it */
-    if (candidate != NULL && (access(candidate, F_OK) == 0 || errno == EACCES))
-        return candidate;
-    base_free(&candidate);
+    for (size_t i = 0; i < sizeof(below) / sizeof(*below) && directory != NULL; i++) {
+        char *candidate OD_CLEANUP(base_free) = base_printf("%s%s%s", directory, below[i], file);
+        if (access(candidate, F_OK) == 0 || errno == EACCES) {
+            char *found = candidate;
+            candidate = NULL;
+            return found;
+        }
+    }
     return base_printf("%s/%s", INSTALLED, file);
 }
 
@@ -64,9 +68,10 @@ const void *module_load(const struct module *module, struct error *error)
         error_set(error, "cannot load %s: everybody may write %s; run: chmod o-w %s", module->what, path, path);
         return NULL;
     }
-    void *loaded = dlopen(path, RTLD_NOW);
+    void *loaded = dlopen(path, module->is_global ? RTLD_NOW | RTLD_GLOBAL : RTLD_NOW);
     if (loaded == NULL) {
-        error_set(error, "cannot load %s: %s" AGAIN, module->what, dlerror(), module->package);
+        error_set(error, "cannot load %s: %s; let user %d read it, or install its package again", module->what,
+                  dlerror(), (int)geteuid()); /* of what is unreadable ld.so(8) says that it is not there */
         return NULL;
     }
     char *name OD_CLEANUP(base_free) = base_printf("%s_build", module->table);

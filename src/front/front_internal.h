@@ -5,15 +5,14 @@
 #define ONCEDROP_FRONT_INTERNAL_H
 
 #include "base/base.h"
+#include "front/front.h"
 
-/* front_libraries.c
- * Checks the full program's libraries: without one, ld.so(8) exits with 127, and Postfix bounces. */
+/* front_program.c
+ * The full program is not executed: without a library ld.so(8) exits with 127, and Postfix bounces. */
 
-#define FRONT_LIBRARIES_MS 5000 /* of a trial */
-
-/* Returns true if the program can be loaded, or no trial is possible. Looks for its libraries, and theirs, where our
- * libc is. If one is missing or truncated, tries the command `version` in a child. The error has library and hint. */
-bool front_libraries_suffice(const char *program, struct error *error) OD_MUST;
+/* Loads it. The error names the file that is missing or truncated: then the process must end, for ld.so(8) may be
+ * interrupted. */
+bool front_program_load(const struct front_program **ret, struct error *error) OD_MUST;
 
 /* front_message.c
  * The message on standard input, kept until the service has it: the full program may need it. */

@@ -6,7 +6,7 @@ import os
 
 TICK = os.sysconf("SC_CLK_TCK")
 NAMES = {"postgres": "PostgreSQL", "mariadbd": "MariaDB", "pgbouncer": "PgBouncer", "imap": "imap", "imap-login": "imap",
-         "auth": "auth", "lmtp": "lmtp", "oncedrop-main": "oncedrop", "oncedrop": "oncedrop", "oncedrop-writer": "oncedrop", "bare": "bare"}
+         "auth": "auth", "lmtp": "lmtp", "oncedrop": "oncedrop", "oncedrop-writer": "oncedrop", "bare": "bare"}
 PEERS = ("PostgreSQL", "MariaDB", "imap", "lmtp", "oncedrop", "bare")      # the others are less than a tenth of a millisecond a message
 
 

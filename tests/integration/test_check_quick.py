@@ -105,7 +105,7 @@ def test_a_file_that_hangs(site):
     os.mkdir(folder)
     for path in glob.glob(os.path.join(os.path.dirname(lab_module.program()), "oncedrop*")):
         shutil.copy(path, folder)
-    words = [os.path.join(folder, "oncedrop-main"), "-c", site.write("oncedrop.conf", site.configuration()), "check", "--quick",
+    words = [os.path.join(folder, "oncedrop"), "-c", site.write("oncedrop.conf", site.configuration()), "check", "--quick",
              "--json"]
     before = signal.signal(signal.SIGIO, signal.SIG_IGN)
     try:

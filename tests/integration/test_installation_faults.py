@@ -4,8 +4,8 @@ to do, a delivery is deferred, and no process dies by a signal, or with a status
 
 Seen to fail with: an engine that is asked although it is not loaded; modules that are opened after root's rights are dropped; files
 that are mapped regardless of their size; the program of another installation in place of one that may not be read; a decoder of
-which nothing is said but that it is missing; `lmtp` behind -c answered as a delivery; a program that is executed without a look at
-its libraries; a library that is elsewhere taken for missing.
+which nothing is said but that it is missing; `lmtp` behind -c answered as a delivery; a program that is executed, instead of
+loaded; a cut library that ends the process.
 
 Left out: a damaged front program. Nothing of ours runs then: pipe(8) and local(8) defer what they cannot execute, except for what
 is cut so that the kernel executes it; the service does not need the front."""
@@ -29,7 +29,7 @@ from lab.service import Service
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
 
 ENGINE = "-engine.so"     # the same name with every engine: tests/essential lists tests by it
-PARTS = {name: f"libexec/oncedrop/oncedrop{name.replace('engine', engine())}" for name in ("-main", ENGINE, "-decode.so", "-tls.so")}
+PARTS = {name: f"libexec/oncedrop/oncedrop{name.replace('engine', engine())}" for name in ("-main.so", ENGINE, "-decode.so", "-tls.so")}
 HINT = re.compile(r"install it again, by `make install' or Debian's package oncedrop|it comes with `make install'|let user \d+ read it")
 BUILD = re.compile(rb"\x00\d[^\x00 ]* (?=\d+ \d+\x00)")
 # A message that needs the decoder.
@@ -46,7 +46,7 @@ def mapped(path):
 
 
 def unreadable(path):
-    os.chmod(path, 0o700 if path.endswith("-main") else 0o600)
+    os.chmod(path, 0o600)
 
 
 def cut(path):
@@ -56,7 +56,7 @@ def cut(path):
 def of_another_build(path):
     with open(path, "r+b") as file:
         data = file.read()
-        assert len(BUILD.findall(data)) == 1, path
+        assert BUILD.search(data), path
         file.seek(0)
         file.write(BUILD.sub(lambda found: found[0][:1] + b"9" * (len(found[0]) - 2) + b" ", data))
 
@@ -142,11 +142,10 @@ def test_a_delivery(installation, name, fault, who):
         assert (status, out[:13]) == (0, "2.1.5 stored "), (out, err)
         return
     assert status == 75 and re.fullmatch(r"4\.3\.[05] [^\n]+\n|4\.4\.1 [^\n]+\n", out) and len(out) < 500, (status, out, err)
-    if name != "-main" or fault == "other":
+    if name != "-main.so":
         assert len(says(err, installation.file, fault)) == 1 or fault == "other", err     # the log's line
         assert "status=deferred" in err, err
-    if name != "-main" or fault != "other":     # each module is then that of another build
-        assert says(out, installation.file, fault), out
+    assert says(out, installation.file, fault), out
     assert installation.site.count(installation.account) == 0
 
 
@@ -190,11 +189,11 @@ def test_every_command(installation, name, fault, who):
         assert 0 <= status < 126, said
         if command == "lmtp":
             assert status in (0, 75), said
-        if failed(status, out) and status != whole[command][0] and fault != "other":
+        if failed(status, out) and status != whole[command][0]:
             assert says(out + err, installation.file, fault), said
         if is_harmless(name, fault, who):
             assert status == whole[command][0], said
-        if name == "-main" and fault not in ("other", "unreadable"):
+        if name == "-main.so" and fault != "unreadable":
             assert status == 75, said
 
 
@@ -229,15 +228,16 @@ def test_a_reload_for_which_a_module_is_missing(installation):
     stored(service.deliver(MAIL, installation.account)[0])
 
 
-# The libraries of the full program: without one, ld.so(8) ends the process with status 127 or by SIGBUS, and no code of ours runs
+# The libraries of the full program. A program that is executed without one ends with status 127
 
-LIBRARY = re.compile(r"/lib(?:jansson|pcre2-8)\.so\.\d+(?:: file too short; install the library's package again"
-                     r"| is missing or cut short; install its package again|: Permission denied; let user \d+ read it)")
+LIBRARY = re.compile(r"\blib(?:jansson|pcre2-8)\.so\.\d\S*(?:: file too short; let user \d+ read it, or"
+                     r"|: cannot open shared object file: [^;]+; let user \d+ read it, or"
+                     r"| is cut short;) install its package again")
 
 
 def library(installation, name):
     """Where ld.so(8) finds it."""
-    done = subprocess.run(["ldd", installation.path(PARTS["-main"])], capture_output=True, text=True, check=True)
+    done = subprocess.run(["ldd", installation.path(PARTS["-main.so"])], capture_output=True, text=True, check=True)
     found = re.search(rf"{re.escape(name)}\.so\S* => (/\S+)", done.stdout)
     if not found:
         pytest.skip(f"the program does not need {name} here")
@@ -256,7 +256,7 @@ def defers(installation, words, why, before=()):
     status, out, err = installation.run(words, [*before, *ordinary.BECOME])
     line = re.compile(r"421 4\.3\.5 [^\r\n]+\r\n" if words == ["lmtp"] else r"4\.3\.5 [^\n]+\n")
     assert status == 75 and line.fullmatch(out), (status, out, err)
-    assert f"{PARTS['-main']}: " in out and why.search(out), out
+    assert "cannot load the program: " in out and why.search(out), out
     assert installation.site.count(installation.account) == 0
 
 
@@ -289,8 +289,8 @@ def test_a_library_that_cannot_be_loaded(installation, name, fault, way):
 @pytest.mark.parametrize("way", [delivery, lambda _: ["lmtp"]], ids=["deliver", "lmtp"])
 def test_a_library_that_is_absent(installation, way):
     installation.embedded.configuration()
-    rename(installation.path(PARTS["-main"]), b"libjansson.so", b"no-jansson.so")
-    defers(installation, way(installation), re.compile(r"no-jansson\.so\.\d+: [^;]+; install the library's package again"))
+    rename(installation.path(PARTS["-main.so"]), b"libjansson.so", b"no-jansson.so")
+    defers(installation, way(installation), re.compile(r"no-jansson\.so\.\d+: [^;]+; let user \d+ read it, or install its package again"))
 
 
 def test_a_library_that_is_elsewhere(installation):
@@ -299,19 +299,20 @@ def test_a_library_that_is_elsewhere(installation):
     os.mkdir(installation.path("lib"))
     os.chmod(installation.path("lib"), 0o755)
     copy = shutil.copy(library(installation, "libjansson"), installation.path("lib/my-jansson.so.4"))
-    for path in (installation.path(PARTS["-main"]), copy):
+    for path in (installation.path(PARTS["-main.so"]), copy):
         rename(path, b"libjansson.so", b"my-jansson.so")
     status, out, err = installation.run(delivery(installation), ordinary.BECOME, {"LD_LIBRARY_PATH": installation.path("lib")})
     assert (status, out[:13]) == (0, "2.1.5 stored "), (out, err)
 
 
 @pytest.mark.skipif(lab_module.is_sanitized(), reason="strace is in the way of a sanitizer")
-def test_no_trial_without_a_suspicion(installation):
+def test_nothing_is_executed(installation):
+    """That would take as long as the start of the full program."""
     installation.embedded.configuration()
     path = installation.path("trace")
-    strace = [find_program("strace"), "-o", path, "-e", "trace=execve,fork,vfork,clone,clone3"]
+    strace = [find_program("strace"), "-o", path, "-e", "trace=execve,execveat"]
     status, out, err = installation.run(delivery(installation), strace)
     assert (status, out[:13]) == (0, "2.1.5 stored "), (out, err)
     with open(path, encoding="utf-8", errors="replace") as file:
         calls = [line.partition("(")[0] for line in file]
-    assert calls[:2] == ["execve", "execve"], calls
+    assert calls.count("execve") == 1 and "execveat" not in calls, calls

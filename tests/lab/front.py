@@ -26,7 +26,7 @@ def short_directory():
 def install(directory):
     """Copies of the programs under test; the default configuration is o.conf in this directory: the same bytes except for
     the name of that file. Returns the paths of the front and the full program."""
-    paths = os.path.join(directory, "oncedrop"), os.path.join(directory, "oncedrop-main")
+    paths = os.path.join(directory, "oncedrop"), os.path.join(directory, "oncedrop-main.so")
     with open(lab_module.full_program(), "rb") as file:
         code = file.read()
     ours = os.path.join(directory, "o.conf").encode()

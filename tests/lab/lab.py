@@ -40,16 +40,15 @@ def example(*name, **values):
 
 
 def full_program():
-    """What it executes for everything but a delivery that it hands over."""
-    return program() + "-main"
+    """What it loads for everything but a delivery that it hands over."""
+    return program() + "-main.so"
 
 
 def copy_program(directory, path=None):
-    """Copies a program, the one under test if none is given, with what it executes and loads, if it has that. Returns the
-    path of the copy."""
+    """Copies a program, the one under test if none is given, with what it loads, if it has that. Returns the path of the copy."""
     path = path or program()
     copy = os.path.join(directory, "oncedrop")
-    for part in ("", "-main", "-tls.so", "-decode.so", "-postgres.so", "-sqlite.so", "-mariadb.so",
+    for part in ("", "-main.so", "-tls.so", "-decode.so", "-postgres.so", "-sqlite.so", "-mariadb.so",
                  "-setup", "-setup-files", "-setup-postfix"):
         if os.path.exists(path + part):
             shutil.copy(path + part, copy + part)

@@ -234,7 +234,7 @@ class Postfix(process.Server):
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
-                if os.readlink(f"/proc/{pid}/exe") in (self.program, self.full_program):
+                if os.readlink(f"/proc/{pid}/exe") == self.program:
                     found.append(int(pid))
             except OSError:
                 pass
