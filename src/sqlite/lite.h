@@ -138,6 +138,12 @@ bool lite_files_prepare(struct sql_session *lite, int lock_file, struct error *e
 
 /* Records the present files. A checkpoint clears the record before it changes the ledger. */
 void lite_files_record(const char *path, int lock_file);
+
+/* Makes the names of the files durable: a precondition of lite_files_record, for new files. */
+bool lite_files_sync_directory(const char *path, struct error *error) OD_MUST;
+
+/* Then SQLite need not do so in each process. Once in a process; further calls do nothing. */
+void lite_files_sync_once(void);
 bool lite_files_forget(int lock_file) OD_MUST;
 
 /* Counts a session that has opened its files. Returns false if they are not those of `before`. */

@@ -4,6 +4,7 @@
  * file records the files in use. A session that opens others records them, with the writer's lock; sessions whose
  * files are not as recorded write nothing more. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -204,6 +205,33 @@ void lite_files_record(const char *path, int lock_file)
     struct lite_files now;
     if (lite_files_see(path, &now))
         (void)write_record(lock_file, &now); /* on failure, opening the files requires the lock */
+}
+
+static int (*real_open_directory)(const char *, int *);
+
+/* SQLite syncs a log's directory after each opening (unixSync in sqlite3.c). It goes on without, if this fails. */
+static int open_directory(const char *log, int *ret_fd)
+{
+    struct stat status;
+    bool is_ours = sessions > 0 && stat(log, &status) == 0 && (int64_t)status.st_ino == ours.file[LITE_LOG].node;
+    return is_ours ? SQLITE_CANTOPEN : real_open_directory(log, ret_fd);
+}
+
+void lite_files_sync_once(void)
+{
+    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    sqlite3_syscall_ptr function = vfs->xGetSystemCall(vfs, "openDirectory");
+    if (function == NULL || function == (sqlite3_syscall_ptr)open_directory)
+        return;
+    real_open_directory = (int (*)(const char *, int *))function;
+    (void)vfs->xSetSystemCall(vfs, "openDirectory", (sqlite3_syscall_ptr)open_directory);
+}
+
+bool lite_files_sync_directory(const char *path, struct error *error)
+{
+    g_autofree char *directory = g_path_get_dirname(path);
+    int fd OD_CLEANUP(base_close) = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return (fd >= 0 && fsync(fd) == 0) || error_set(error, "database: %s: %m", directory);
 }
 
 bool lite_files_forget(int lock_file)

@@ -173,6 +173,8 @@ static bool open_locked(struct sql_session *lite, struct error *error)
         if (!connect_file(lite, error))
             return false;
         if (lite_files_join(lite, &before)) {
+            if (!lite_files_sync_directory(lite->path, error))
+                return false;
             lite_files_record(lite->path, lite_lock_file());
             return true;
         }
@@ -204,6 +206,7 @@ struct sql_session *lite_open(const struct config *config, const char *applicati
     struct sql_session *lite = lite_session_new(lite_path(config));
     (void)application;
     lite->accounts = lite_accounts_new(config);
+    lite_files_sync_once();
     if (check_file(config, lite->path, error) && check_file_system(lite->path, error) &&
         lite_lock_open(lite->path, error) && open_files(lite, error))
         return lite;
