@@ -191,6 +191,19 @@ def test_a_file_is_given_to_the_full_program(front, script):
     stored_once(front, front.deliver(mail, "-d", scuba), mail, scuba)
 
 
+@pytest.mark.skipif(lab_module.is_sanitized(), reason="strace is in the way of a sanitizer")
+def test_the_deadline_ends_with_the_reading(front):
+    """The full program has its own."""
+    front.service(closes_before_the_mark)
+    path = os.path.join(front.site.directory, "trace")
+    trace = [find_program("strace"), "-o", path, "-e", "trace=openat,timer_settime"]
+    expect.stored(front.deliver(message(), "-d", front.site.account(), before=trace))
+    with open(path, encoding="utf-8", errors="replace") as file:
+        before, _, _ = file.read().partition(f'"{front.full_program}"')
+    armed = re.findall(r"it_value=\{tv_sec=(\d+)", before)
+    assert armed[0] != "0" and armed[-1] == "0", armed
+
+
 @pytest.mark.parametrize("kind", ["nothing", "a file", "a socket that nobody listens on", "a directory"])
 def test_no_service(front, kind):
     scuba, mail = front.site.account(), message()
