@@ -78,6 +78,14 @@ def test_header_that_ends_gmime(site, level, field):
     assert record(site, id)
 
 
+@pytest.mark.skipif(lab_module.is_sanitized(), reason="a sanitizer has its own iconv(3)")
+def test_libraries_convert_by_the_program(site):
+    """So what gmime assembles of pieces is checked, too. ld.so(8) says whose function each library calls."""
+    done = site.run("version", env={"LD_DEBUG": "bindings"})
+    called = re.findall(r"/libglib-\S+ \[0\] to (\S+) \[0\]: normal symbol `(iconv|iconv_open)'", done.err)
+    assert set(called) == {(lab_module.program(), "iconv"), (lab_module.program(), "iconv_open")}, called
+
+
 def test_lmtp_session_survives(site):
     account = site.account()
     session = lmtp.start(site)
