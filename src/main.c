@@ -172,7 +172,7 @@ static int run_command(const struct command *command, struct cmd *cmd)
     return command->delivers ? status : end_output(status);
 }
 
-static int run(int argc, char **argv)
+static int run_words(int argc, char **argv)
 {
     const char **overrides OD_CLEANUP(base_free) = base_alloc(((size_t)argc + 1) * sizeof(*overrides));
     struct cmd cmd = {.config_file = CONFIG_DEFAULT_FILE, .overrides = overrides};
@@ -198,4 +198,4 @@ static int run(int argc, char **argv)
 extern const char oncedrop_program_build[];
 extern const struct front_program oncedrop_program;
 const char oncedrop_program_build[] = MODULE_BUILD;
-const struct front_program oncedrop_program = {run, iconv_open, iconv};
+const struct front_program oncedrop_program = {run_words, iconv_open, iconv};

@@ -53,7 +53,7 @@ static const char *command_of(char **argv)
 
 /* Reports that the full program cannot be loaded, which defers mail unless the command was typed. Returns the exit
  * status. */
-static int refuse(const char *command, const char *why)
+static int refuse_to_run(const char *command, const char *why)
 {
     if (output_is_typed()) {
         fprintf(stderr, "oncedrop: %s\n", why);
@@ -71,7 +71,8 @@ static int run_program(int argc, char **argv)
     const struct front_program *program;
     struct error error;
     deadline_disarm(); /* the full program has its own */
-    return front_program_load(&program, &error) ? program->run(argc, argv) : refuse(command_of(argv), error.text);
+    return front_program_load(&program, &error) ? program->run(argc, argv)
+                                                : refuse_to_run(command_of(argv), error.text);
 }
 
 static int deliver_otherwise(struct front_message *message, int argc, char **argv)

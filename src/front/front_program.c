@@ -43,6 +43,8 @@ static bool refuse_cut_file(uintptr_t address, struct error *error)
         if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &start, &end) == 2 && address >= start && address < end &&
             strchr(line, '/') != NULL)
             snprintf(path, sizeof(path), "%.*s", (int)strcspn(strchr(line, '/'), "\n"), strchr(line, '/'));
+    if (maps != NULL)
+        (void)fclose(maps);
     return error_set(error, "cannot load the program: %s is cut short; install its package again", path);
 }
 

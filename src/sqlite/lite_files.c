@@ -210,7 +210,7 @@ void lite_files_record(const char *path, int lock_file)
 static int (*real_open_directory)(const char *, int *);
 
 /* SQLite syncs a log's directory after each opening (unixSync in sqlite3.c). It goes on without, if this fails. */
-static int open_directory(const char *log, int *ret_fd)
+static int open_log_directory(const char *log, int *ret_fd)
 {
     struct stat status;
     bool is_ours = sessions > 0 && stat(log, &status) == 0 && (int64_t)status.st_ino == ours.file[LITE_LOG].node;
@@ -221,10 +221,10 @@ void lite_files_sync_once(void)
 {
     sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
     sqlite3_syscall_ptr function = vfs->xGetSystemCall(vfs, "openDirectory");
-    if (function == NULL || function == (sqlite3_syscall_ptr)open_directory)
+    if (function == NULL || function == (sqlite3_syscall_ptr)open_log_directory)
         return;
     real_open_directory = (int (*)(const char *, int *))function;
-    (void)vfs->xSetSystemCall(vfs, "openDirectory", (sqlite3_syscall_ptr)open_directory);
+    (void)vfs->xSetSystemCall(vfs, "openDirectory", (sqlite3_syscall_ptr)open_log_directory);
 }
 
 bool lite_files_sync_directory(const char *path, struct error *error)
