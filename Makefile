@@ -36,7 +36,7 @@ MARIADB_LIBS = $(eval MARIADB_LIBS := $(shell $(PKG_CONFIG) --libs libmariadb gl
 POSTGRES_LIBS = $(eval POSTGRES_LIBS := $(shell $(PKG_CONFIG) --libs libpq glib-2.0))$(POSTGRES_LIBS)
 CPPFLAGS_ALL = -D_GNU_SOURCE -Isrc -I$(BUILD) -DVERSION='"$(VERSION)"' -DSYSCONFDIR='"$(SYSCONFDIR)"' $(CPPFLAGS)
 # All but the front is in shared objects.
-CFLAGS_ALL = -std=gnu11 -fPIC -fno-semantic-interposition $(WARNINGS) $(WERROR) $(HARDENING) $(PKG_CFLAGS) $(CFLAGS)
+CFLAGS_ALL = -std=gnu11 -fPIC $(WARNINGS) $(WERROR) $(HARDENING) $(PKG_CFLAGS) $(CFLAGS)
 LIBS = $(PKG_LIBS)
 # With what is a module elsewhere.
 TEST_LIBS = $(LIBS) $(TLS_LIBS) $(DECODE_LIBS) $(POSTGRES_LIBS) $(SQLITE_LIBS) $(MARIADB_LIBS)
@@ -101,7 +101,7 @@ $(BUILD)/main.o $(BUILD)/base/module.o $(TLS_OBJECTS) $(BUILD)/decode/decode_mes
 
 $(BUILD)/%.o: src/%.c Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call say,CC,$<) $(CC) $(CPPFLAGS_ALL) $(LOCATION) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<) $(CC) $(CPPFLAGS_ALL) $(LOCATION) $(CFLAGS_ALL) -fno-semantic-interposition -MMD -MP -c -o $@ $<
 
 # Only these know where they are installed: `make install` with another PREFIX does not compile the others again.
 LOCATED := $(BUILD)/base/module.o

@@ -13,11 +13,13 @@ static struct engine {
 } engines[] = {
     [CONFIG_ENGINE_POSTGRES] = {&postgres_engine,
                                 {"oncedrop-postgres.so", "postgres_engine", "the engine for PostgreSQL",
-                                 "oncedrop-postgres"}},
+                                 "oncedrop-postgres", false}},
     [CONFIG_ENGINE_SQLITE] = {&sqlite_engine,
-                              {"oncedrop-sqlite.so", "sqlite_engine", "the engine for SQLite", "oncedrop-sqlite"}},
+                              {"oncedrop-sqlite.so", "sqlite_engine", "the engine for SQLite", "oncedrop-sqlite",
+                               false}},
     [CONFIG_ENGINE_MARIADB] = {&mariadb_engine,
-                               {"oncedrop-mariadb.so", "mariadb_engine", "the engine for MariaDB", "oncedrop-mariadb"}},
+                               {"oncedrop-mariadb.so", "mariadb_engine", "the engine for MariaDB", "oncedrop-mariadb",
+                                false}},
 };
 
 const struct sql_engine *sql_load(const struct config *config, struct error *error)

@@ -128,7 +128,7 @@ def test_whoever_lacks_files_says_so(site, lab):
     serve(site, lab, tls=True)
     path, odd = site.write("oncedrop.conf", site.configuration()), b"Content-Type: text/html; charset=iso-8859-1\n"
     for files in range(6, 40, 4):
-        words = [find_program("prlimit"), f"--nofile={files}:{files}", f"{lab_module.program()}-main", "-c", path, "deliver",
+        words = [find_program("prlimit"), f"--nofile={files}:{files}", lab_module.program(), "-c", path, "deliver",
                  "-d", "scuba@example.org"]
         done = subprocess.run(words, input=odd + message(), capture_output=True, env=site.environment(), check=False)
         if done.returncode == 0:

@@ -71,7 +71,7 @@ def test_root_does_not_open_the_file_of_another(embedded):
 
 def as_user(name, path, *command, stdin=b""):
     become = ["setpriv", f"--reuid={name}", f"--regid={name}", "--clear-groups"]
-    return subprocess.run([*become, lab_module.full_program(), "-c", path, *command], input=stdin, check=False, cwd="/",
+    return subprocess.run([*become, lab_module.program(), "-c", path, *command], input=stdin, check=False, cwd="/",
                           capture_output=True)
 
 

@@ -114,7 +114,7 @@ def library_missing(postfix):
 
 
 def library_of_a_module_missing(postfix):
-    return without_library(postfix.full_program.replace("-main", "-postgres.so"), b"libpq.so")
+    return without_library(postfix.full_program.replace("-main.so", "-postgres.so"), b"libpq.so")
 
 
 def no_room_for_the_message(postfix):
