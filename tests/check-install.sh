@@ -44,7 +44,9 @@ for piece in $pieces; do
     expect_mode "/usr/local/share/oncedrop/${piece#conf/}" 644
     cmp "$piece" "$root/usr/local/share/oncedrop/${piece#conf/}" || fail "$piece was changed"
 done
-expect_mode /usr/local/share/oncedrop/application/listen 755
+for file in conf/application/*; do
+    expect_mode "/usr/local/share/oncedrop/${file#conf/}" 755
+done
 expect_mode /usr/local/share/oncedrop/courier/authProg 755
 completions='/usr/local/share/bash-completion/completions/oncedrop /usr/local/share/zsh/site-functions/_oncedrop
 /usr/local/share/fish/vendor_completions.d/oncedrop.fish'

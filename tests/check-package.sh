@@ -46,6 +46,7 @@ for file in conf/systemd/*; do
     case ${file##*/} in
         oncedrop.service | oncedrop.socket) ;; # units of the package
         oncedrop-purge.service | oncedrop-purge.timer | oncedrop-stats.service | oncedrop-stats.timer) ;;
+        oncedrop-feed@.service) ;;  # a unit of the package
         oncedrop-lmtp.socket | oncedrop-lmtp@.service) ;;   # examples: they would listen where the service does
         *) fail "$file: conf/debian/rules does not know whether it is a unit of the package" ;;
     esac

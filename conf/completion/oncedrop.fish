@@ -47,6 +47,7 @@ complete -c oncedrop -n '__oncedrop_in ""' -a route -d 'print the account and th
 complete -c oncedrop -n '__oncedrop_in ""' -a config -d 'print the settings in force'
 complete -c oncedrop -n '__oncedrop_in ""' -a show -d 'print what became of a message, and why'
 complete -c oncedrop -n '__oncedrop_in ""' -a list -d 'list copies of messages, newest first'
+complete -c oncedrop -n '__oncedrop_in ""' -a feed -d 'hand stored messages to an application, each exactly once'
 complete -c oncedrop -n '__oncedrop_in ""' -a locks -d 'list deliveries in progress, and who holds and awaits their locks'
 complete -c oncedrop -n '__oncedrop_in ""' -a stats -d 'print totals, outcomes and delivery times'
 complete -c oncedrop -n '__oncedrop_in ""' -a purge -d 'remove old messages from the record'
@@ -107,6 +108,12 @@ complete -c oncedrop -n '__oncedrop_in list' -l min-delay -x -d 'took this long 
 complete -c oncedrop -n '__oncedrop_in list' -l missing -d 'not in the mailbox any more'
 complete -c oncedrop -n '__oncedrop_in list' -l limit -x -d 'at most this many'
 complete -c oncedrop -n '__oncedrop_in list' -l utc -d 'times in UTC'
+complete -c oncedrop -n '__oncedrop_in feed' -l follow -d 'wait for further messages'
+complete -c oncedrop -n '__oncedrop_in feed' -s j -x -d 'commands at a time'
+complete -c oncedrop -n '__oncedrop_in feed' -l tries -x -d 'until a row is dead'
+complete -c oncedrop -n '__oncedrop_in feed' -l raw -d 'the message itself'
+complete -c oncedrop -n '__oncedrop_in feed' -l since -x -d 'stored since'
+complete -c oncedrop -n '__oncedrop_in feed' -l dry-run -d 'only count'
 complete -c oncedrop -n '__oncedrop_in stats' -l prometheus -d 'for node_exporter'
 complete -c oncedrop -n '__oncedrop_in purge' -l older-than -x -d 'age, such as 90d'
 complete -c oncedrop -n '__oncedrop_in purge' -l dry-run -d 'only count'
@@ -114,11 +121,12 @@ complete -c oncedrop -n '__oncedrop_in expire' -l dry-run -d 'only list them'
 complete -c oncedrop -n '__oncedrop_in export' -l raw -rF -d 'also write the recorded bytes'
 complete -c oncedrop -n '__oncedrop_in forget' -l dry-run -d 'only print what would be removed'
 complete -c oncedrop -n '__oncedrop_in forget' -l yes -d 'remove it'
-for command in replay resume restore check route config show list locks stats purge expire version
+for command in replay resume restore check route config show list feed locks stats purge expire version
     complete -c oncedrop -n "__oncedrop_in $command" -l json -d 'as JSON, for programs'
 end
 
 complete -c oncedrop -n '__oncedrop_in replay; and not contains -- (commandline -opc)[-1] -d -f -j --mbox' -F
 complete -c oncedrop -n '__oncedrop_in schema' -a 'install upgrade method print version'
 complete -c oncedrop -n '__oncedrop_in ledger' -Fa 'install upgrade method print version backup check copy'
-complete -c oncedrop -n '__oncedrop_in help' -a 'deliver lmtp serve replay resume restore setup schema ledger check route config show list locks stats purge expire export forget version help'
+complete -c oncedrop -n '__oncedrop_in feed' -a 'list run show fill retry drop'
+complete -c oncedrop -n '__oncedrop_in help' -a 'deliver lmtp serve replay resume restore setup schema ledger check route config show list feed locks stats purge expire export forget version help'

@@ -32,6 +32,7 @@ enum route_detail { DETAIL_OFF, DETAIL_FOLDER };
 enum route_unknown { UNKNOWN_BOUNCE, UNKNOWN_DEFER };
 enum delivery_overquota { OVERQUOTA_DEFER, OVERQUOTA_BOUNCE };
 enum delivery_refused { REFUSED_BOUNCE, REFUSED_QUARANTINE };
+enum feed_role { FEED_ROLE_INBOX, FEED_ROLE_SENT, FEED_ROLE_BOTH };
 enum record_level { RECORD_ENVELOPE, RECORD_HEADERS, RECORD_TEXT, RECORD_RAW };
 enum log_to { LOG_TO_SYSLOG, LOG_TO_STDERR };
 enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
@@ -109,6 +110,10 @@ struct config {
         bool trace;
     } record;
     struct {
+        char *recipient, *account, *mailbox; /* patterns, separated by blanks; "": all */
+        enum feed_role role;
+    } feed;
+    struct {
         char *user;
         int64_t workers;
         char *socket;
@@ -123,8 +128,9 @@ struct config {
         char *unrecorded_file; /* a counter (counter.c) */
     } log;
     /* Not settings: */
-    char *server;            /* NAME of [imap NAME]; "": of [imap] */
+    char *name;              /* NAME of [imap NAME] or [feed NAME]; "": neither */
     struct config **servers; /* of each [imap NAME], NULL-terminated; NULL: none, or this is one */
+    struct config **feeds;   /* of each [feed NAME], in the same way */
 };
 
 /* Reads file, overrides and secrets, and checks all values.
@@ -150,6 +156,15 @@ bool config_renew_password(const struct config *config, struct error *error) OD_
 const struct config *config_server(const struct config *config, const char *name) OD_MUST;
 
 size_t config_server_count(const struct config *config) OD_MUST;
+size_t config_feed_count(const struct config *config) OD_MUST;
+
+/* Returns the configuration whose [feed] is this feed; NULL: unknown. */
+const struct config *config_feed(const struct config *config, const char *name) OD_MUST;
+
+/* Returns true if a feed takes a copy. recipients: NULL-terminated, whom it is for, compared in lower case; for a Sent
+ * copy they do not count. */
+bool config_feed_takes(const struct config *feed, bool is_sent, const char *const *recipients, const char *account,
+                       const char *mailbox) OD_MUST;
 
 /* Returns true if the login imap.user opens all mailboxes; route.inbox is then a template, like route.account. */
 bool config_is_shared(const struct config *config) OD_MUST;

@@ -69,23 +69,26 @@ struct config_loading {
     struct config *config;
     const char *file;
     const char **set_by;         /* [row]: file, "-o", or NULL (default) */
-    struct config_named **named; /* settings of [imap NAME] */
+    struct config_named **named; /* settings of [imap NAME] and [feed NAME] */
     GHashTable *credentials;     /* from credential to replaced password_file */
     struct error *error;
 };
 
-/* config_server.c: [imap NAME] */
+/* config_named.c: [imap NAME] and [feed NAME] */
 
-/* Returns NAME of "imap NAME", else NULL. */
-const char *config_server_of_group(const char *group) OD_MUST;
+/* Returns NAME of "imap NAME" or "feed NAME", with *group the group without it; else NULL. */
+const char *config_name_of_group(const char **group) OD_MUST;
 
-bool config_server_check(const char *name, struct error *error) OD_MUST;
+bool config_name_check(const char *group, const char *name, struct error *error) OD_MUST;
 
-/* Stores a setting of [imap SERVER] for config_named_build. Returns false if it is not allowed, or set twice. */
-bool config_named_add(const struct config_loading *it, const char *origin, const char *server,
+/* At the line [GROUP NAME]. A feed needs no settings. */
+bool config_named_begin(const struct config_loading *it, const char *group, const char *name) OD_MUST;
+
+/* Stores a setting of [GROUP NAME] for config_named_build. Returns false if it is not allowed, or set twice. */
+bool config_named_add(const struct config_loading *it, const char *origin, const char *name,
                       const struct setting *setting, const char *value) OD_MUST;
 
-/* Builds the servers' configurations: the checked one, with their settings. */
+/* Builds the configurations of servers and feeds: the checked one, with their settings. */
 bool config_named_build(const struct config_loading *it) OD_MUST;
 
 void config_named_free(struct config_named **first);

@@ -41,13 +41,13 @@ static bool refuse_unknown(const char *origin, const char *group, const char *na
 static bool set_one(const struct config_loading *it, const char *origin, const char *group, const char *name,
                     const char *value)
 {
-    const char *server = config_server_of_group(group);
-    const struct setting *setting = config_table_find(server != NULL ? "imap" : group, name);
+    const char *named = config_name_of_group(&group);
+    const struct setting *setting = config_table_find(group, name);
     if (setting == NULL)
-        return refuse_unknown(origin, server != NULL ? "imap" : group, name, it->error);
+        return refuse_unknown(origin, group, name, it->error);
     g_autofree char *stripped = g_strstrip(g_strdup(value));
-    if (server != NULL)
-        return config_server_check(server, it->error) && config_named_add(it, origin, server, setting, stripped);
+    if (named != NULL)
+        return config_name_check(group, named, it->error) && config_named_add(it, origin, named, setting, stripped);
     if (!config_value_set(it->config, setting, stripped, it->error)) {
         bool show = !(setting->flags & SETTING_SECRET) && strlen(stripped) <= 80;
         error_prefix(it->error, "%s: [%s] %s%s%s", origin, group, name, show ? " = " : "", show ? stripped : "");
@@ -67,8 +67,9 @@ static bool set_from_line(const struct config_loading *it, unsigned number, char
     if (*line == '[' && end[-1] == ']') {
         end[-1] = '\0';
         *group = line + 1;
-        if (config_server_of_group(*group) != NULL)
-            return config_server_check(config_server_of_group(*group), it->error);
+        const char *plain = *group, *name = config_name_of_group(&plain);
+        if (name != NULL)
+            return config_name_check(plain, name, it->error) && config_named_begin(it, plain, name);
         return config_table_find(*group, NULL) != NULL || refuse_unknown(it->file, *group, "", it->error);
     }
     if (*line == '[' || equals == NULL || equals == line)

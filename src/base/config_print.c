@@ -24,14 +24,14 @@ char *config_conninfo_shown(const char *conninfo)
     return all != NULL ? all : base_strdup("***"); /* NULL: the regex match limit */
 }
 
-/* Passes settings that differ from [imap]. */
-static void visit_server(const struct config *config, const struct config *server,
-                         void (*take)(void *context, const char *name, const char *value), void *context)
+/* Passes settings of [GROUP NAME] that differ from those of [GROUP]. */
+static void visit_named(const struct config *config, const struct config *named,
+                        void (*take)(void *context, const char *name, const char *value), void *context)
 {
     for (const struct setting *setting = config_table; setting->group != NULL; setting++) {
         char *first OD_CLEANUP(base_free) = config_value_text(config, setting);
-        char *value OD_CLEANUP(base_free) = config_value_text(server, setting);
-        char *name OD_CLEANUP(base_free) = base_printf("%s %s.%s", setting->group, server->server, setting->name);
+        char *value OD_CLEANUP(base_free) = config_value_text(named, setting);
+        char *name OD_CLEANUP(base_free) = base_printf("%s %s.%s", setting->group, named->name, setting->name);
         if (strcmp(first, value) != 0)
             take(context, name, value);
     }
@@ -56,7 +56,9 @@ void config_visit(const struct config *config, enum config_print which,
         take(context, name, value);
     }
     for (size_t i = 0; which != CONFIG_PRINT_DEFAULTS && i < config_server_count(config); i++)
-        visit_server(config, config->servers[i], take, context);
+        visit_named(config, config->servers[i], take, context);
+    for (size_t i = 0; which != CONFIG_PRINT_DEFAULTS && i < config_feed_count(config); i++)
+        visit_named(config, config->feeds[i], take, context);
 }
 
 static void print_setting(void *context, const char *name, const char *value)
@@ -71,7 +73,7 @@ void config_print(FILE *out, const struct config *config, enum config_print whic
 
 static void add_to_digest(GChecksum *sum, const struct config *config)
 {
-    g_checksum_update(sum, (const guchar *)config->server, (gssize)strlen(config->server) + 1);
+    g_checksum_update(sum, (const guchar *)config->name, (gssize)strlen(config->name) + 1);
     for (const struct setting *setting = config_table; setting->group != NULL; setting++) {
         char *value OD_CLEANUP(base_free) = config_value_text(config, setting);
         if (setting->offset != offsetof(struct config, imap.password_file))
@@ -86,5 +88,7 @@ char *config_digest(const struct config *config)
     add_to_digest(sum, config);
     for (size_t i = 0; i < config_server_count(config); i++)
         add_to_digest(sum, config->servers[i]);
+    for (size_t i = 0; i < config_feed_count(config); i++)
+        add_to_digest(sum, config->feeds[i]);
     return base_strdup(g_checksum_get_string(sum));
 }

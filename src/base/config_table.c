@@ -89,6 +89,12 @@ const struct setting config_table[] = {
           "how long after its last attempt an unfinished message expires"),
     YES_NO(record, trace, "no", "whether to record each try as a span of a trace"),
 
+    STRING(feed, recipient, "", 0, "the recipients whose mail the feed takes"),
+    STRING(feed, account, "", 0, "the accounts from whose mailboxes the feed takes mail"),
+    STRING(feed, mailbox, "", 0, "the mailboxes from which the feed takes mail"),
+    CHOICE(feed, role, "inbox", "whether the feed takes mail for recipients, or copies for senders", "inbox", "sent",
+           "both"),
+
     STRING(service, user, "oncedrop", SETTING_WORD, "the user that deliveries run as"),
     RANGE(service, workers, NUMBER, "4", 1, 300, "how many connections the service serves at a time"),
     STRING(service, socket, CONFIG_SERVICE_SOCKET, SETTING_REQUIRED | SETTING_WORD, "where the service listens"),
@@ -113,22 +119,40 @@ const struct setting *config_table_find(const char *group, const char *name)
     return NULL;
 }
 
-size_t config_server_count(const struct config *config)
+static size_t list_length(struct config *const *list)
 {
     size_t count = 0;
-    while (config->servers != NULL && config->servers[count] != NULL)
+    while (list != NULL && list[count] != NULL)
         count++;
     return count;
 }
 
+static const struct config *find_in_list(struct config *const *list, const char *name)
+{
+    for (size_t i = 0; i < list_length(list); i++)
+        if (strcmp(list[i]->name, name) == 0)
+            return list[i];
+    return NULL;
+}
+
+size_t config_server_count(const struct config *config)
+{
+    return list_length(config->servers);
+}
+
+size_t config_feed_count(const struct config *config)
+{
+    return list_length(config->feeds);
+}
+
 const struct config *config_server(const struct config *config, const char *name)
 {
-    if (*name == '\0')
-        return config;
-    for (size_t i = 0; i < config_server_count(config); i++)
-        if (strcmp(config->servers[i]->server, name) == 0)
-            return config->servers[i];
-    return NULL;
+    return *name == '\0' ? config : find_in_list(config->servers, name);
+}
+
+const struct config *config_feed(const struct config *config, const char *name)
+{
+    return find_in_list(config->feeds, name);
 }
 
 bool config_is_shared(const struct config *config)
@@ -145,7 +169,7 @@ struct config *config_defaults(void)
             abort();
     config->imap.password = base_alloc(sizeof(*config->imap.password));
     config->imap.password->text = base_strdup("");
-    config->server = base_strdup("");
+    config->name = base_strdup("");
     return config;
 }
 
@@ -156,7 +180,8 @@ static void free_one(struct config **config)
     base_free_secret(&(*config)->imap.password->text);
     base_free(&(*config)->imap.password);
     base_free(&(*config)->servers);
-    base_free(&(*config)->server);
+    base_free(&(*config)->feeds);
+    base_free(&(*config)->name);
     base_free(config);
 }
 
@@ -166,5 +191,7 @@ void config_free(struct config **config)
         return;
     for (struct config **server = (*config)->servers; server != NULL && *server != NULL; server++)
         free_one(server);
+    for (struct config **feed = (*config)->feeds; feed != NULL && *feed != NULL; feed++)
+        free_one(feed);
     free_one(config);
 }

@@ -36,7 +36,7 @@ static bool check_timeout(const struct config *config, const struct config *serv
     check_item(CHECK_WARNING, "times",
                "lock.wait and imap.timeout%s%s together are not below delivery.deadline: if the IMAP server"
                " does not respond, the deadline ends the delivery before it can report that; shorten imap.timeout",
-               *server->server != '\0' ? " of server " : "", server->server);
+               *server->name != '\0' ? " of server " : "", server->name);
     return false;
 }
 
@@ -122,7 +122,7 @@ static void set_place(struct check *check, const struct config *server, const ch
                       const char *sent)
 {
     check->routed = true;
-    snprintf(check->server, sizeof(check->server), "%s", server->server);
+    snprintf(check->server, sizeof(check->server), "%s", server->name);
     snprintf(check->account, sizeof(check->account), "%s", account);
     snprintf(check->inbox, sizeof(check->inbox), "%s", inbox);
     snprintf(check->sent, sizeof(check->sent), "%s", sent != NULL ? sent : "");
@@ -149,10 +149,10 @@ static void step_route(struct check *check)
     bool found = (cmd->ledger != NULL || !asks) && cmd_find_route(cmd, check->address, &route) == ROUTE_OK;
     if (found) {
         set_place(check, route.server, route.account, route.inbox, route.sent);
-        bool named = *route.server->server != '\0';
+        bool named = *route.server->name != '\0';
         check_item(true, "route", "account %s (%s), inbox %s (%s), Sent copies %s%s (%s)%s%s%s%s%s", route.account,
                    route.account_by, route.inbox, route.inbox_by, route.sent != NULL ? "in " : "none",
-                   route.sent != NULL ? route.sent : "", route.sent_by, named ? ", server " : "", route.server->server,
+                   route.sent != NULL ? route.sent : "", route.sent_by, named ? ", server " : "", route.server->name,
                    named ? " (" : "", named ? route.server_by : "", named ? ")" : "");
     } else {
         check_item(false, "route", "%s", cmd->error.text);

@@ -54,7 +54,7 @@ static void greet(const struct config *config, int64_t ms)
 {
     struct config limited = *config;
     struct mailbox_probe probe = {.certificate.shown = false};
-    const char *name = config->server;
+    const char *name = config->name;
     limited.imap.timeout = MIN(limited.imap.timeout, ms);
     if (limited.imap.command[0] != '\0')
         check_item(true, "imap", "not tried: imap.command starts a server for each session");
@@ -288,6 +288,6 @@ void check_servers(struct check *check)
             continue; /* done by check_imap */
         limited.imap.timeout = MIN(limited.imap.timeout, TOKEN_CACHE_MS / (int64_t)count);
         bool good = mailbox_probe(&limited, &probe, &error);
-        check_item(good, "servers", "%s %s", i == 0 ? "[imap]" : server->server, good ? "answers" : error.text);
+        check_item(good, "servers", "%s %s", i == 0 ? "[imap]" : server->name, good ? "answers" : error.text);
     }
 }

@@ -49,6 +49,11 @@ int cmd_wrong(const struct cmd *cmd, const char *format, ...)
     return cmd_fail(CMD_USAGE, "%s: %s", cmd->argv[0], text);
 }
 
+int cmd_no_feed(const struct cmd *cmd, const char *feed)
+{
+    return cmd_fail(EX_USAGE, "feed %s: there is no [feed %s] in %s", cmd->operands[0], feed, cmd->config_file);
+}
+
 int cmd_parse_address(const struct cmd *cmd, char **ret)
 {
     char *text OD_CLEANUP(base_free) = base_strip_brackets(cmd->operands[0]);

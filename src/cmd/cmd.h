@@ -50,6 +50,8 @@ struct options {
     bool include_deleted;             /* restore */
     bool yes;                         /* forget */
     bool undo, sent_copies;           /* setup */
+    bool follow;                      /* feed run */
+    bool bytes;                       /* feed show */
     const char *state, *recipient, *sender, *mailbox, *subject, *message_id,
         *queue_id;                                         /* list; sender also: replay -f */
     const char *account;                                   /* restore */
@@ -61,6 +63,7 @@ struct options {
     int64_t min_delay_ms;                                  /* list; -1 */
     int64_t older_than_ms;                                 /* purge; 0 */
     int64_t jobs, limit;
+    int64_t tries;    /* feed run; 0 */
     GPtrArray *given; /* all: "--name" or "--name=value" */
 };
 
@@ -105,10 +108,24 @@ int cmd_purge(struct cmd *cmd);
 int cmd_export(struct cmd *cmd);
 int cmd_forget(struct cmd *cmd);
 int cmd_locks(struct cmd *cmd);
+int cmd_feed(struct cmd *cmd);
+
+#define CMD_FEED_WORDS "list, run, show, retry, fill or drop"
 
 /* The first operand of `schema` or `ledger` is one of these. */
 #define CMD_SCHEMA_WORDS "install, upgrade, method, print or version"
 #define CMD_LEDGER_WORDS "backup, check, copy, " CMD_SCHEMA_WORDS
+
+/* feed_message.c
+ * The message of a feed's row, from the record or from its mailbox. */
+
+/* Reads it into a new file. row: of ledger_feed_read(). Returns its descriptor, at the beginning; -1 with the command's
+ * error set. *ret_gone: it is certainly not there any more. Precondition: verify_begin(). */
+int feed_message_open(struct cmd *cmd, const struct sql_rows *rows, bool *ret_gone) OD_MUST;
+
+/* feed_run.c
+ * feed run: runs a command for each message of a feed. Precondition: nothing is open. Returns the exit status. */
+int feed_run(struct cmd *cmd, const char *feed, char **command) OD_MUST;
 
 /* Clears the environment, except Postfix's variables and harmless ones. */
 void cmd_clear_environment(void);
@@ -121,6 +138,9 @@ int cmd_error(int status, const struct cmd *cmd);
 
 /* Prints "oncedrop: COMMAND: text" on stderr. Returns CMD_USAGE. */
 int cmd_wrong(const struct cmd *cmd, const char *format, ...) OD_PRINTF(2, 3);
+
+/* Reports that there is no such feed in the configuration. Returns EX_USAGE. */
+int cmd_no_feed(const struct cmd *cmd, const char *feed) OD_MUST;
 
 /* Sets *ret to the first operand as the ledger compares it: a new string, without <>, in lower case. Returns 0, or
  * CMD_USAGE, with a report, if it is empty (every bounce's sender) or not UTF-8. */
@@ -213,6 +233,12 @@ void table_print_json(json_t *json);
  * Are stored copies still in their mailboxes? For show --verify and list --missing, by delivery/presence.h: reports only what
  * is certain. Root becomes service.user for good. One login for each account, even if it fails. Precondition: the
  * ledger is connected. */
+
+/* Prepares to read mailboxes: root becomes service.user, and cmd->sessions is there. */
+bool verify_begin(struct cmd *cmd) OD_MUST;
+
+/* Returns the configuration with the account's server; NULL with the error set if it is unknown. */
+const struct config *verify_server(struct cmd *cmd, const char *account, struct error *error) OD_MUST;
 
 /* Verifies the copies of a message, a row of ledger_find_messages's result.
  *

@@ -37,6 +37,7 @@ static const struct command commands[] = {
     {"config", cmd_config, false, false, 0, 0, NULL, PAGE_CONFIG},
     {"show", cmd_show, false, false, 1, 1, "the id of a message", PAGE_SHOW},
     {"list", cmd_list, false, false, 0, 0, NULL, PAGE_LIST},
+    {"feed", cmd_feed, false, false, 1, INT_MAX, CMD_FEED_WORDS, PAGE_FEED},
     {"locks", cmd_locks, false, true, 0, 0, NULL, PAGE_LOCKS},
     {"stats", cmd_stats, false, false, 0, 0, NULL, PAGE_STATS},
     {"purge", cmd_purge, false, false, 0, 0, NULL, PAGE_PURGE},

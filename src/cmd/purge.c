@@ -200,7 +200,8 @@ static void print_forgotten(const struct ledger_forget *forget)
     printf("%" PRId64 " message%s %sremoved from the record\n", forget->removed, forget->removed == 1 ? "" : "s",
            forget->dry_run ? "would be " : "");
     print_left(forget->too_recent, "too young, because Postfix may still retry: run it again after ", forget->old_at);
-    print_left(forget->unfinished, "unfinished: run it again 7 days after the delivery, or once expired", "");
+    print_left(forget->unfinished,
+               "unfinished, or in a feed: run it again 7 days after the delivery, once expired, or once taken", "");
     print_left(forget->busy, "being delivered: run it again", "");
 }
 

@@ -21,14 +21,14 @@ static void print_route(const char *text, const struct route *route, bool first)
     print_one("account", route->account, route->account_by);
     print_one("inbox", route->inbox, route->inbox_by);
     print_one("sent", route->sent != NULL ? route->sent : "no copies", route->sent_by);
-    if (*route->server->server != '\0')
-        print_one("server", route->server->server, route->server_by);
+    if (*route->server->name != '\0')
+        print_one("server", route->server->name, route->server_by);
     fflush(stdout);
 }
 
 static json_t *route_json(const char *text, const struct route *route)
 {
-    const char *server = *route->server->server != '\0' ? route->server->server : NULL;
+    const char *server = *route->server->name != '\0' ? route->server->name : NULL;
     return json_pack("{s:o, s:o, s:o, s:o?, s:s*, s:s, s:s, s:s, s:s*}", "address", replay_json_text(text), "account",
                      replay_json_text(route->account), "inbox", replay_json_text(route->inbox), "sent",
                      route->sent != NULL ? replay_json_text(route->sent) : NULL, "server", server, "account_by",

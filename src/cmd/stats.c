@@ -17,6 +17,7 @@ struct stats {
     bool up;                         /* the ledger replied; else no tables */
     struct sql_rows *totals, *hours; /* ledger_query.h */
     struct sql_rows *ever;           /* ledger_counter.c */
+    struct sql_rows *feeds;          /* ledger_feed.c */
     int64_t unrecorded;              /* deferrals outside the ledger (log.unrecorded_file); -1: unknown */
 };
 
@@ -113,6 +114,8 @@ static void stats_text(const struct stats *stats)
         printf("unrecorded: %" PRId64 "\n", stats->unrecorded);
     if (stats->up)
         print_phases(stats);
+    if (stats->up && stats->feeds->count > 0)
+        table_print(stats->feeds, NULL);
 }
 
 static json_t *counts_json(const struct stats *stats, const char *name)
@@ -132,6 +135,7 @@ static void stats_json(const struct stats *stats)
         json_object_set_new(json, "deferrals", counts_json(stats, "deferrals"));
         json_object_set_new(json, "searches_in_doubt", json_integer((json_int_t)stats_count(stats, "searches", NULL)));
         json_object_set_new(json, "hours", table_json(stats->hours));
+        json_object_set_new(json, "feeds", table_json(stats->feeds));
     }
     json_object_set_new(json, "unrecorded", stats->unrecorded >= 0 ? json_integer(stats->unrecorded) : json_null());
     table_print_json(json);
@@ -210,6 +214,25 @@ static void print_histogram(const struct stats *stats, const char *count, const 
     }
 }
 
+/* One with each column, for each feed in which anything waits. */
+static void print_feeds(const struct sql_rows *feeds)
+{
+    static const struct {
+        size_t column;
+        const char *name, *help;
+    } gauges[] = {
+        {LIST_FEEDS_WAITING, "feed_waiting", "Messages that wait in a feed for an application"},
+        {LIST_FEEDS_DEAD, "feed_dead", "Messages of a feed that are not tried any more"},
+        {LIST_FEEDS_WAITS_S, "feed_oldest_seconds", "For how long the oldest message of a feed has waited"},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(gauges); i++) {
+        print_head(gauges[i].name, "gauge", gauges[i].help);
+        for (size_t row = 0; row < feeds->count; row++)
+            printf("oncedrop_%s{feed=\"%s\"} %s\n", gauges[i].name, sql_text(feeds, row, LIST_FEEDS_FEED),
+                   sql_text(feeds, row, gauges[i].column));
+    }
+}
+
 static void print_host(const struct stats *stats)
 {
     print_head("up", "gauge", "Whether the ledger answered; if not, all that it knows is missing here");
@@ -229,6 +252,7 @@ static void stats_prometheus(const struct stats *stats)
     if (!stats->up)
         return;
     print_gauges(stats->totals);
+    print_feeds(stats->feeds);
     print_counter(stats, "deliveries", "deliveries_total", "outcome",
                   "Tries to deliver a message to a recipient, by outcome");
     print_counter(stats, "deferrals", "deferrals_total", "reason", "Deferred tries, by reason");
@@ -243,6 +267,7 @@ static bool read_figures(struct cmd *cmd, struct stats *stats)
 {
     return (stats->totals = ledger_totals(cmd->ledger, &cmd->error)) != NULL &&
            (stats->ever = ledger_counters(cmd->ledger, &cmd->error)) != NULL &&
+           (stats->feeds = ledger_feed_list(cmd->ledger, &cmd->error)) != NULL &&
            (stats->hours = ledger_hours(cmd->ledger, HOURS, &cmd->error)) != NULL;
 }
 
@@ -268,6 +293,7 @@ static void stats_clear(struct stats *stats)
 {
     sql_rows_free(&stats->totals);
     sql_rows_free(&stats->ever);
+    sql_rows_free(&stats->feeds);
     sql_rows_free(&stats->hours);
 }
 

@@ -28,9 +28,8 @@ static void clear_verifier(struct verifier *verifier)
     base_free(&verifier->message.message_id);
 }
 
-/* Returns the configuration with the account's server. Of several, it is that of the address with the account's name,
- * since none is recorded. Returns NULL with the error set if unknown. */
-static const struct config *server_of_account(struct cmd *cmd, const char *account, struct error *error)
+/* Of several servers, it is that of the address with the account's name, since none is recorded. */
+const struct config *verify_server(struct cmd *cmd, const char *account, struct error *error)
 {
     struct route route OD_CLEANUP(route_clear) = {.account = NULL};
     if (config_server_count(cmd->config) == 0)
@@ -54,7 +53,7 @@ static enum search_result verify_copy(const struct verifier *verifier, const str
     struct presence_place place = {.uid = 0};
     const struct presence_query query = {
         .sessions = verifier->cmd->sessions,
-        .server = server_of_account(verifier->cmd, sql_text(copies, row, SHOW_COPIES_ACCOUNT), why),
+        .server = verify_server(verifier->cmd, sql_text(copies, row, SHOW_COPIES_ACCOUNT), why),
         .account = sql_text(copies, row, SHOW_COPIES_ACCOUNT),
         .mailbox = sql_text(copies, row, SHOW_COPIES_MAILBOX),
         .message = &verifier->message,
@@ -120,15 +119,13 @@ static void take_message(struct verifier *verifier, const struct sql_rows *messa
     verifier->message.message_id_length = strlen(id);
 }
 
-/* Prepares to search mailboxes. */
-static bool begin_verifying(struct cmd *cmd)
+bool verify_begin(struct cmd *cmd)
 {
     if (cmd->sessions != NULL)
         return true;
     if (!mailbox_load(cmd->config, &cmd->error) || !privilege_become(cmd->config->service.user, false, &cmd->error))
         return false;
     cmd->sessions = sessions_new(cmd->config, 1);
-    sessions_keep_failures(cmd->sessions);
     return true;
 }
 
@@ -139,8 +136,9 @@ static bool verify_copies_of(struct verifier *verifier, const struct sql_rows *m
     struct cmd *cmd = verifier->cmd;
     struct sql_rows *copies OD_CLEANUP(sql_rows_free) =
         ledger_show(cmd->ledger, "copies", sql_text(messages, row, FIND_MESSAGES_ID), &cmd->error);
-    if (copies == NULL || !begin_verifying(cmd))
+    if (copies == NULL || !verify_begin(cmd))
         return false;
+    sessions_keep_failures(cmd->sessions);
     take_message(verifier, messages, row);
     for (size_t i = 0; i < copies->count; i++)
         if (account == NULL || (strcmp(sql_text(copies, i, SHOW_COPIES_ACCOUNT), account) == 0 &&

@@ -44,7 +44,7 @@ bool breaker_is_open(const struct breaker *breaker, struct error *error)
     if (left <= 0)
         return false;
     error_set(error, "IMAP server %s timed out; not retried for %lld s",
-              *config->server != '\0' ? config->server : config->imap.host, (long long)(left + 999) / 1000);
+              *config->name != '\0' ? config->name : config->imap.host, (long long)(left + 999) / 1000);
     return true;
 }
 

@@ -16,6 +16,7 @@ struct targets {
     struct ledger_target *list;    /* Sent, if any, is last */
     const struct config **servers; /* per target (config_server) */
     const char **fallbacks;        /* per target: mailbox if it cannot be created, or NULL */
+    const char **feeds;            /* lists of names, for the targets; or NULL */
     struct ledger_recipient *recipients;
     size_t *of_recipient;           /* target, or LEDGER_NO_TARGET: not routed */
     size_t *order;                  /* random, so that at each retry others run out of time */

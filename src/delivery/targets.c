@@ -241,6 +241,36 @@ static void describe_message(const struct delivery_request *request, struct targ
     ret->recipient_count = request->recipient_count;
 }
 
+/* Appends the names of the feeds that take a target's copy, and NULL. Returns the end. */
+static const char **append_feeds(const struct delivery_request *request, const struct targets *targets, size_t target,
+                                 const char **names)
+{
+    const struct ledger_target *copy = &targets->list[target];
+    const char **whom OD_CLEANUP(base_free) = base_alloc((request->recipient_count + 1) * sizeof(*whom));
+    size_t count = 0;
+    for (size_t i = 0; i < request->recipient_count; i++)
+        if (targets->of_recipient[i] == target)
+            whom[count++] = request->recipients[i].address;
+    for (size_t i = 0; i < config_feed_count(request->config); i++)
+        if (config_feed_takes(request->config->feeds[i], copy->role == COPY_SENT, whom, copy->account, copy->mailbox))
+            *names++ = request->config->feeds[i]->name;
+    *names++ = NULL;
+    return names;
+}
+
+static void find_feeds(const struct delivery_request *request, struct targets *targets)
+{
+    size_t count = config_feed_count(request->config);
+    if (count == 0)
+        return;
+    const char **next = base_alloc(targets->message.target_count * (count + 1) * sizeof(*next));
+    targets->feeds = next;
+    for (size_t i = 0; i < targets->message.target_count; i++) {
+        targets->list[i].feeds = next;
+        next = append_feeds(request, targets, i, next);
+    }
+}
+
 bool targets_collect(struct delivery *delivery, struct targets *ret)
 {
     const struct delivery_request *request = delivery->request;
@@ -255,6 +285,7 @@ bool targets_collect(struct delivery *delivery, struct targets *ret)
     if (!route_recipients(delivery, ret) || !add_sent(delivery, ret))
         return false;
     shuffle(ret);
+    find_feeds(request, ret);
     describe_message(request, ret);
     return true;
 }
@@ -287,6 +318,7 @@ size_t targets_first_recipient(const struct targets *targets, size_t target)
 void targets_clear(struct targets *targets)
 {
     base_free(&targets->list);
+    base_free(&targets->feeds);
     base_free(&targets->servers);
     base_free(&targets->fallbacks);
     base_free(&targets->recipients);

@@ -55,7 +55,8 @@ struct ledger_target {
     const char *account;
     const char *mailbox;
     enum copy_role role;
-    const char *refusal; /* id of its login backoff; NULL: not read */
+    const char *refusal;      /* id of its login backoff; NULL: not read */
+    const char *const *feeds; /* names of the feeds that take it, NULL-terminated; NULL: none */
 };
 
 #define LEDGER_NO_TARGET SIZE_MAX

@@ -52,7 +52,7 @@ static bool write_delivery(struct ledger *ledger, const struct ledger_message *m
                                   .refused_ms = SQL_NUMBER(0)));
     sql_add(ledger->sql, SQL_STEP(server_set_out, .server = SQL_TEXT("check"), .refused_ms = SQL_NUMBER(0)));
     ledger_add_claim(ledger, claim, found, replies, &decoded);
-    ledger_add_settle(ledger, claim, &result, 1, replies);
+    (void)ledger_add_settle(ledger, claim, &result, 1, replies);
     bool written = sql_send(ledger->sql, error) && sql_succeeded(ledger->sql, sql_mark(ledger->sql), error);
     sql_finish(ledger->sql);
     return written;
@@ -60,10 +60,14 @@ static bool write_delivery(struct ledger *ledger, const struct ledger_message *m
 
 bool ledger_check_write(struct ledger *ledger, struct error *error)
 {
-    static const struct ledger_target target = {.account = "check",
-                                                .mailbox = "check",
-                                                .role = COPY_SENT,
-                                                .refusal = "check"};
+    static const char *const feeds[] = {"check", NULL};
+    const struct ledger_target target = {
+        .account = "check",
+        .mailbox = "check",
+        .role = COPY_SENT,
+        .refusal = "check",
+        .feeds = config_feed_count(ledger->config) > 0 ? feeds : NULL,
+    };
     static const struct ledger_recipient recipient = {.address = "check", .account = "check", .mailbox = "check"};
     struct ledger_message message = {
         .message_id = "check",

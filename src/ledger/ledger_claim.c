@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: ISC */
+#include <string.h>
 #include <unistd.h>
 
 #include "ledger/ledger_internal.h"
@@ -39,6 +40,22 @@ static void add_copy(struct ledger *ledger, const struct ledger_claim *claim, co
                      .recipient = SQL_TEXT(message->recipients[copy->recipient].address),
                      .attempt_before = SQL_NUMBER_OR_NULL(claimed->generation > 1, claimed->generation - 1),
                      .again = SQL_BOOL(copy->again), LEDGER_CLOCKS(ledger)));
+}
+
+/* A copy that is stored is given to the feeds that take it for this recipient, if he is new: before the reply. */
+static void add_known_feeds(struct ledger *ledger, const struct ledger_message *message,
+                            const struct ledger_state *found, const struct ledger_recipient *recipient)
+{
+    for (size_t i = 0; recipient->account != NULL && i < message->target_count; i++) {
+        const struct ledger_target *target = &message->targets[i];
+        if (found->copies[i].state != COPY_STORED || target->feeds == NULL || target->role != COPY_INBOX ||
+            strcmp(target->account, recipient->account) != 0 || strcmp(target->mailbox, recipient->mailbox) != 0)
+            continue;
+        for (const char *const *feed = target->feeds; *feed != NULL; feed++)
+            sql_add(ledger->sql, SQL_STEP(give_known, LEDGER_KEY(message), .account = SQL_TEXT(target->account),
+                                          .mailbox = SQL_TEXT(target->mailbox),
+                                          .recipient = SQL_TEXT(recipient->address), .feed = SQL_TEXT(*feed)));
+    }
 }
 
 static bool is_held(const struct ledger_claimed *claimed, size_t target)
@@ -112,6 +129,8 @@ void ledger_add_claim(struct ledger *ledger, struct ledger_claim *claim, const s
         ledger_add_record(ledger, claim->message, found->received_at, decoded);
     /* a lease may have been another's since ledger_read_state */
     bool known = found->known || (ledger_leases(ledger) && !claim->if_new);
+    for (size_t i = 0; found->known && i < replies.count; i++)
+        add_known_feeds(ledger, claim->message, found, &claim->message->recipients[replies.replies[i].recipient]);
     for (size_t i = 0; i < replies.count; i++)
         add_reply(ledger, claim, &replies.replies[i], known, &replies.times);
     size_t searches = 0;

@@ -217,9 +217,10 @@ void ledger_add_claim(struct ledger *ledger, struct ledger_claim *claim, const s
 bool ledger_send_claim(struct ledger *ledger, struct ledger_claim *claim, const struct ledger_state *found,
                        struct ledger_replies replies, const struct decoded *decoded, struct error *error) OD_MUST;
 
-/* Adds what settling writes: first a statement for each copy, which changes a row if the copy is still ours. */
-void ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_copy_result *result,
-                       size_t result_count, struct ledger_replies replies);
+/* Adds what settling writes. Returns the mark of the first copy's statement, which changes a row if the copy is still
+ * ours; those of the other copies follow. */
+size_t ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim,
+                         const struct ledger_copy_result *result, size_t result_count, struct ledger_replies replies);
 
 /* ledger_batch.c
  * Changes messages in batches while deliveries go on. A step finds messages, which may take long. A short transaction

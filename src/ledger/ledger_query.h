@@ -214,6 +214,52 @@ bool ledger_raw(struct ledger *ledger, int64_t id,
                 bool (*take)(void *context, const void *bytes, size_t size, struct error *error), void *context,
                 struct error *error) OD_MUST;
 
+/* ledger_feed.c
+ * Feeds: rows that wait for an application. ledger_settle() adds one for each copy that a feed takes. */
+
+#define LEDGER_FEED_LEASE_MS 60000 /* for so long a row that was taken is not taken again */
+
+struct ledger_feed_row {
+    int64_t id;    /* 0: none */
+    int64_t owner; /* random, new for each try */
+};
+
+/* Takes the next row that is due; counts as a try. */
+bool ledger_feed_take(struct ledger *ledger, const char *feed, struct ledger_feed_row *ret,
+                      struct error *error) OD_MUST;
+
+/* Keeps it for another LEDGER_FEED_LEASE_MS. *ret_ours: false if it has been taken by another since. */
+bool ledger_feed_keep(struct ledger *ledger, const struct ledger_feed_row *row, bool *ret_ours,
+                      struct error *error) OD_MUST;
+
+/* Takes it out of the feed for good. *ret_ours as above; then nothing is changed. */
+bool ledger_feed_finish(struct ledger *ledger, const struct ledger_feed_row *row, bool *ret_ours,
+                        struct error *error) OD_MUST;
+
+/* Leaves it for wait_ms later or, if it is dead, until ledger_feed_retry(). */
+bool ledger_feed_fail(struct ledger *ledger, const struct ledger_feed_row *row, int64_t wait_ms, bool dead,
+                      const char *why, struct error *error) OD_MUST;
+
+/* Step read_row: what a row is about; no row if it is gone. */
+struct sql_rows *ledger_feed_read(struct ledger *ledger, int64_t id, struct error *error) OD_MUST;
+
+/* Step list_feeds, and list_rows: at most `max` of a feed. */
+struct sql_rows *ledger_feed_list(struct ledger *ledger, struct error *error) OD_MUST;
+struct sql_rows *ledger_feed_rows(struct ledger *ledger, const char *feed, int64_t max, struct error *error) OD_MUST;
+
+/* Dead rows of the feed, or one (id; 0: all), are tried again. */
+bool ledger_feed_retry(struct ledger *ledger, const char *feed, int64_t id, int64_t *ret_count,
+                       struct error *error) OD_MUST;
+
+/* Takes all rows out of the feed, or one, unread. */
+bool ledger_feed_drop(struct ledger *ledger, const char *feed, int64_t id, int64_t *ret_count,
+                      struct error *error) OD_MUST;
+
+/* Adds the copies stored since then (@ and seconds since 1970) that the feed takes and never got. feed: its
+ * configuration. A failure does not undo earlier additions. */
+bool ledger_feed_fill(struct ledger *ledger, const struct config *feed, const char *since, bool dry_run,
+                      int64_t *ret_count, struct error *error) OD_MUST;
+
 /* ledger_schema.c
  * Installs and upgrades the schema by version. */
 
@@ -248,7 +294,7 @@ bool ledger_is_refused(const struct config *config, const struct error *error) O
  * Copies a ledger into another of any engine: all rows with their ids. The target must be empty, or hold the beginning
  * of the same rows. */
 
-#define LEDGER_TRANSFER_TABLES 10
+#define LEDGER_TRANSFER_TABLES 11
 
 struct ledger_transferred {
     const char *table;

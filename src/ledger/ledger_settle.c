@@ -17,6 +17,19 @@ static struct ledger_claimed *claimed(const struct ledger_claim *claim, size_t t
     abort(); /* only claimed copies can be settled */
 }
 
+/* Before its state says that it is stored. */
+static void add_feeds(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_copy_result *result)
+{
+    const struct ledger_target *target = &claim->message->targets[result->target];
+    if (result->state != COPY_STORED || target->feeds == NULL)
+        return;
+    for (const char *const *feed = target->feeds; *feed != NULL; feed++)
+        sql_add(ledger->sql, SQL_STEP(give_copy, LEDGER_KEY(claim->message), .account = SQL_TEXT(target->account),
+                                      .mailbox = SQL_TEXT(target->mailbox),
+                                      .generation = SQL_NUMBER(claimed(claim, result->target)->generation),
+                                      .claim = SQL_NUMBER(claim->token), .feed = SQL_TEXT(*feed)));
+}
+
 static void add_copy_state(struct ledger *ledger, const struct ledger_claim *claim,
                            const struct ledger_copy_result *result)
 {
@@ -66,9 +79,12 @@ static void add_notify(struct ledger *ledger, const struct ledger_message *messa
         sql_add(ledger->sql, SQL_STEP(notify, LEDGER_KEY(message), .channel = SQL_TEXT(ledger->config->record.notify)));
 }
 
-void ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim, const struct ledger_copy_result *result,
-                       size_t result_count, struct ledger_replies replies)
+size_t ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim,
+                         const struct ledger_copy_result *result, size_t result_count, struct ledger_replies replies)
 {
+    for (size_t i = 0; i < result_count; i++)
+        add_feeds(ledger, claim, &result[i]);
+    size_t copies = sql_mark(ledger->sql);
     for (size_t i = 0; i < result_count; i++)
         add_copy_state(ledger, claim, &result[i]);
     for (size_t i = 0; i < result_count; i++)
@@ -76,6 +92,7 @@ void ledger_add_settle(struct ledger *ledger, const struct ledger_claim *claim, 
     for (size_t i = 0; i < replies.count; i++)
         add_reply_update(ledger, claim, &replies.replies[i], &replies.times);
     add_notify(ledger, claim->message, result, result_count);
+    return copies;
 }
 
 static bool send_settling(struct ledger *ledger, const struct ledger_claim *claim,
@@ -85,8 +102,7 @@ static bool send_settling(struct ledger *ledger, const struct ledger_claim *clai
         ledger_add_rollback(ledger);
         ledger_add_begin(ledger, SQL_TIMEOUT_MS);
     }
-    ret->copies = sql_mark(ledger->sql);
-    ledger_add_settle(ledger, claim, settling->result, settling->result_count, settling->replies);
+    ret->copies = ledger_add_settle(ledger, claim, settling->result, settling->result_count, settling->replies);
     if (settling->next == LEDGER_NO_TARGET)
         ledger_add_release(ledger);
     ret->commit = sql_mark(ledger->sql);

@@ -25,6 +25,7 @@ static const struct table tables[LEDGER_TRANSFER_TABLES] = {
     {"delivery", SQL_STEP_dump_delivery, SQL_STEP_load_delivery, 1, 2000},
     {"attempt", SQL_STEP_dump_attempt, SQL_STEP_load_attempt, 2, 2000},
     {"copy", SQL_STEP_dump_copy, SQL_STEP_load_copy, 1, 2000},
+    {"feed", SQL_STEP_dump_feed, SQL_STEP_load_feed, 1, 2000},
     {"event", SQL_STEP_dump_event, SQL_STEP_load_event, 1, 2000},
     {"counter_bucket", SQL_STEP_dump_counter_bucket, SQL_STEP_load_counter_bucket, 3, 2000},
     {"server", SQL_STEP_dump_server, SQL_STEP_load_server, 1, 2000},

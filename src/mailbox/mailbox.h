@@ -193,6 +193,15 @@ enum search_result mailbox_search(struct mailbox *mailbox, const struct search *
 enum search_result mailbox_explain_missing(struct mailbox *mailbox, const struct search *search, uint32_t uidvalidity,
                                            uint32_t uid, struct error *error) OD_MUST;
 
+/* Reads a message, without marking it as seen. take: gets its bytes in pieces; NULL and 0 before the first, again if the
+ * server begins again.
+ *
+ * Returns SEARCH_PRESENT; SEARCH_MISSING if the mailbox does not exist, has another UIDVALIDITY, or has no such UID; or
+ * SEARCH_UNKNOWN with the error set: what was taken is not the message. */
+enum search_result mailbox_fetch(struct mailbox *mailbox, const char *name, uint32_t uidvalidity, uint32_t uid,
+                                 void (*take)(void *context, const void *bytes, size_t size), void *context,
+                                 struct error *error) OD_MUST;
+
 /* Returns true if SEARCH HEADER Message-ID can find this id, and servers return it unchanged: at most 200 printable
  * ASCII characters, not folded, without blanks, '"', '\' and "=?" (RFC 2047). */
 bool mailbox_searchable(const char *id, size_t length, bool folded) OD_MUST;

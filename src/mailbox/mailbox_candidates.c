@@ -93,6 +93,47 @@ static bool fetch_part(struct imap *imap, struct fetch *fetch, const char *part,
     return replied;
 }
 
+struct reading {
+    uint32_t uid;
+    void (*take)(void *context, const void *bytes, size_t size);
+    void *context;
+    bool any, there;
+};
+
+static void read_body(void *context, const void *bytes, size_t size)
+{
+    struct reading *it = context;
+    it->any = it->any || size > 0;
+    it->take(it->context, size > 0 ? bytes : NULL, size);
+}
+
+static void record_read(void *context, struct imap_reply *reply)
+{
+    struct reading *it = context;
+    struct reply_fetch reported;
+    if (!imap_reply_fetch(reply, &reported) || reported.uid != it->uid || reported.body == NULL)
+        return;
+    if (reported.body_size > 0) { /* not a literal */
+        read_body(it, NULL, 0);
+        read_body(it, reported.body, reported.body_size);
+    }
+    it->there = it->any;
+}
+
+bool mailbox_candidates_read(struct imap *imap, uint32_t uid,
+                             void (*take)(void *context, const void *bytes, size_t size), void *context,
+                             bool *ret_there, struct error *error)
+{
+    struct reading it = {.uid = uid, .take = take, .context = context};
+    imap->body = read_body;
+    imap->body_context = &it;
+    bool replied = imap_command(imap, record_read, &it, error, "UID FETCH %u (UID BODY.PEEK[])", uid);
+    imap->body = NULL;
+    imap->body_context = NULL;
+    *ret_there = it.there;
+    return replied;
+}
+
 /* Without a response, nothing is known; with by_id, a message without an id is another. */
 static enum message_likeness result_for(const struct search *search, const struct fetch *fetch, size_t i)
 {

@@ -85,6 +85,11 @@ enum search_result mailbox_candidates(struct imap *imap, const struct search *se
                                       const uint32_t *uids, size_t count, uint32_t *ret_uid,
                                       struct error *error) OD_MUST;
 
+/* Passes BODY[] of a message of the open mailbox on, as mailbox_fetch() does. *ret_there: it was reported. */
+bool mailbox_candidates_read(struct imap *imap, uint32_t uid,
+                             void (*take)(void *context, const void *bytes, size_t size), void *context,
+                             bool *ret_there, struct error *error) OD_MUST;
+
 /* Like mailbox_candidates() with IDS_FIELDS, for the newest of `exists` messages. */
 enum search_result mailbox_candidates_newest(struct imap *imap, const struct search *search, uint32_t exists,
                                              uint32_t *ret_uid, struct error *error) OD_MUST;

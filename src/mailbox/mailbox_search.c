@@ -229,3 +229,21 @@ enum search_result mailbox_explain_missing(struct mailbox *mailbox, const struct
         result = find_loss(mailbox->imap, search, &examined, uidvalidity, uid, &why);
     return end_search(mailbox, opened, result, &why, error);
 }
+
+enum search_result mailbox_fetch(struct mailbox *mailbox, const char *name, uint32_t uidvalidity, uint32_t uid,
+                                 void (*take)(void *context, const void *bytes, size_t size), void *context,
+                                 struct error *error)
+{
+    struct examined examined;
+    struct error why;
+    bool there = false;
+    enum search_result result = open_mailbox(mailbox, name, &examined, &why);
+    bool opened = result == SEARCH_PRESENT;
+    if (opened && examined.uidvalidity != uidvalidity)
+        result = SEARCH_MISSING;
+    else if (opened && !mailbox_candidates_read(mailbox->imap, uid, take, context, &there, &why))
+        result = SEARCH_UNKNOWN;
+    else if (opened)
+        result = there ? SEARCH_PRESENT : SEARCH_MISSING;
+    return end_search(mailbox, opened, result, &why, error);
+}

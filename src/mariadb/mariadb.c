@@ -41,6 +41,8 @@ static const unsigned char kinds[SQL_STEPS] = {
     [SQL_STEP_hold_copies] = OF_MESSAGE,
     [SQL_STEP_settle_copy] = WRITES | COUNTED | OF_MESSAGE,
     [SQL_STEP_settle_variants] = WRITES,
+    [SQL_STEP_give_known] = WRITES | OF_MESSAGE,
+    [SQL_STEP_give_copy] = WRITES | COUNTED | OF_MESSAGE, /* apart from what settle_copy changes */
     [SQL_STEP_settle_reply] = WRITES | OF_MESSAGE | OF_DELIVERY,
     [SQL_STEP_event] = WRITES,
 };

@@ -241,6 +241,6 @@ bool route_check(const struct config *config, struct error *error)
 {
     bool good = check_routes(config, error);
     for (size_t i = 0; good && i < config_server_count(config); i++)
-        good = check_routes(config->servers[i], error) || error_prefix(error, "[imap %s]", config->servers[i]->server);
+        good = check_routes(config->servers[i], error) || error_prefix(error, "[imap %s]", config->servers[i]->name);
     return good;
 }

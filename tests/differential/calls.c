@@ -77,7 +77,7 @@ static void draw_recipients(struct player *player, struct dice *dice)
         player->recipients[i].account = account;
         player->recipients[i].mailbox = mailbox;
         player->target_of[i] =
-            place(message, player->targets, (struct ledger_target){account, mailbox, COPY_INBOX, NULL});
+            place(message, player->targets, (struct ledger_target){account, mailbox, COPY_INBOX, NULL, NULL});
     }
 }
 
@@ -93,7 +93,7 @@ static void draw_message(struct history *history, struct player *player, struct 
     draw_recipients(player, dice);
     if (dice_percent(dice, 75))
         (void)place(&player->message, player->targets,
-                    (struct ledger_target){history_account((unsigned)content->sender), "Sent", COPY_SENT, NULL});
+                    (struct ledger_target){history_account((unsigned)content->sender), "Sent", COPY_SENT, NULL, NULL});
 }
 
 void calls_leave(struct history *history, struct player *player)

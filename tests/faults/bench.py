@@ -64,7 +64,7 @@ class Bench:
         if south:
             site.settings.update(self.south.settings(self.south.port))
         site.settings.update({"delivery.deadline": "4s", "delivery.hold_off": "5s", "imap.port": site.imap.port,
-                              "imap.tls": "none", "imap.timeout": "3s"})
+                              "imap.tls": "none", "imap.timeout": "3s", "feed all.role": "both"})
         if engine() == POSTGRES:
             database = site.lab.postgres if direct else pooler(site.lab)
             site.settings["database.conninfo"] = self.conninfo(database.port)
@@ -220,8 +220,25 @@ def repeat(case, done):
             done = death.run(case.words, case.stdin)
 
 
+FED = ("SELECT count(*) FROM oncedrop.feed f JOIN oncedrop.copy c ON c.id = f.copy"
+       " WHERE c.account = %s AND c.role = %s AND c.state = 'stored'")
+
+
 def look(bench, case):
-    """After success: checks the mailboxes."""
+    """After success: checks the mailboxes, and that each copy is in the feed."""
+    return look_into_mailboxes(bench, case) or look_into_feed(case.ledger or bench.site.ledger, case)
+
+
+def look_into_feed(ledger, case):
+    for account, role in [(inbox, "inbox") for inbox in case.inboxes] + ([(case.sent, "sent")] if case.sent else []):
+        [[count]] = ledger.sql(FED, (account, role))
+        wrong = judge(f"the feed, of {account} {role},", case.mail, count)
+        if wrong:
+            return wrong
+    return None
+
+
+def look_into_mailboxes(bench, case):
     for inbox in case.inboxes:
         found = [stored.raw for stored in bench.server_of(inbox).messages(inbox)]
         wrong = judge(f"{inbox} INBOX", found, len(found)) or \

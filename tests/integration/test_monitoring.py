@@ -271,6 +271,8 @@ CASES = [
     ("ClaimsInDoubt", {TRIES: "0x60 3x120"}, [], [50, 70]),
     ("ClaimsInDoubt", {"oncedrop_doubt_searches_total": "0+1x90"}, [70], []),
     ("Unfinished", {"oncedrop_oldest_unfinished_seconds": "86000+60x60"}, [40], [5, 15]),
+    ("FeedWaits", {'oncedrop_feed_oldest_seconds{feed="support"}': "3540+60x60"}, [30], [5, 12]),
+    ("FeedWaits", {'oncedrop_feed_dead{feed="support"}': "0x20 1x60"}, [60], [10, 25]),
     ("FiguresOld", {UP: "1x60", DEBIAN: "0x60"}, [30], [10, 22]),
     ("FiguresOld", {UP: "1x60", FILE % "": "0x60"}, [30], [10]),
     ("FiguresOld", {UP: "1x60", DEBIAN: "0+60x60"}, [], [10, 30, 55]),
@@ -292,7 +294,9 @@ def test_alerts(tmp_path, name, series, fires, is_silent):
 
 
 def test_the_alerts_ask_for_what_there_is(counting):
-    assert "5 rules found" in check_rules("check", "rules", RULES)
+    assert "6 rules found" in check_rules("check", "rules", RULES)
+    counting.settings["feed all.role"] = "both"     # what waits in no feed has no figures
+    expect.stored(counting.deliver(message(), counting.account()))
     with open(RULES, encoding="utf-8") as file:
         asked = set(re.findall(r"\boncedrop_\w+", file.read()))
     assert asked and asked <= {name for name, _ in metrics(counting)}

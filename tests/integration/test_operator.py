@@ -694,10 +694,10 @@ def read_from_end_to_end(site):
     """How often each table was scanned so far: a session reports that when it ends."""
     wait_until(lambda: site.value("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
                                   " AND usename <> 'admin'") == 0, "every session has ended")
-    # These tables have few rows, however large the ledger is; purge scans event once.
+    # These tables have few rows, however large the ledger is; purge scans event and feed once.
     rows = site.sql("SELECT relname, seq_scan FROM pg_stat_user_tables"
                     " WHERE schemaname = 'oncedrop' AND relname NOT IN ('schema_version', 'server', 'event', 'counter_bucket', 'counter',"
-                    " 'setting', 'lease', 'refusal')")
+                    " 'setting', 'lease', 'refusal', 'feed')")
     return {row.relname: row.seq_scan for row in rows}
 
 
@@ -713,9 +713,19 @@ def no_autovacuum(large):
     switch("RESET (autovacuum_enabled)")
 
 
+@pytest.fixture
+def backlog(large):
+    """In a feed, the newest messages wait."""
+    large.sql("INSERT INTO oncedrop.feed (feed, copy, message) SELECT 'support', id, message FROM oncedrop.copy"
+              " WHERE state = 'stored' ORDER BY id DESC LIMIT 5000")
+    large.sql("ANALYZE oncedrop.feed")
+    yield
+    large.sql("DELETE FROM oncedrop.feed")
+
+
 @pytest.mark.postgres
 @ONE_WORKER
-@pytest.mark.usefixtures("no_autovacuum")
+@pytest.mark.usefixtures("no_autovacuum", "backlog")
 def test_no_table_is_read_from_end_to_end(large):
     """Neither by a query nor by a delivery, however large a table must be for that to matter."""
     scuba = large.account()

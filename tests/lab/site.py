@@ -27,7 +27,7 @@ SILENCE = ("not done within", "no answer within", "no answer in time")
 # From a leak check whose process was killed by a test.
 KILLED_MEANWHILE = re.compile(r"^==\d+==Unable to get registers from thread \d+\.\n", re.M)
 
-OPERATORS = {"show", "list", "locks", "stats", "resume", "restore", "purge", "expire", "export", "forget"}     # commands that log in with that role
+OPERATORS = {"show", "list", "locks", "feed", "stats", "resume", "restore", "purge", "expire", "export", "forget"}     # commands that log in with that role
 
 
 class Running:

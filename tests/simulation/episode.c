@@ -29,7 +29,7 @@ static void make_settings(struct dice *dice)
                               .route = {.account_query = empty},
                               .record = {.notify = empty},
                               .log = {.unrecorded_file = empty},
-                              .server = empty};
+                              .name = empty};
     config->delivery.deadline = fast ? 20000 : 120000;
     config->delivery.hold_off = fast ? 60000 : 320000;
     config->delivery.sent_expire_after = dice_percent(dice, 20) ? 300000 : 3600000;

@@ -134,6 +134,7 @@ CREATE TABLE IF NOT EXISTS copy (
     uid         BIGINT,
     error       TEXT COMMENT 'Why the last attempt did not store it',
     repeated    INTEGER NOT NULL DEFAULT 0,
+    feeds       TEXT COMMENT 'The feeds that got it, as ,NAME,NAME,',
     boot        BIGINT COMMENT 'Number of that run of the machine that claimed it, from its boot_id; NULL: unknown',
     boot_us     BIGINT COMMENT 'By how many microseconds the clock of the database was ahead of CLOCK_BOOTTIME of that machine at the claim',
     host_us     BIGINT COMMENT 'By how many microseconds the clock of the database was ahead of the wall clock of that host at the claim',
@@ -143,6 +144,24 @@ CREATE TABLE IF NOT EXISTS copy (
     FOREIGN KEY (message) REFERENCES message (id) ON DELETE CASCADE
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT 'One row for each message and mailbox it belongs in: the fence against a second copy';
+
+CREATE TABLE IF NOT EXISTS feed (
+    id         BIGINT AUTO_INCREMENT PRIMARY KEY COMMENT 'Number of the row; of the rows of a feed the lowest is next',
+    feed       VARCHAR(255) NOT NULL COMMENT 'Name of the feed',
+    copy       BIGINT NOT NULL,
+    message    BIGINT NOT NULL,
+    added_at   DATETIME(6) NOT NULL COMMENT 'When it was stored',
+    not_before DATETIME(6) NOT NULL COMMENT 'It is not tried until then: it is being tried, or has failed',
+    tries      INTEGER NOT NULL DEFAULT 0 COMMENT 'How often it was tried',
+    dead       BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'It is not tried again until: oncedrop feed retry',
+    owner      BIGINT NOT NULL DEFAULT 0 COMMENT 'Random number of the last try by oncedrop feed run',
+    error      TEXT COMMENT 'Why the last try failed',
+    UNIQUE KEY feed_copy (feed, copy),
+    KEY feed_next (feed, dead, id),
+    FOREIGN KEY (copy) REFERENCES copy (id) ON DELETE CASCADE,
+    FOREIGN KEY (message) REFERENCES message (id) ON DELETE CASCADE
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT 'What waits for an application: a row for each copy that a feed takes, from when it was stored until it is taken out';
 
 CREATE TABLE IF NOT EXISTS server (
     server     VARCHAR(700) PRIMARY KEY,
@@ -286,7 +305,8 @@ EXECUTE IMMEDIATE 'BEGIN NOT ATOMIC
         attempts, first_at, last_at, finished_at, complete), INSERT, UPDATE ON delivery TO oncedrop_delivery;
     GRANT SELECT (delivery, claim, outcome), INSERT, UPDATE ON attempt TO oncedrop_delivery;
     GRANT SELECT (id, message, account, mailbox, role, state, doubt, generation, claimed_at, claim, claimed_by, host,
-        pid, first_at, uidvalidity, uid, repeated, boot, boot_us, host_us), INSERT, UPDATE ON copy TO oncedrop_delivery;
+        pid, first_at, uidvalidity, uid, repeated, boot, boot_us, host_us, feeds), INSERT, UPDATE ON copy TO oncedrop_delivery;
+    GRANT INSERT ON feed TO oncedrop_delivery;
     GRANT SELECT, INSERT, UPDATE ON server TO oncedrop_delivery;
     GRANT SELECT, INSERT, UPDATE ON refusal TO oncedrop_delivery;
     GRANT INSERT ON event TO oncedrop_delivery;
@@ -301,6 +321,7 @@ EXECUTE IMMEDIATE 'BEGIN NOT ATOMIC
     GRANT SELECT ON delivery TO oncedrop_operator;
     GRANT SELECT ON attempt TO oncedrop_operator;
     GRANT SELECT ON copy TO oncedrop_operator;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON feed TO oncedrop_operator;
     GRANT SELECT ON event TO oncedrop_operator;
     GRANT SELECT ON counter_bucket TO oncedrop_operator;
     GRANT SELECT ON counter TO oncedrop_operator;

@@ -8,6 +8,8 @@ EXECUTE IMMEDIATE concat('ALTER TABLE message AUTO_INCREMENT = ', :message + 1)
 EXECUTE IMMEDIATE concat('ALTER TABLE delivery AUTO_INCREMENT = ', :delivery + 1)
 -- then
 EXECUTE IMMEDIATE concat('ALTER TABLE copy AUTO_INCREMENT = ', :copy + 1)
+-- then
+EXECUTE IMMEDIATE concat('ALTER TABLE feed AUTO_INCREMENT = ', :feed + 1)
 
 -- hold_timeout: in seconds
 SET SESSION lock_wait_timeout = 10

@@ -120,6 +120,7 @@ CREATE TABLE @schema@.copy ( -- One row for each message and mailbox it belongs 
     error       text, -- Why the last attempt did not store it
     repeated    integer NOT NULL DEFAULT 0, -- How often it was claimed again on purpose although it was stored (replay --force,
         -- --verify)
+    feeds       text, -- The feeds that got it, as ,NAME,NAME,
     boot        bigint, -- Number of that run of the machine that claimed it, from its boot_id; NULL: unknown
     boot_us     bigint, -- By how many microseconds the database's clock was ahead of CLOCK_BOOTTIME of that machine at the claim
     host_us     bigint, -- By how many microseconds the database's clock was ahead of the wall clock of that host at the claim
@@ -158,6 +159,25 @@ CREATE TABLE @schema@.attempt ( -- One row for each attempt to deliver a message
 ) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05);
 CREATE INDEX attempt_queue_id ON @schema@.attempt (queue_id);
 CREATE INDEX attempt_started_at ON @schema@.attempt USING brin (started_at) WITH (pages_per_range = 16);
+
+-- An application takes rows in its own transaction, and deletes them.
+CREATE TABLE @schema@.feed ( -- What waits for an application: a row for each copy that a feed takes, from when it was stored until
+        -- it is taken out
+    id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- Number of the row; of a feed's rows the lowest is next
+    feed       text NOT NULL, -- Name of the feed
+    copy       bigint NOT NULL REFERENCES @schema@.copy ON DELETE CASCADE, -- The copy
+    message    bigint NOT NULL REFERENCES @schema@.message ON DELETE CASCADE, -- Its message
+    added_at   timestamptz NOT NULL DEFAULT clock_timestamp(), -- When it was stored
+    not_before timestamptz NOT NULL DEFAULT clock_timestamp(), -- It is not tried until then: it is being tried, or has failed
+    tries      integer NOT NULL DEFAULT 0, -- How often it was tried
+    dead       boolean NOT NULL DEFAULT false, -- It is not tried again until: oncedrop feed retry
+    owner      bigint NOT NULL DEFAULT 0, -- Random number of the last try by oncedrop feed run
+    error      text, -- Why the last try failed
+    UNIQUE (feed, copy)
+) WITH (autovacuum_vacuum_scale_factor = 0.05);
+CREATE INDEX feed_next ON @schema@.feed (feed, dead, id);
+CREATE INDEX feed_message ON @schema@.feed (message);
+CREATE INDEX feed_copy ON @schema@.feed (copy);
 
 CREATE TABLE @schema@.server ( -- One row for each IMAP server and user whose password (imap.master_user) or token opens every
         -- account
@@ -364,10 +384,11 @@ BEGIN
             ' queue_id, host, outcome, reason, attempts, last_at, finished_at, complete) ON @schema@.delivery TO %I', grantee);
         -- UPDATE of first_at: for step end_ahead, if it is in the future.
         EXECUTE pg_catalog.format('GRANT SELECT (id, message, account, mailbox, role, state, doubt, generation, claimed_at,'
-            ' claim, claimed_by, host, pid, first_at, uidvalidity, uid, repeated, boot, boot_us, host_us), INSERT (message,'
+            ' claim, claimed_by, host, pid, first_at, uidvalidity, uid, repeated, boot, boot_us, host_us, feeds), INSERT (message,'
             ' account, mailbox, role, state, doubt, claim, claimed_by, host, pid, boot, boot_us, host_us), UPDATE (state,'
             ' doubt, generation, claimed_at, claim, claimed_by, host, pid, first_at, stored_at, uidvalidity, uid, error,'
-            ' repeated, boot, boot_us, host_us) ON @schema@.copy TO %I', grantee);
+            ' repeated, boot, boot_us, host_us, feeds) ON @schema@.copy TO %I', grantee);
+        EXECUTE pg_catalog.format('GRANT INSERT (feed, copy, message) ON @schema@.feed TO %I', grantee);
         EXECUTE pg_catalog.format('GRANT SELECT (delivery, claim), INSERT (delivery, claim, started_at, ended_at,'
             ' queue_id, queued_at, host, pid, outcome, reason, read_ms, lock_ms, database_ms, imap_ms, trace_id, span_id),'
             ' UPDATE (ended_at, outcome, reason, read_ms, lock_ms, database_ms, imap_ms) ON @schema@.attempt TO %I', grantee);
@@ -382,6 +403,7 @@ BEGIN
         -- purge locks the rows that it deletes, which requires the right to update some column.
         GRANT DELETE, UPDATE (lock_key) ON @schema@.message TO @operator@;
         GRANT DELETE ON @schema@.event, @schema@.refusal TO @operator@;
+        GRANT UPDATE, DELETE ON @schema@.feed TO @operator@;
         GRANT INSERT, UPDATE ON @schema@.counter_bucket TO @operator@;
         GRANT UPDATE ON @schema@.counter TO @operator@;
     END IF;

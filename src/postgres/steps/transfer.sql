@@ -5,7 +5,7 @@ FROM pg_catalog.pg_get_serial_sequence('@schema@.{}', 'id') s), 0)
 
 -- load_numbers:
 SELECT pg_catalog.setval(pg_catalog.pg_get_serial_sequence('@schema@.' || t.name, 'id'), t.last) FROM (VALUES
-('message', :message::bigint), ('delivery', :delivery::bigint), ('copy', :copy::bigint),
+('message', :message::bigint), ('delivery', :delivery::bigint), ('copy', :copy::bigint), ('feed', :feed::bigint),
 ('event', (SELECT max(id) FROM @schema@.event))) t (name, last) WHERE t.last > 0
 
 -- begin_hold:

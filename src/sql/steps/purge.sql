@@ -10,12 +10,16 @@ AND d.last_at >= @ago(:older_ms)@)
 AND NOT EXISTS (SELECT 1 FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')
 AND (c.claimed_at >= @ago(:older_ms)@ OR c.state = 'appending' AND @hold_off_ends(c.claimed_at)@ > @now@))
 
--- macro old: messages m that arrived long enough ago, and have nothing unfinished. Checks last_at, too: replayed
+-- macro waits: whether a message m waits in a feed
+EXISTS (SELECT 1 FROM @schema@.feed f WHERE f.message = m.id)
+
+-- macro old: messages m that arrived long enough ago, have nothing unfinished, and wait in no feed. Checks last_at, too: replayed
 -- messages arrived long ago, but may have been recorded today
 m.received_at < @ago(:older_ms)@
 AND NOT EXISTS (SELECT 1 FROM @schema@.delivery d WHERE d.message = m.id
 AND (d.last_at >= @ago(:older_ms)@ OR d.finished_at IS NULL))
 AND NOT EXISTS (SELECT 1 FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending'))
+AND NOT @waits@
 
 -- read_setting: the hosts' lock method
 -- columns: lock_method
@@ -55,7 +59,8 @@ OR EXISTS (SELECT 1 FROM @schema@.copy c WHERE c.message = m.id AND c.state IN (
 -- all columns that are compared; with a limit, a statement takes no longer in a larger ledger
 -- params: address older_ms after max
 -- columns: id lock_key theirs:bool old:bool open:bool old_at
-SELECT m.id, m.lock_key, m.theirs, m.theirs AND NOT @is_open@ AND @old_at@ < @now@, m.theirs AND @is_open@,
+SELECT m.id, m.lock_key, m.theirs, m.theirs AND NOT @is_open@ AND NOT @waits@ AND @old_at@ < @now@,
+m.theirs AND (@is_open@ OR @waits@),
 CASE WHEN m.theirs THEN @utc(@old_at@)@ END
 FROM (SELECT m.id, m.lock_key, m.received_at, @of_address@ AS theirs FROM @schema@.message m
 WHERE m.id > :after::bigint ORDER BY m.id LIMIT :max::bigint) m ORDER BY m.id
@@ -87,6 +92,7 @@ AND NOT EXISTS (SELECT 1 FROM @schema@.delivery d WHERE d.message = m.id
 AND (d.last_at >= @ago(:older_ms)@ OR d.finished_at IS NULL AND d.last_at >= @ago(:expire_ms)@))
 AND NOT EXISTS (SELECT 1 FROM @schema@.copy c WHERE c.message = m.id AND c.state IN ('pending', 'appending')
 AND c.claimed_at >= @ago(:expire_ms)@)
+AND NOT @waits@
 
 -- delete_leases: deletes leases of deliveries that died, if no other delivery of the message has followed
 DELETE FROM @schema@.lease WHERE expires_at < @ago(86400000)@

@@ -24,7 +24,10 @@
 -- table copy: by id
 -- columns: id:number message:number account mailbox role state doubt:bool generation:number claimed_at:moment
 -- columns: claim:number claimed_by:number host pid:number first_at:moment stored_at:moment uidvalidity:number
--- columns: uid:number error repeated:number boot:number boot_us:number host_us:number
+-- columns: uid:number error repeated:number boot:number boot_us:number host_us:number feeds
+
+-- table feed: by id
+-- columns: id:number feed copy:number message:number added_at:moment not_before:moment tries:number dead:bool owner:number error
 
 -- table event: by id
 -- columns: id:number at:moment name host count:number
@@ -45,11 +48,11 @@ UPDATE @schema@.counter SET last_message = :last_message, messages = :messages, 
 copies = :copies
 
 -- dump_numbers: the highest ids assigned so far, also to rows that were deleted
--- columns: message:number delivery:number copy:number
-SELECT @last(message)@, @last(delivery)@, @last(copy)@
+-- columns: message:number delivery:number copy:number feed:number
+SELECT @last(message)@, @last(delivery)@, @last(copy)@, @last(feed)@
 
 -- load_numbers: new rows get higher ids
--- params: message delivery copy
+-- params: message delivery copy feed
 
 -- begin_hold: begins a transaction that only reads, and in which no other session may write
 @nothing@

@@ -117,6 +117,7 @@ CREATE TABLE @schema@.copy (
     uid         INTEGER,
     error       TEXT,
     repeated    INTEGER NOT NULL DEFAULT 0,
+    feeds       TEXT, -- the feeds that got it, as ,NAME,NAME,
     boot        INTEGER, -- number of that run of the machine, from its boot_id; NULL: unknown
     boot_us     INTEGER, -- by how many microseconds the ledger's clock was ahead of CLOCK_BOOTTIME at the claim
     host_us     INTEGER, -- by how many it was ahead of the wall clock
@@ -124,6 +125,24 @@ CREATE TABLE @schema@.copy (
 ) STRICT;
 CREATE INDEX @schema@.copy_not_stored ON copy (state, id) WHERE state <> 'stored';
 CREATE INDEX @schema@.copy_account ON copy (account, message);
+
+-- What waits for an application: a row for each copy that a feed takes, from when it was stored until it is taken out.
+CREATE TABLE @schema@.feed (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    feed       TEXT NOT NULL,
+    copy       INTEGER NOT NULL REFERENCES copy ON DELETE CASCADE,
+    message    INTEGER NOT NULL REFERENCES message ON DELETE CASCADE,
+    added_at   INTEGER NOT NULL,
+    not_before INTEGER NOT NULL, -- it is not tried until then: it is being tried, or has failed
+    tries      INTEGER NOT NULL DEFAULT 0,
+    dead       INTEGER NOT NULL DEFAULT 0, -- not tried any more
+    owner      INTEGER NOT NULL DEFAULT 0, -- random number of the last try
+    error      TEXT,
+    UNIQUE (feed, copy)
+) STRICT;
+CREATE INDEX @schema@.feed_next ON feed (feed, dead, id);
+CREATE INDEX @schema@.feed_message ON feed (message);
+CREATE INDEX @schema@.feed_copy ON feed (copy);
 
 -- Which IMAP servers were found to honour the account that a login names.
 CREATE TABLE @schema@.server (

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: ISC
+ *
+ * feed: what waits for an application. */
+#include "cmd/cmd.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define ROWS_MAX 1000000
+
+static int print_rows(struct cmd *cmd, struct sql_rows *rows, const char *none)
+{
+    struct sql_rows *table OD_CLEANUP(sql_rows_free) = rows;
+    if (table == NULL)
+        return cmd_error(EX_UNAVAILABLE, cmd);
+    if (cmd->options.json)
+        table_print_json(table_json(table));
+    else if (table->count == 0)
+        puts(none);
+    else
+        table_print(table, NULL);
+    return 0;
+}
+
+/* A feed that is not in the configuration any more keeps its rows. */
+static int list_rows(struct cmd *cmd, const char *feed)
+{
+    struct sql_rows *rows = feed != NULL ? ledger_feed_rows(cmd->ledger, feed, ROWS_MAX, &cmd->error) : NULL;
+    if (rows != NULL && rows->count == 0 && config_feed(cmd->config, feed) == NULL) {
+        sql_rows_free(&rows);
+        return cmd_no_feed(cmd, feed);
+    }
+    if (feed != NULL)
+        return print_rows(cmd, rows, "nothing waits in this feed");
+    return print_rows(cmd, ledger_feed_list(cmd->ledger, &cmd->error), "nothing waits in any feed");
+}
+
+/* Copies the message to standard output. */
+static int print_message(struct cmd *cmd, const struct sql_rows *rows)
+{
+    char piece[65536];
+    bool gone;
+    ssize_t size = 0;
+    int message OD_CLEANUP(base_close) = feed_message_open(cmd, rows, &gone);
+    if (message < 0)
+        return cmd_error(gone ? 1 : EX_UNAVAILABLE, cmd);
+    fflush(stdout);
+    while ((size = read(message, piece, sizeof(piece))) > 0)
+        if (!base_write(STDOUT_FILENO, piece, (size_t)size))
+            return cmd_fail(EX_IOERR, "write error: %m");
+    return size == 0 ? 0 : cmd_fail(EX_IOERR, "read error: %m");
+}
+
+static int show_row(struct cmd *cmd, int64_t id)
+{
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = ledger_feed_read(cmd->ledger, id, &cmd->error);
+    if (rows == NULL)
+        return cmd_error(EX_UNAVAILABLE, cmd);
+    if (rows->count == 0)
+        return cmd_fail(1, "feed show: no row %" PRId64 " waits in any feed", id);
+    if (cmd->options.bytes)
+        return print_message(cmd, rows);
+    if (cmd->options.json)
+        table_print_json(table_row_json(rows, 0));
+    else
+        table_print_row(rows, 0);
+    return 0;
+}
+
+/* what: "would be added", ... */
+static int print_count(struct cmd *cmd, bool done, int64_t count, const char *what)
+{
+    if (!done)
+        return cmd_error(EX_UNAVAILABLE, cmd);
+    printf("%" PRId64 " message%s %s\n", count, count == 1 ? "" : "s", what);
+    return 0;
+}
+
+static int fill_feed(struct cmd *cmd, const char *feed)
+{
+    const struct config *config = config_feed(cmd->config, feed);
+    int64_t count = 0;
+    if (config == NULL)
+        return cmd_no_feed(cmd, feed);
+    if (cmd->options.since[0] == '\0')
+        return cmd_wrong(cmd, "--since TIME is missing (7d, 2026-11-01)");
+    bool done = ledger_feed_fill(cmd->ledger, config, cmd->options.since, cmd->options.dry_run, &count, &cmd->error);
+    return print_count(cmd, done, count, cmd->options.dry_run ? "would be added" : "added");
+}
+
+static int drop_rows(struct cmd *cmd, const char *feed, int64_t id)
+{
+    int64_t count = 0;
+    bool done = ledger_feed_drop(cmd->ledger, feed, id, &count, &cmd->error);
+    if (done && count == 0 && config_feed(cmd->config, feed) == NULL)
+        return cmd_no_feed(cmd, feed);
+    if (done && count > 0)
+        log_info("feed %s: %" PRId64 " message%s dropped, which no application has taken", feed, count,
+                 count == 1 ? "" : "s");
+    return print_count(cmd, done, count, "dropped");
+}
+
+static int retry_rows(struct cmd *cmd, const char *feed, int64_t id)
+{
+    int64_t count = 0;
+    bool done = ledger_feed_retry(cmd->ledger, feed, id, &count, &cmd->error);
+    if (done && count == 0 && config_feed(cmd->config, feed) == NULL)
+        return cmd_no_feed(cmd, feed);
+    return print_count(cmd, done, count, "tried again from now on");
+}
+
+static bool is_row_number(const char *text, int64_t *ret)
+{
+    return g_ascii_string_to_signed(text, 10, 1, INT64_MAX, ret, NULL);
+}
+
+/* Precondition: the ledger is open. */
+static int run_word(struct cmd *cmd, const char *word, char **rest, int count)
+{
+    int64_t id = 0;
+    if (strcmp(word, "list") == 0 && count <= 1)
+        return list_rows(cmd, rest[0]);
+    if (strcmp(word, "show") == 0 && count == 1 && is_row_number(rest[0], &id))
+        return show_row(cmd, id);
+    if (strcmp(word, "fill") == 0 && count == 1)
+        return fill_feed(cmd, rest[0]);
+    bool takes_id = (count == 1 || count == 2) && (count == 1 || is_row_number(rest[1], &id));
+    if (strcmp(word, "drop") == 0 && takes_id)
+        return drop_rows(cmd, rest[0], id);
+    if (strcmp(word, "retry") == 0 && takes_id)
+        return retry_rows(cmd, rest[0], id);
+    return cmd_wrong(cmd, "these are not the operands of %s", word);
+}
+
+int cmd_feed(struct cmd *cmd)
+{
+    static const char *const words[] = {"list", "run", "show", "retry", "fill", "drop", NULL};
+    char **rest = cmd->operands + 1;
+    int count = 0;
+    if (!g_strv_contains(words, cmd->operands[0]))
+        return cmd_wrong(cmd, "no such word: %.80s; it is one of " CMD_FEED_WORDS, cmd->operands[0]);
+    while (rest[count] != NULL)
+        count++;
+    if (strcmp(cmd->operands[0], "run") == 0 && count >= 2)
+        return feed_run(cmd, rest[0], rest + 1);
+    int status = cmd_open_ledger(cmd);
+    if (status != 0)
+        return status;
+    return verify_begin(cmd) ? run_word(cmd, cmd->operands[0], rest, count) : cmd_error(EX_OSERR, cmd);
+}
