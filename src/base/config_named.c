@@ -145,7 +145,7 @@ static bool add_named(const struct config_loading *it, const char *group, const 
     base_free(&config->name);
     config->name = base_strdup(name);
     if (!copy_values(it->config, &loading) || !set_named(&loading, group, name))
-        return error_prefix(it->error, "[%s %s]", group, name);
+        return error_prefix(it->error, "%s %s", strcmp(group, "feed") == 0 ? "feed" : "IMAP server", name);
     *list = base_realloc(*list, (count + 2) * sizeof(**list));
     (*list)[count] = g_steal_pointer(&config);
     (*list)[count + 1] = NULL;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 #include <time.h>
@@ -211,6 +212,8 @@ static int work(struct run *run)
         return cmd_no_feed(cmd, run->feed);
     if (!verify_begin(cmd))
         return cmd_error(EX_OSERR, cmd);
+    if (cmd->options.jobs > 1) /* no job goes on without the parent; a change of user would undo this (prctl(2)) */
+        (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     return run_all(run) ? 0 : cmd_error(EX_UNAVAILABLE, cmd);
 }
 

@@ -65,6 +65,18 @@ def test_each_choice_is_here(site):
         assert len(set(there)) == len(there), f"{setting}: two values show the same"
 
 
+# Feeds
+
+@choice("feed.role", {"inbox": ["inbox"], "sent": ["sent"], "both": ["inbox", "sent"]})
+def feed_role(site, value):
+    """Of what all feeds have in common."""
+    fake(site)
+    site.settings.update({"feed all.account": "", "route.sent_copy": "authenticated"})
+    assert site.deliver(message(sender=LISA), SCUBA, "-u", LISA).exit == 0
+    rows = site.sql("SELECT c.role FROM oncedrop.feed f JOIN oncedrop.copy c ON c.id = f.copy WHERE f.feed = 'all'")
+    return sorted(row[0] for row in rows)
+
+
 # The ledger
 
 @choice("database.tls", only(POSTGRES, MARIADB, verify=False, conninfo=True))

@@ -133,6 +133,31 @@ def test_follow_ends_cleanly(site, options):
     assert os.path.exists(path) and "support" not in waiting(site)
 
 
+def test_jobs_end_with_their_parent(site):
+    running = site.start("feed", "run", "--follow", "-j", "2", "support", "--", "true")
+    pid = running.process.pid
+
+    def children():
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            return file.read().split()
+
+    wait_until(lambda: len(children()) == 2, "there are two jobs")
+    deliver(site, site.account("support"))
+    wait_until(lambda: "support" not in waiting(site), "they take what comes")
+    jobs = children()
+    running.signal(signal.SIGKILL)
+    running.finish()
+    wait_until(lambda: not any(read(job, "cmdline") for job in jobs), "they have ended")
+
+
+def read(pid, name):
+    try:
+        with open(f"/proc/{pid}/{name}", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
 def test_a_runner_that_dies(site):
     """After a minute another has the row, with the same id."""
     support = site.account("support")

@@ -7,12 +7,14 @@ value not used."""
 import contextlib
 import os
 import re
+import signal
 import threading
 
 import pytest
 from lab import lab as lab_module, site as site_module
 from lab.ledger import SQLITE, engine
 from lab.messages import message
+from lab.process import wait_until
 from lab.service import Service
 from test_second_try import fake, plain, refuse
 from test_setup import Host
@@ -113,6 +115,56 @@ def old(scene):
         scene.site.ledger.older(table, *columns, days=30)
 
 
+def fed(scene, count=1):
+    """Messages that wait in a feed. Returns the number of the last row."""
+    scene.site.settings["feed all.role"] = "inbox"
+    for _ in range(count):
+        assert scene.site.deliver(message(to=scene.scuba), scene.scuba).exit == 0
+    return scene.site.value("SELECT max(id) FROM oncedrop.feed")
+
+
+def of_feed(*words):
+    """Options stand before the command that it runs."""
+    def observe(scene, *option):
+        row = str(fed(scene))
+        return scene.seen("feed", words[0], *option, *[word.format(row=row) for word in words[1:]])
+    return observe
+
+
+def goes_on(scene, *option):
+    """Whether it takes what comes after it has taken all."""
+    def is_empty():
+        return scene.site.value("SELECT count(*) FROM oncedrop.feed") == 0
+
+    fed(scene)
+    if not option:
+        return scene.site.run("feed", "run", "all", "true").exit
+    running = scene.site.start("feed", "run", *option, "all", "true")
+    for _ in range(2):
+        wait_until(is_empty, "it takes all")
+        fed(scene)
+    wait_until(is_empty, "it takes what comes")
+    running.signal(signal.SIGTERM)
+    return running.finish().exit, "goes on"
+
+
+def is_dead(scene, *option):
+    """Whether a command that fails once is tried again."""
+    fed(scene)
+    scene.site.run("feed", "run", *option, "all", "false")
+    return bool(scene.site.value("SELECT dead FROM oncedrop.feed"))
+
+
+def at_a_time(scene, *option):
+    """Whether two commands run at the same time."""
+    fed(scene, 2)
+    path = os.path.join(scene.site.directory, f"met{len(os.listdir(scene.site.directory))}")
+    script = f"touch {path}.$ONCEDROP_ID; for i in $(seq 60); do [ $(ls {path}.* | wc -l) = 2 ] && exec touch {path}; sleep 0.05; done"
+    # One that runs alone finds the first one's file, too: it is removed.
+    done = scene.site.run("feed", "run", *option, "all", "--", "sh", "-c", f"{script}; rm {path}.$ONCEDROP_ID")
+    return done.exit, os.path.exists(path)
+
+
 def through_the_service(scene, *option):
     """The front, where no service is at the default socket, and no configuration at its place."""
     service = Service(scene.site, workers=1)
@@ -190,6 +242,13 @@ OPTIONS = {
     "list --queue-id": (LIST, ("4BETA",)),
     "list --min-delay": (LIST, ("2h",)),
     "list --missing": (without(Scene.empty, LIST), ()),
+    "feed --follow": (goes_on, ()),
+    "feed -j": (at_a_time, ("2",)),
+    "feed --tries": (is_dead, ("1",)),
+    "feed --raw": (of_feed("show", "{row}"), ()),
+    "feed --json": (of_feed("list"), ()),
+    "feed --dry-run": (of_feed("fill", "--since", "1d", "all"), ()),
+    "feed --since": (of_feed("fill", "all"), ("1d",)),
     "list --limit": (LIST, ("1",)),
     "list --utc": (LIST, ()),
     "list --json": (LIST, ()),

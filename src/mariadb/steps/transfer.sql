@@ -23,4 +23,4 @@ SET @refuse = CASE WHEN @cluster AND (SELECT VARIABLE_VALUE FROM information_sch
 EXECUTE IMMEDIATE @refuse
 -- then
 LOCK TABLES message READ, address READ, part READ, raw READ, delivery READ, attempt READ, copy READ, event READ, counter_bucket READ,
-server READ, counter READ
+server READ, counter READ, feed READ
