@@ -114,7 +114,7 @@ static void stats_text(const struct stats *stats)
         printf("unrecorded: %" PRId64 "\n", stats->unrecorded);
     if (stats->up)
         print_phases(stats);
-    if (stats->up && stats->feeds->count > 0)
+    if (stats->feeds != NULL && stats->feeds->count > 0)
         table_print(stats->feeds, NULL);
 }
 

@@ -318,3 +318,17 @@ void output_write_reply(const char *line, size_t length, int exit_status)
     (void)length;
     (void)exit_status;
 }
+
+/* Feeds are no part of the protocol. */
+size_t config_feed_count(const struct config *config)
+{
+    (void)config;
+    return 0;
+}
+
+bool config_feed_takes(const struct config *feed, bool is_sent, const char *const *recipients, const char *account,
+                       const char *mailbox)
+{
+    (void)feed, (void)is_sent, (void)recipients, (void)account, (void)mailbox;
+    return false;
+}
