@@ -130,6 +130,18 @@ struct descriptors {
  * numbers. */
 bool descriptors_available(struct descriptors wanted, struct error *error) OD_MUST;
 
+/* spawn.c
+ * Commands of the configuration, and of users. */
+
+struct spawn_channels {
+    int in, out, err; /* out, err: -1: inherited */
+    bool group;       /* its own process group */
+};
+
+/* Starts a command, found by PATH, with default signals and no other descriptor. words, environment: NULL-terminated.
+ * Returns 0 or an errno. */
+int spawn_command(char **words, char **environment, struct spawn_channels channels, pid_t *ret_child) OD_MUST;
+
 /* tempfile.c */
 
 /* Returns an unlinked file in TMPDIR (default /tmp), or -1 with errno set. Ignores SIGXFSZ: beyond a file size limit

@@ -130,7 +130,7 @@ static bool set_named(const struct config_loading *it, const char *group, const 
         if (is_of(named, group, name) && named->value != NULL &&
             !assign_value(it, named->setting, named->origin, named->value))
             return false;
-    return config_check(it) && config_secret_read(it);
+    return strcmp(group, "imap") != 0 || (config_check(it) && config_secret_read(it));
 }
 
 static bool add_named(const struct config_loading *it, const char *group, const char *name, struct config ***list,

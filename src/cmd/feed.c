@@ -47,6 +47,8 @@ static int print_message(struct cmd *cmd, const struct sql_rows *rows)
     char piece[65536];
     bool gone;
     ssize_t size = 0;
+    if (!verify_begin(cmd))
+        return cmd_error(EX_OSERR, cmd);
     int message OD_CLEANUP(base_close) = feed_message_open(cmd, rows, &gone);
     if (message < 0)
         return cmd_error(gone ? 1 : EX_UNAVAILABLE, cmd);
@@ -150,7 +152,5 @@ int cmd_feed(struct cmd *cmd)
     if (strcmp(cmd->operands[0], "run") == 0 && count >= 2)
         return feed_run(cmd, rest[0], rest + 1);
     int status = cmd_open_ledger(cmd);
-    if (status != 0)
-        return status;
-    return verify_begin(cmd) ? run_word(cmd, cmd->operands[0], rest, count) : cmd_error(EX_OSERR, cmd);
+    return status == 0 ? run_word(cmd, cmd->operands[0], rest, count) : status;
 }

@@ -2,10 +2,8 @@
 #include "cmd/cmd.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +34,7 @@ struct run {
     sigset_t watched; /* blocked: SIGCHLD, SIGTERM, SIGINT */
     bool ends;        /* by a signal: nothing more is taken */
     struct counts *counts;
+    pid_t parent; /* of several jobs; 0: none */
 };
 
 /* Waits for a watched signal. Returns it, or 0 after ms. */
@@ -45,11 +44,6 @@ static int wait_signal(struct run *run, int64_t ms)
     int signal = sigtimedwait(&run->watched, NULL, &limit);
     run->ends = run->ends || signal == SIGTERM || signal == SIGINT;
     return signal > 0 ? signal : 0;
-}
-
-static void add_variable(GPtrArray *environment, const char *name, const char *value)
-{
-    g_ptr_array_add(environment, base_printf("%s=%s", name, value != NULL ? value : ""));
 }
 
 /* The caller's, and what the row says. */
@@ -75,32 +69,17 @@ static GPtrArray *environment_of(const struct sql_rows *rows)
         if (strncmp(*variable, "ONCEDROP_", strlen("ONCEDROP_")) != 0)
             g_ptr_array_add(environment, base_strdup(*variable));
     for (size_t i = 0; i < G_N_ELEMENTS(variables); i++)
-        add_variable(environment, variables[i].name, sql_text(rows, 0, variables[i].column));
+        g_ptr_array_add(environment, base_printf("%s=%s", variables[i].name, sql_text(rows, 0, variables[i].column)));
     g_ptr_array_add(environment, NULL);
     return environment;
 }
 
-/* Starts the command with the message as standard input, out of reach of a terminal's signals. Returns 0 or an errno. */
+/* The message is standard input. Out of reach of a terminal's signals. Returns 0 or an errno. */
 static int start(const struct run *run, int message, const struct sql_rows *rows, pid_t *ret)
 {
     g_autoptr(GPtrArray) environment = environment_of(rows);
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, message, STDIN_FILENO);
-    posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1); /* not all libraries close theirs */
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    int errnum = posix_spawnp(ret, run->command[0], &actions, &attributes, run->command, (char **)environment->pdata);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    return errnum;
+    return spawn_command(run->command, (char **)environment->pdata,
+                         (struct spawn_channels){.in = message, .out = -1, .err = -1, .group = true}, ret);
 }
 
 /* Waits for the command, and keeps the row meanwhile. If the ledger does not answer, another may take the row: it runs
@@ -212,8 +191,9 @@ static int work(struct run *run)
         return cmd_no_feed(cmd, run->feed);
     if (!verify_begin(cmd))
         return cmd_error(EX_OSERR, cmd);
-    if (cmd->options.jobs > 1) /* no job goes on without the parent; a change of user would undo this (prctl(2)) */
-        (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    /* No job goes on without the parent. A change of user would undo this (prctl(2)). */
+    if (run->parent != 0 && (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != run->parent))
+        return EX_OSERR;
     return run_all(run) ? 0 : cmd_error(EX_UNAVAILABLE, cmd);
 }
 
@@ -252,6 +232,7 @@ static int wait_all(struct run *run, pid_t *jobs, int64_t count)
 static int run_jobs(struct run *run, int64_t count)
 {
     pid_t *jobs OD_CLEANUP(base_free) = base_alloc((size_t)count * sizeof(*jobs));
+    run->parent = getpid();
     fflush(stdout);
     for (int64_t i = 0; i < count; i++) {
         jobs[i] = fork();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "front/front_internal.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -10,11 +11,15 @@
 
 static const struct front_program *program;
 
-/* Libraries find an executable's functions before libc's (ld.so(8)); those of what it loads they find after. */
+/* Libraries find an executable's functions before libc's (ld.so(8)); those of what it loads they find after. While the
+ * program is loaded, a library's constructor gets none. */
 /* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the libc's names are reserved ones */
 iconv_t iconv_open(const char *to, const char *from)
 {
-    return program->iconv_open(to, from);
+    if (program != NULL)
+        return program->iconv_open(to, from);
+    errno = EINVAL;
+    return (iconv_t)-1;
 }
 
 /* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the libc's names are reserved ones */

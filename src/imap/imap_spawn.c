@@ -9,9 +9,7 @@
 #include <glib.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -42,42 +40,6 @@ static char **command_words(const char *setting, const char *command, const char
     return words;
 }
 
-struct channels {
-    int in, out, gerror; /* error: -1: inherited */
-    bool group;          /* its own, to be killed */
-};
-
-/* Returns 0 or an errno value. */
-static int start_command(char **words, struct channels channels, pid_t *ret_child)
-{
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-    posix_spawn_file_actions_adddup2(&actions, channels.in, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, channels.out, STDOUT_FILENO);
-    if (channels.gerror >= 0)
-        posix_spawn_file_actions_adddup2(&actions, channels.gerror, STDERR_FILENO);
-    posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-    posix_spawnattr_setflags(&attributes, (short)(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
-                                                  (channels.group ? POSIX_SPAWN_SETPGROUP : 0)));
-    posix_spawnattr_setsigdefault(&attributes, &all); /* else SIGPIPE stays ignored */
-    posix_spawnattr_setsigmask(&attributes, &none);
-    struct rlimit ours = {0};
-    bool limited = getrlimit(RLIMIT_DATA, &ours) == 0;
-    if (limited) /* delivery.memory does not apply to the command */
-        (void)setrlimit(RLIMIT_DATA, &(struct rlimit){ours.rlim_max, ours.rlim_max});
-    int gerror = posix_spawnp(ret_child, words[0], &actions, &attributes, words, environ);
-    if (limited)
-        (void)setrlimit(RLIMIT_DATA, &ours);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    return gerror;
-}
-
 int imap_spawn(const struct config *config, const char *account, pid_t *ret_child, struct error *error)
 {
     g_auto(GStrv) words = command_words("imap.command", config->imap.command, ACCOUNT, account, error);
@@ -90,7 +52,8 @@ int imap_spawn(const struct config *config, const char *account, pid_t *ret_chil
     }
     int ours OD_CLEANUP(base_close) = pair[0];
     int theirs OD_CLEANUP(base_close) = pair[1];
-    int gerror = start_command(words, (struct channels){.in = theirs, .out = theirs, .gerror = -1}, ret_child);
+    int gerror =
+        spawn_command(words, environ, (struct spawn_channels){.in = theirs, .out = theirs, .err = -1}, ret_child);
     if (gerror != 0) {
         error_set(error, "imap.command: cannot run %s: %s", words[0], strerror(gerror));
         return -1;
@@ -155,7 +118,7 @@ static int start_password_command(char **words, pid_t *ret_child, struct error *
     sigset_t all, before;
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &before);
-    int gerror = start_command(words, (struct channels){null, ends[1], null, true}, ret_child);
+    int gerror = spawn_command(words, environ, (struct spawn_channels){null, ends[1], null, true}, ret_child);
     if (gerror == 0)
         deadline_set_group(*ret_child);
     sigprocmask(SIG_SETMASK, &before, NULL);

@@ -212,8 +212,10 @@ static int (*real_open_directory)(const char *, int *);
 /* SQLite syncs a log's directory after each opening (unixSync in sqlite3.c). It goes on without, if this fails. */
 static int open_log_directory(const char *log, int *ret_fd)
 {
+    const struct lite_file *known = &ours.file[LITE_LOG];
     struct stat status;
-    bool is_ours = sessions > 0 && stat(log, &status) == 0 && (int64_t)status.st_ino == ours.file[LITE_LOG].node;
+    bool is_ours = sessions > 0 && stat(log, &status) == 0 && (int64_t)status.st_ino == known->node &&
+                   (int64_t)status.st_dev == known->device;
     return is_ours ? SQLITE_CANTOPEN : real_open_directory(log, ret_fd);
 }
 

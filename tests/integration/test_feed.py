@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 """Feeds: each copy that is stored waits once for its application, until it is taken out.
 
-Seen to fail with: no row for a copy that a search finds; a row for each settling; a purge that does not spare them."""
+Seen to fail with the breakages tests/mutants/feed-*."""
 
 import json
 import os
@@ -13,8 +13,9 @@ import pytest
 from lab import lmtp
 from lab.ledger import MARIADB, SQLITE, engine
 from lab.messages import message, new_id
-from lab.process import wait_until
+from lab.process import find_program, wait_until
 
+NO_LEAKS = {"ASAN_OPTIONS": "detect_leaks=0"}      # a sanitizer cannot look for leaks in a process that is traced
 FEEDS = {"support.recipient": "nobody@example.org support*@example.org", "all.role": "both"}
 
 
@@ -131,6 +132,33 @@ def test_follow_ends_cleanly(site, options):
     done = running.finish()
     assert (done.exit, done.out) == (0, "1 finished, 0 left for later, 0 dead\n"), done
     assert os.path.exists(path) and "support" not in waiting(site)
+
+
+def test_a_kept_session_that_the_server_has_closed(site):
+    """As it does after half an hour without mail: that is no try of the command's."""
+    site.settings["imap.tls"] = "none"
+    site.settings["imap.port"] = site.lab.dovecot.port
+    proxy, support = site.imap_proxy(), site.account("support")
+    path = os.path.join(site.directory, "said")
+    running = site.start("feed", "run", "--follow", "support", "--", "sh", "-c", f"cat >/dev/null; echo $ONCEDROP_TRIES >>{path}")
+    for _ in range(2):
+        deliver(site, support)
+        wait_until(lambda: "support" not in waiting(site), "it is taken")
+        proxy.cut()
+    running.signal(signal.SIGTERM)
+    assert running.finish().out == "2 finished, 0 left for later, 0 dead\n"
+    with open(path, encoding="utf-8") as file:
+        assert file.read() == "1\n1\n"
+
+
+def test_a_password_is_not_read_for_each_feed(site):
+    """Else each delivery would take longer with each feed."""
+    with_feeds(site, {f"f{number}.role": "sent" for number in range(3)})
+    path = os.path.join(site.directory, "trace")
+    done = site.deliver(message(), site.account(), under=[find_program("strace"), "-o", path, "-e", "trace=openat"], env=NO_LEAKS)
+    assert done.exit == 0, done
+    with open(path, encoding="utf-8", errors="replace") as file:
+        assert file.read().count(f'"{site.password_file}"') == 1
 
 
 def test_jobs_end_with_their_parent(site):

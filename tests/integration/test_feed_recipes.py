@@ -13,7 +13,6 @@ import http.server
 import json
 import os
 import re
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -27,7 +26,6 @@ from lab.process import free_port, wait_until
 
 FOLDER = os.path.join(lab_module.REPOSITORY, "conf", "application")
 PDF = "--b\nContent-Type: application/pdf\n\nx\n"
-NEEDS_CURL = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 
 
 @pytest.fixture
@@ -227,7 +225,6 @@ class HookHandler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-@NEEDS_CURL
 def test_webhook(site):
     """Each message has one key, regardless of the number of tries, and no two have the same."""
     with contextlib.closing(Hook(503, 200, 200)) as hook:
@@ -242,7 +239,6 @@ def test_webhook(site):
         assert headers["Content-Type"] == "message/rfc822" and b"\nSubject: Hello" in body and body.endswith(b"\r\n\r\nPosted\r\n")
 
 
-@NEEDS_CURL
 @pytest.mark.parametrize("status, expected", [(204, FINISHED), (301, DEAD), (400, DEAD), (404, DEAD), (429, LATER), (500, LATER)])
 def test_webhook_statuses(site, status, expected):
     deliver(site)
@@ -251,7 +247,6 @@ def test_webhook_statuses(site, status, expected):
     assert len(hook.requests) == 1
 
 
-@NEEDS_CURL
 def test_webhook_without_a_server(site):
     deliver(site)
     assert run(site, recipe("feed-webhook"), env={"WEBHOOK_URL": f"http://127.0.0.1:{free_port()}/"}) == LATER
