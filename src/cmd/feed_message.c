@@ -26,41 +26,30 @@ static void write_fetched(void *context, const void *bytes, size_t size)
         file->errnum = errno;
 }
 
-static enum search_result fetch_by(struct cmd *cmd, const struct sql_rows *rows, const struct config *server,
-                                   enum sessions_age age, struct message_file *file, bool *ret_reused)
-{
-    const char *account = sql_text(rows, 0, READ_ROW_ACCOUNT);
-    struct mailbox *mailbox = sessions_acquire(cmd->sessions, server, account, age, 0, ret_reused, &cmd->error);
-    if (mailbox == NULL)
-        return SEARCH_UNKNOWN;
-    enum search_result result =
-        mailbox_fetch(mailbox, sql_text(rows, 0, READ_ROW_MAILBOX), (uint32_t)sql_number(rows, 0, READ_ROW_UIDVALIDITY),
-                      (uint32_t)sql_number(rows, 0, READ_ROW_UID), write_fetched, file, &cmd->error);
-    sessions_release(cmd->sessions, server, account);
-    return result;
-}
-
-/* Reads it from the mailbox by its UID; once more on a new session if the server has closed one that was kept. */
+/* Reads it from the mailbox by its UID. */
 static bool fetch_message(struct cmd *cmd, const struct sql_rows *rows, struct message_file *file, bool *ret_gone)
 {
-    const char *account = sql_text(rows, 0, READ_ROW_ACCOUNT);
-    bool reused = false;
-    *ret_gone = sql_number(rows, 0, READ_ROW_UID) == 0;
-    if (*ret_gone)
+    const char *account = sql_text(rows, 0, READ_ROW_ACCOUNT), *name = sql_text(rows, 0, READ_ROW_MAILBOX);
+    uint32_t validity = (uint32_t)sql_number(rows, 0, READ_ROW_UIDVALIDITY),
+             uid = (uint32_t)sql_number(rows, 0, READ_ROW_UID);
+    bool reused;
+    *ret_gone = uid == 0;
+    if (uid == 0)
         return error_set(&cmd->error,
                          "its UID is not recorded, for the server lacks UIDPLUS or stored it elsewhere, and"
                          " neither are its bytes; set record.level = raw");
     const struct config *server = verify_server(cmd, account, &cmd->error);
-    if (server == NULL)
+    struct mailbox *mailbox =
+        server != NULL ? sessions_acquire(cmd->sessions, server, account, SESSIONS_REUSED, 0, &reused, &cmd->error)
+                       : NULL;
+    if (mailbox == NULL)
         return false;
-    sessions_begin(cmd->sessions);
-    enum search_result result = fetch_by(cmd, rows, server, SESSIONS_REUSED, file, &reused);
-    if (result == SEARCH_UNKNOWN && reused)
-        result = fetch_by(cmd, rows, server, SESSIONS_NEW, file, &reused);
+    enum search_result result = mailbox_fetch(mailbox, name, validity, uid, write_fetched, file, &cmd->error);
+    sessions_release(cmd->sessions, server, account);
     *ret_gone = result == SEARCH_MISSING;
     if (*ret_gone)
-        return error_set(&cmd->error, "it is not in mailbox %s of %s any more, and its bytes are not recorded",
-                         sql_text(rows, 0, READ_ROW_MAILBOX), account);
+        return error_set(&cmd->error, "it is not in mailbox %s of %s any more (uid %u), and its bytes are not recorded",
+                         name, account, uid);
     return result == SEARCH_PRESENT && (file->errnum == 0 || tempfile_error(&cmd->error, "write the", file->errnum));
 }
 
