@@ -176,7 +176,7 @@ def test_jobs_end_with_their_parent(site):
     jobs = children()
     running.signal(signal.SIGKILL)
     try:
-        wait_until(lambda: not any(read(job, "cmdline") for job in jobs), "they have ended")
+        wait_until(lambda: not any(read(job, "cmdline") for job in jobs), "they have ended", 20)
     finally:        # else they keep the pipe, and the test waits for them
         for job in jobs:
             with contextlib.suppress(ProcessLookupError):
