@@ -130,8 +130,7 @@ struct descriptors {
  * numbers. */
 bool descriptors_available(struct descriptors wanted, struct error *error) OD_MUST;
 
-/* spawn.c
- * Commands of the configuration, and of users. */
+/* spawn.c */
 
 struct spawn_channels {
     int in, out, err; /* out, err: -1: inherited */
@@ -247,9 +246,8 @@ struct module {
     bool is_global;      /* other modules call its functions */
 };
 
-/* Loads a module from module_path(). Refuses one of another build,
- * truncated, or writable by others. Returns its object, or NULL. Children inherit it: load it before giving up the
- * right to read it, and before an upgrade. */
+/* Loads a module from module_path(). Refuses one of another build, truncated, or writable by others. Returns its object,
+ * or NULL. Children inherit it: load it before giving up the right to read it, and before an upgrade. */
 const void *module_load(const struct module *module, struct error *error) OD_MUST;
 
 /* Returns a new string: the file's path in the program's directory, in ../libexec/oncedrop, else where `make install`

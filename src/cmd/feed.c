@@ -41,7 +41,6 @@ static int list_rows(struct cmd *cmd, const char *feed)
     return print_rows(cmd, ledger_feed_list(cmd->ledger, &cmd->error), "nothing waits in any feed");
 }
 
-/* Copies the message to standard output. */
 static int print_message(struct cmd *cmd, const struct sql_rows *rows)
 {
     char piece[65536];

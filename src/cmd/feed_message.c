@@ -26,7 +26,6 @@ static void write_fetched(void *context, const void *bytes, size_t size)
         file->errnum = errno;
 }
 
-/* Reads it from the mailbox by its UID. */
 static bool fetch_message(struct cmd *cmd, const struct sql_rows *rows, struct message_file *file, bool *ret_gone)
 {
     const char *account = sql_text(rows, 0, READ_ROW_ACCOUNT), *name = sql_text(rows, 0, READ_ROW_MAILBOX);
