@@ -4,9 +4,8 @@
 It needs python3-psycopg2, record.level text or raw for the text, and these, created by the owner of the schema or a superuser:
 
     CREATE ROLE helpdesk LOGIN PASSWORD '...';
-    GRANT USAGE ON SCHEMA oncedrop TO helpdesk;
-    GRANT SELECT, UPDATE, DELETE ON oncedrop.feed TO helpdesk;
-    GRANT SELECT ON oncedrop.message, oncedrop.part TO helpdesk;
+    GRANT oncedrop_feed TO helpdesk;
+    INSERT INTO oncedrop.feed_reader VALUES ('helpdesk', 'support');
     CREATE TABLE public.ticket (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, subject text, sender text, text text);
     GRANT INSERT ON public.ticket TO helpdesk;
 
@@ -19,15 +18,15 @@ import time
 
 import psycopg2
 
-TAKE = """SELECT id, message FROM oncedrop.feed WHERE feed = %s AND dead = FALSE AND not_before <= now()
+TAKE = """SELECT id FROM oncedrop.waiting WHERE feed = %s AND dead = FALSE AND due
            ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED"""
 TICKET = """INSERT INTO public.ticket (subject, sender, text)
             SELECT subject, coalesce("from", sender),
-                   (SELECT text FROM oncedrop.part WHERE message = m.id AND text IS NOT NULL
+                   (SELECT text FROM oncedrop.waiting_part WHERE message = m.message AND text IS NOT NULL
                        AND disposition IS DISTINCT FROM 'attachment' ORDER BY string_to_array(path, '.')::int[] LIMIT 1)
-              FROM oncedrop.message m WHERE id = %s"""
-DONE = "DELETE FROM oncedrop.feed WHERE id = %s"
-LATER = "UPDATE oncedrop.feed SET not_before = now() + interval '1 hour', tries = tries + 1, error = %s WHERE id = %s"
+              FROM oncedrop.waiting_message m WHERE id = %s"""
+DONE = "DELETE FROM oncedrop.waiting WHERE id = %s"
+LATER = "UPDATE oncedrop.waiting SET not_before = now() + interval '1 hour', tries = tries + 1, error = %s WHERE id = %s"
 
 session = psycopg2.connect(sys.argv[1])
 cursor = session.cursor()
@@ -36,8 +35,8 @@ while True:
     row = cursor.fetchone()
     try:
         if row:
-            cursor.execute(TICKET, (row[1],))
-            cursor.execute(DONE, (row[0],))
+            cursor.execute(TICKET, row)
+            cursor.execute(DONE, row)
     except (psycopg2.DataError, psycopg2.IntegrityError) as error:
         # The table refuses this ticket. The others do not wait for it.
         session.rollback()

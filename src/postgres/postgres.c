@@ -43,6 +43,8 @@ static const struct sql_schema_mark schema_marks[] = {
     {"@role_text@", "'%s_" SQL_DELIVERY "'"},
     {"@operator@", "\"%s_" SQL_OPERATOR "\""},
     {"@operator_text@", "'%s_" SQL_OPERATOR "'"},
+    {"@feed@", "\"%s_feed\""},
+    {"@feed_text@", "'%s_feed'"},
     {NULL, NULL},
 };
 

@@ -12,7 +12,6 @@ import signal
 import expect
 import pytest
 from lab import lmtp
-from lab.ledger import MARIADB, SQLITE, engine
 from lab.messages import message, new_id
 from lab.process import find_program, wait_until
 
@@ -259,33 +258,6 @@ def test_forget_spares_what_waits(site):
     assert done.out.splitlines()[0] == "0 messages removed from the record" and "1 message is unfinished, or in a feed" in done.out, done
     assert feed(site, "drop", "support").exit == 0
     assert site.run("forget", "--yes", support).out == "1 message removed from the record\n"
-
-
-@pytest.mark.skipif(engine() == SQLITE, reason="an application has no transaction in the ledger's file")
-def test_sql(site):
-    """Two applications in their own transactions."""
-    support = site.account("support")
-    for _ in range(2):
-        deliver(site, support)
-    now = "UTC_TIMESTAMP(6)" if engine() == MARIADB else "now()"
-    take = ("SELECT id FROM oncedrop.feed WHERE feed = 'support' AND NOT dead AND not_before <= " + now +
-            " ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED")
-    first, second = site.ledger.connect(), site.ledger.connect()
-    a, b = first.cursor(), second.cursor()
-    if engine() == MARIADB:
-        for cursor in (a, b):
-            cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
-    a.execute(take)
-    b.execute(take.replace("LIMIT 1", "LIMIT 10"))
-    [[taken]], [[other]] = a.fetchall(), b.fetchall()
-    assert taken != other
-    deliver(site, support)      # it does not wait for them
-    a.execute("DELETE FROM oncedrop.feed WHERE id = %s", (taken,))
-    first.commit()
-    second.rollback()
-    assert len(waiting(site)["support"]) == 2
-    first.close()
-    second.close()
 
 
 def test_what_a_feed_takes(site):

@@ -68,8 +68,8 @@ class Tickets:
         self.site, self.role = site, f"helpdesk{site.number}"
         site.lab.postgres.create_role(self.role)
         with open(recipe("feed-ticket.py"), encoding="utf-8") as file:
-            statements = re.findall(r"^    ((?:GRANT|CREATE TABLE) .*);$", file.read(), re.M)
-        assert len(statements) == 5
+            statements = re.findall(r"^    ((?:GRANT|CREATE TABLE|INSERT) .*);$", file.read(), re.M)
+        assert len(statements) == 4
         for statement in statements:
             site.sql(re.sub(r"\bhelpdesk\b", self.role, statement))
         self.processes = []
@@ -91,6 +91,7 @@ class Tickets:
         for process in self.processes:
             process.kill()
             process.wait()
+        self.site.sql("DELETE FROM oncedrop.feed_reader")
         self.site.sql(f"DROP OWNED BY {self.role}")
         self.site.lab.postgres.admin(f"DROP ROLE {self.role}")
 

@@ -71,6 +71,7 @@ def with_users(server):
             server.admin(f"CREATE ROLE {role} WITH ADMIN {OWNER}")
             cursor.execute(f"GRANT {role} TO {user}")
             server.admin(f"SET DEFAULT ROLE {role} FOR {user}")
+        server.admin(f"CREATE ROLE oncedrop_feed WITH ADMIN {OWNER}")
     return server
 
 

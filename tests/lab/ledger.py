@@ -126,11 +126,20 @@ class PostgresLedger(Ledger):
         return {"database.conninfo": self.server.conninfo(self.database, lab_module.DELIVERY, port=free_port())}, \
             "Connection refused"
 
-    def connect(self):
+    def connect(self, user="admin"):
         """A session of the test's own, for transactions."""
-        session = self.server.connect(self.database)
+        session = self.server.connect(self.database, user, user)
         session.autocommit = False
         return session
+
+    def create_application(self, name):
+        """A user to whom the rights of an application are given."""
+        self.server.create_role(name)
+        self.sql(f"GRANT oncedrop_feed TO {name}")
+
+    def drop_application(self, name):
+        self.sql(f"DROP OWNED BY {name}")
+        self.server.admin(f"DROP ROLE {name}")
 
     def now(self):
         return self.value("SELECT clock_timestamp()")

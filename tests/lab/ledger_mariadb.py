@@ -77,9 +77,19 @@ class MariaLedger(Ledger):
         return {"database.conninfo": self.server.conninfo(self.database, lab_module.DELIVERY, port=free_port())}, \
             "Can't connect to"
 
-    def connect(self):
+    def connect(self, user="admin"):
         """A session of the test's own, for transactions."""
-        return MariaSession(self)
+        return MariaSession(self, user)
+
+    def create_application(self, name):
+        """A user to whom the rights of an application are given."""
+        self.server.create_role(name)
+        with contextlib.closing(self.server.connect(None, lab_module.OWNER)) as owner, owner.cursor() as cursor:
+            cursor.execute(f"GRANT oncedrop_feed TO {name}")
+        self.server.admin(f"SET DEFAULT ROLE oncedrop_feed FOR {name}")
+
+    def drop_application(self, name):
+        self.server.admin(f"DROP USER {name}")
 
     def now(self):
         return self.value("SELECT utc_timestamp(6)")
@@ -180,8 +190,8 @@ class MariaLedger(Ledger):
 class MariaSession:
     """As one of psycopg2 is used: a transaction begins with its first statement; each result's rows are those of fetchall()."""
 
-    def __init__(self, ledger):
-        self.ledger, self.session = ledger, ledger.server.connect(ledger.database)
+    def __init__(self, ledger, user):
+        self.ledger, self.session = ledger, ledger.server.connect(ledger.database, user)
         self.session.autocommit(False)
 
     @property

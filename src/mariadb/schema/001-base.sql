@@ -163,6 +163,13 @@ CREATE TABLE IF NOT EXISTS feed (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT 'What waits for an application: a row for each copy that a feed takes, from when it was stored until it is taken out';
 
+CREATE TABLE IF NOT EXISTS feed_reader (
+    reader VARCHAR(128) NOT NULL COMMENT 'Database user of the application, without @ and its host',
+    feed   VARCHAR(255) NOT NULL COMMENT 'Name of the feed',
+    PRIMARY KEY (reader, feed)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
+  COMMENT 'Which feeds the users with oncedrop_feed may take; filled by the owner of the schema';
+
 CREATE TABLE IF NOT EXISTS server (
     server     VARCHAR(700) PRIMARY KEY,
     verified   BOOLEAN NOT NULL,
@@ -286,14 +293,45 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW outbox AS
            SELECT 1 FROM delivery d WHERE d.id = c.claimed_by AND REGEXP_REPLACE(lower(d.recipient), '[+][^@]*', '')
                IN (REGEXP_REPLACE(lower(m.sender), '[+][^@]*', ''), REGEXP_SUBSTR(lower(m.sender), '^[^+@]*'))));
 
--- Two roles, if the user that installs this may create them; an administrator can do it later. oncedrop_delivery, for
+-- Of the feeds that a user with oncedrop_feed may take. Two sessions that look for rows by different indexes would wait for each
+-- other, so it is always feed_next; the primary key is for DELETE.
+CREATE OR REPLACE ALGORITHM=MERGE SQL SECURITY DEFINER VIEW waiting AS
+    SELECT id, feed, copy, message, added_at, not_before, not_before <= UTC_TIMESTAMP(6) AS due, tries, dead, error
+      FROM feed FORCE INDEX (PRIMARY, feed_next)
+     WHERE feed IN (SELECT r.feed FROM feed_reader r WHERE r.reader = SUBSTRING_INDEX(USER(), '@', 1));
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW waiting_message AS
+    SELECT f.id, f.feed, f.copy, f.message, m.message_id,
+           coalesce(JSON_VALUE(m."references", '$[0]'), m.in_reply_to, m.message_id) AS thread,
+           m.in_reply_to, m."references", m.sender, (SELECT JSON_ARRAYAGG(d.recipient ORDER BY d.id) FROM delivery d
+               WHERE d.message = m.id AND (c.role = 'sent' OR d.account = c.account AND d.mailbox = c.mailbox)) AS recipients,
+           m."from", m.subject, m.date, m.received_at, m.size, CONVERT(c.account USING utf8mb4) AS account,
+           CONVERT(c.mailbox USING utf8mb4) AS mailbox, c.uidvalidity, c.uid
+      FROM feed f JOIN copy c ON c.id = f.copy JOIN message m ON m.id = f.message
+     WHERE f.feed IN (SELECT r.feed FROM feed_reader r WHERE r.reader = SUBSTRING_INDEX(USER(), '@', 1));
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW waiting_address AS
+    SELECT * FROM address WHERE message IN (SELECT f.message FROM feed f JOIN feed_reader r
+        ON r.feed = f.feed AND r.reader = SUBSTRING_INDEX(USER(), '@', 1));
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW waiting_part AS
+    SELECT * FROM part WHERE message IN (SELECT f.message FROM feed f JOIN feed_reader r
+        ON r.feed = f.feed AND r.reader = SUBSTRING_INDEX(USER(), '@', 1));
+
+CREATE OR REPLACE SQL SECURITY DEFINER VIEW waiting_raw AS
+    SELECT * FROM raw WHERE message IN (SELECT f.message FROM feed f JOIN feed_reader r
+        ON r.feed = f.feed AND r.reader = SUBSTRING_INDEX(USER(), '@', 1));
+
+-- Three roles, if the user that installs this may create them; an administrator can do it later. oncedrop_delivery, for
 -- deliveries and replay, reads what distinguishes messages and copies, but no subject, address or text; it deletes nothing but
 -- leases. ON DUPLICATE KEY UPDATE takes the right to update every column that is inserted. oncedrop_operator, for show, list, stats,
--- locks, resume and purge, also reads everything and deletes old messages. One that is quoted is one statement to every client.
+-- locks, resume and purge, also reads everything and deletes old messages. oncedrop_feed, for applications, takes what waits in the
+-- feeds that table feed_reader allows. One that is quoted is one statement to every client.
 EXECUTE IMMEDIATE 'BEGIN NOT ATOMIC
     DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
     CREATE ROLE IF NOT EXISTS oncedrop_delivery;
     CREATE ROLE IF NOT EXISTS oncedrop_operator;
+    CREATE ROLE IF NOT EXISTS oncedrop_feed;
     GRANT SELECT ON schema_version TO oncedrop_delivery;
     GRANT SELECT ON setting TO oncedrop_delivery;
     GRANT SELECT (id, identity, digest, lock_key, received_at), INSERT, UPDATE ON message TO
@@ -344,4 +382,9 @@ EXECUTE IMMEDIATE 'BEGIN NOT ATOMIC
     GRANT SELECT, INSERT, UPDATE, DELETE ON refusal TO oncedrop_operator;
     GRANT SELECT, UPDATE (unused) ON slot TO oncedrop_operator;
     GRANT SELECT, INSERT, UPDATE, DELETE ON lease TO oncedrop_operator;
+    GRANT SELECT, UPDATE (not_before, tries, dead, error), DELETE ON waiting TO oncedrop_feed;
+    GRANT SELECT ON waiting_message TO oncedrop_feed;
+    GRANT SELECT ON waiting_address TO oncedrop_feed;
+    GRANT SELECT ON waiting_part TO oncedrop_feed;
+    GRANT SELECT ON waiting_raw TO oncedrop_feed;
 END';

@@ -1,5 +1,5 @@
--- oncedrop schema, version 1. The names of the schema (setting database.schema) and of its two roles (that name with _delivery
--- and _operator) are filled in by `oncedrop ledger install`, which runs all of this in one transaction. Comments behind
+-- oncedrop schema, version 1. The names of the schema (setting database.schema) and of its roles (that name with _delivery,
+-- _operator and _feed) are filled in by `oncedrop ledger install`, which runs all of this in one transaction. Comments behind
 -- tables and columns go into the database, too (src/sql/comments.awk).
 
 CREATE SCHEMA IF NOT EXISTS @schema@;
@@ -179,6 +179,14 @@ CREATE INDEX feed_next ON @schema@.feed (feed, dead, id);
 CREATE INDEX feed_message ON @schema@.feed (message);
 CREATE INDEX feed_copy ON @schema@.feed (copy);
 
+CREATE TABLE @schema@.feed_reader ( -- Which feeds the members of SCHEMA_feed may take; filled by the owner of the schema
+    reader text NOT NULL, -- Database user of the application
+    feed   text NOT NULL, -- Name of the feed
+    PRIMARY KEY (reader, feed)
+);
+ALTER TABLE @schema@.feed_reader ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON @schema@.feed_reader FOR SELECT USING (reader = current_user);
+
 CREATE TABLE @schema@.server ( -- One row for each IMAP server and user whose password (imap.master_user) or token opens every
         -- account
     server     text PRIMARY KEY, -- Host and port, or path, and that user; with the host of the delivery when the server is on that
@@ -343,8 +351,39 @@ COMMENT ON COLUMN @schema@.outbox.size IS 'Bytes';
 COMMENT ON COLUMN @schema@.outbox.stored_at IS 'When it was known to be stored';
 COMMENT ON COLUMN @schema@.outbox.recipients IS 'Envelope recipients that it was delivered to here; those elsewhere are not known';
 
+-- Of the feeds that a member of SCHEMA_feed may take. Here rows are locked and deleted: with a barrier all that wait would be sorted
+-- each time, so the rights are those of the policy on table feed.
+CREATE VIEW @schema@.waiting WITH (security_invoker) AS
+    SELECT id, feed, copy, message, added_at, not_before, not_before <= statement_timestamp() AS due, tries, dead, error FROM @schema@.feed;
+COMMENT ON VIEW @schema@.waiting IS 'What waits in the feeds of table feed_reader. Columns are only ever added';
+
+CREATE VIEW @schema@.waiting_message WITH (security_barrier) AS
+    SELECT f.id, f.feed, f.copy, f.message, m.message_id, coalesce(m."references"[1], m.in_reply_to, m.message_id) AS thread,
+           m.in_reply_to, m."references", m.sender, ARRAY(SELECT d.recipient FROM @schema@.delivery d WHERE d.message = m.id
+               AND (c.role = 'sent' OR d.account = c.account AND d.mailbox = c.mailbox) ORDER BY d.id) AS recipients,
+           m."from", m.subject, m.date, m.received_at, m.size, c.account, c.mailbox, c.uidvalidity, c.uid
+      FROM @schema@.feed f JOIN @schema@.copy c ON c.id = f.copy JOIN @schema@.message m ON m.id = f.message
+     WHERE f.feed IN (SELECT r.feed FROM @schema@.feed_reader r WHERE r.reader = current_user);
+COMMENT ON VIEW @schema@.waiting_message IS 'The messages of view waiting. Columns are only ever added';
+
+CREATE VIEW @schema@.waiting_address WITH (security_barrier) AS
+    SELECT * FROM @schema@.address WHERE message IN (SELECT f.message FROM @schema@.feed f JOIN @schema@.feed_reader r
+        ON r.feed = f.feed AND r.reader = current_user);
+COMMENT ON VIEW @schema@.waiting_address IS 'Their addresses, as in table address';
+
+CREATE VIEW @schema@.waiting_part WITH (security_barrier) AS
+    SELECT * FROM @schema@.part WHERE message IN (SELECT f.message FROM @schema@.feed f JOIN @schema@.feed_reader r
+        ON r.feed = f.feed AND r.reader = current_user);
+COMMENT ON VIEW @schema@.waiting_part IS 'Their parts, as in table part';
+
+CREATE VIEW @schema@.waiting_raw WITH (security_barrier) AS
+    SELECT * FROM @schema@.raw WHERE message IN (SELECT f.message FROM @schema@.feed f JOIN @schema@.feed_reader r
+        ON r.feed = f.feed AND r.reader = current_user);
+COMMENT ON VIEW @schema@.waiting_raw IS 'Their bytes, as in table raw';
+
 -- SCHEMA_delivery, for deliveries and replay, reads what distinguishes messages and copies, but no subject, address or text.
--- It writes the columns that a delivery writes, and reads those that it updates. It deletes only leases, and locks no table. SCHEMA_operator, for show, list, stats, locks, resume and purge, also reads everything and deletes old messages.
+-- It writes the columns that a delivery writes, and reads those that it updates. It deletes only leases, and locks no table. SCHEMA_operator, for show, list, stats, locks, resume and purge, also reads everything and deletes old messages. SCHEMA_feed, for
+-- applications, takes what waits in the feeds that table feed_reader allows, and reads these messages.
 -- Grant these to the roles in conninfo. Without the right to create roles, the schema is installed without them.
 DO $$
 BEGIN
@@ -358,6 +397,14 @@ DO $$
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = @operator_text@) THEN
         CREATE ROLE @operator@ NOLOGIN;
+    END IF;
+EXCEPTION WHEN insufficient_privilege OR duplicate_object OR unique_violation THEN
+    NULL;
+END $$;
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = @feed_text@) THEN
+        CREATE ROLE @feed@ NOLOGIN;
     END IF;
 EXCEPTION WHEN insufficient_privilege OR duplicate_object OR unique_violation THEN
     NULL;
@@ -406,5 +453,16 @@ BEGIN
         GRANT UPDATE, DELETE ON @schema@.feed TO @operator@;
         GRANT INSERT, UPDATE ON @schema@.counter_bucket TO @operator@;
         GRANT UPDATE ON @schema@.counter TO @operator@;
+    END IF;
+    IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = @feed_text@) THEN
+        GRANT USAGE ON SCHEMA @schema@ TO @feed@;
+        GRANT SELECT, UPDATE (not_before, tries, dead, error), DELETE ON @schema@.feed, @schema@.waiting TO @feed@;
+        GRANT SELECT ON @schema@.feed_reader, @schema@.waiting_message, @schema@.waiting_address, @schema@.waiting_part,
+            @schema@.waiting_raw TO @feed@;
+        -- For all others nothing changes.
+        ALTER TABLE @schema@.feed ENABLE ROW LEVEL SECURITY;
+        CREATE POLICY others ON @schema@.feed USING (true);
+        CREATE POLICY readers ON @schema@.feed AS RESTRICTIVE TO @feed@
+            USING (feed IN (SELECT r.feed FROM @schema@.feed_reader r WHERE r.reader = current_user));
     END IF;
 END $$;

@@ -2,9 +2,8 @@
 CASE WHEN {} > clock_timestamp() THEN 0 ELSE round(extract(epoch FROM clock_timestamp() - {})::numeric, 1) END
 
 -- macro session_columns: every user sees the user and application_name of every session; other columns depend on the
--- user's roles. backend_start, which every session has, is NULL if they are hidden. pg_locks.waitstart exists since
--- PostgreSQL 14
-l.granted, l.pid AS backend, (pg_catalog.to_jsonb(l) ->> 'waitstart')::timestamptz AS waitstart, a.usename,
+-- user's roles. backend_start, which every session has, is NULL if they are hidden
+l.granted, l.pid AS backend, l.waitstart, a.usename,
 a.application_name AS session, coalesce(a.application_name LIKE 'oncedrop %', false) AS ours,
 coalesce(a.xact_start, a.state_change) AS since, pg_catalog.host(a.client_addr) AS client,
 a.backend_start IS NULL AS hidden

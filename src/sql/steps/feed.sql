@@ -43,7 +43,8 @@ WHERE id = :id::bigint AND owner = :owner::bigint
 -- columns: size:number account mailbox role uidvalidity:number uid:number recipients:json
 SELECT f.id, f.feed, f.copy, f.message, f.tries, f.dead, f.error, @utc(f.added_at)@ AS added_at, m.message_id, m.sender, m."from",
 m.subject, m.size, @shown(c.account)@ AS account, @shown(c.mailbox)@ AS mailbox, c.role, c.uidvalidity, c.uid,
-(SELECT @list_of(d.recipient)@ FROM @schema@.delivery d WHERE d.message = f.message) AS recipients
+(SELECT @list_of(d.recipient)@ FROM @schema@.delivery d WHERE d.message = f.message
+AND (c.role = 'sent' OR d.account = c.account AND d.mailbox = c.mailbox)) AS recipients
 FROM @schema@.feed f JOIN @schema@.copy c ON c.id = f.copy JOIN @schema@.message m ON m.id = f.message WHERE f.id = :id::bigint
 
 -- list_feeds: how much waits in each feed, and for how long
