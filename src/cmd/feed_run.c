@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <sysexits.h>
 #include <time.h>
@@ -20,7 +21,7 @@
 #define FIRST_PAUSE_MS INT64_C(10000) /* doubled by each try */
 #define LAST_PAUSE_MS INT64_C(3600000)
 #define KEEP_MS (LEDGER_FEED_LEASE_MS / 3)
-#define POLL_MS 1000 /* with --follow: how often an empty feed is read */
+#define POLL_MS 1000
 
 /* Shared by all jobs. */
 struct counts {
@@ -32,6 +33,7 @@ struct run {
     const char *feed;
     char **command;
     sigset_t watched; /* blocked: SIGCHLD, SIGTERM, SIGINT */
+    int signals;      /* signalfd(2) of these; it is readable when one came */
     bool ends;        /* by a signal: nothing more is taken */
     struct counts *counts;
     pid_t parent; /* of several jobs; 0: none */
@@ -175,7 +177,8 @@ static bool run_all(struct run *run)
         if (row.id == 0 && !run->cmd->options.follow)
             break;
         if (row.id == 0)
-            (void)wait_signal(run, POLL_MS);
+            ledger_feed_wait(run->cmd->ledger, run->signals);
+        (void)wait_signal(run, 0);
     }
     return true;
 }
@@ -259,6 +262,9 @@ int feed_run(struct cmd *cmd, const char *feed, char **command)
     sigaddset(&run.watched, SIGTERM);
     sigaddset(&run.watched, SIGINT);
     (void)sigprocmask(SIG_BLOCK, &run.watched, NULL);
+    run.signals = signalfd(-1, &run.watched, SFD_CLOEXEC);
+    if (run.signals < 0)
+        return cmd_fail(EX_OSERR, "feed run: %m");
     int status = cmd->options.jobs > 1 ? run_jobs(&run, cmd->options.jobs) : work(&run);
     if (status == EX_USAGE || status == EX_CONFIG)
         return status;

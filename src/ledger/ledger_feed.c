@@ -38,6 +38,11 @@ bool ledger_feed_take(struct ledger *ledger, const char *feed, struct ledger_fee
     return true;
 }
 
+void ledger_feed_wait(struct ledger *ledger, int fd)
+{
+    sql_wait(ledger->sql, ledger->config, fd);
+}
+
 /* Sets *ret_ours by the number of rows that a step changed. */
 static bool change_ours(struct ledger *ledger, enum sql_step step, const struct sql_value *values, bool *ret_ours,
                         struct error *error)

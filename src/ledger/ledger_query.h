@@ -228,6 +228,9 @@ struct ledger_feed_row {
 bool ledger_feed_take(struct ledger *ledger, const char *feed, struct ledger_feed_row *ret,
                       struct error *error) OD_MUST;
 
+/* After nothing was due: waits until that may have changed, as sql_wait() does. */
+void ledger_feed_wait(struct ledger *ledger, int fd);
+
 /* Keeps it for another LEDGER_FEED_LEASE_MS. *ret_ours: false if it has been taken by another since. */
 bool ledger_feed_keep(struct ledger *ledger, const struct ledger_feed_row *row, bool *ret_ours,
                       struct error *error) OD_MUST;

@@ -24,6 +24,8 @@ struct sql_session {
     bool direct;            /* no pooler: prepared statements persist */
     bool in_batch;
     bool lost;
+    bool listens;  /* to record.notify */
+    bool notified; /* since the last pg_wait() */
     bool failed; /* a statement could not be added */
     struct error error;
     bool alone;   /* a COMMIT did not wait for the synchronous standby */
@@ -65,6 +67,9 @@ struct sql_rows *pg_next(struct sql_session *pg, struct error *error) OD_MUST;
 bool pg_committed(struct sql_session *pg, struct error *error) OD_MUST;
 
 bool pg_finish(struct sql_session *pg);
+
+/* Listens to record.notify. A pooler would give the notifications to others. */
+bool pg_wait(struct sql_session *pg, const struct config *config, int fd) OD_MUST;
 
 void pg_clear(PGresult **result);
 

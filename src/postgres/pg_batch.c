@@ -5,6 +5,7 @@
  * A statement sent repeatedly is prepared, so that the server plans it once. Not behind a pooler: the next
  * transaction may be in another session, which does not know the name, or knows another statement by it. PgBouncer
  * since 1.21 handles that, but a second pooler behind it cannot be detected. */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,7 +239,31 @@ bool pg_finish(struct sql_session *pg)
             pg->lost = true;
         PQclear(result);
     }
-    for (PGnotify *notify; (notify = PQnotifies(pg->conn)) != NULL;) /* libpq keeps them until then */
-        PQfreemem(notify);
+    for (PGnotify *notify; (notify = PQnotifies(pg->conn)) != NULL; pg->notified = true)
+        PQfreemem(notify); /* libpq keeps them until then */
     return pg_usable(pg);
+}
+
+static bool listen_to(struct sql_session *pg, const char *channel)
+{
+    struct error ignored;
+    char *name = PQescapeIdentifier(pg->conn, channel, strlen(channel));
+    char *text OD_CLEANUP(base_free) = base_printf("LISTEN %s", name != NULL ? name : "");
+    PQfreemem(name);
+    pg_add(pg, text, 0, NULL);
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = pg_send(pg, &ignored) ? pg_next(pg, &ignored) : NULL;
+    return pg_finish(pg) && rows != NULL;
+}
+
+bool pg_wait(struct sql_session *pg, const struct config *config, int fd)
+{
+    struct pollfd polled[] = {{.fd = fd, .events = POLLIN}, {.fd = PQsocket(pg->conn), .events = POLLIN}};
+    if (config->record.notify[0] == '\0' || !pg->direct)
+        return false;
+    if (!pg->listens)
+        return pg->listens = listen_to(pg, config->record.notify);
+    if (!pg->notified)
+        (void)poll(polled, G_N_ELEMENTS(polled), SQL_WATCH_MS);
+    pg->notified = false;
+    return true;
 }

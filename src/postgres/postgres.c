@@ -67,6 +67,7 @@ const struct sql_engine postgres_engine = {
     .committed = pg_committed,
     .finish = pg_finish,
     .script = pg_script,
+    .wait = pg_wait,
     .nth_host = pg_nth_host,
     .login_is_service = pg_login_is_service,
     .login_command = pg_login_command,

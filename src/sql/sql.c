@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 #include "sql/sql.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "sql/sql_engine.h"
+
+#define POLL_MS 1000
 
 struct sql_added {
     enum sql_step step; /* SQL_STEPS: a statement configured by the site */
@@ -73,6 +76,13 @@ void sql_unlimit_result(struct sql *sql)
 {
     if (sql->engine->unlimit_result != NULL)
         sql->engine->unlimit_result(sql->session);
+}
+
+void sql_wait(struct sql *sql, const struct config *config, int fd)
+{
+    struct pollfd polled = {.fd = fd, .events = POLLIN};
+    if (!sql_usable(sql) || sql->engine->wait == NULL || !sql->engine->wait(sql->session, config, fd))
+        (void)poll(&polled, 1, POLL_MS);
 }
 
 const char *sql_tls_summary(const struct sql *sql, bool *ret_ok)

@@ -23,6 +23,8 @@ struct sql_group {
     const struct sql_engine *engine;
 };
 
+#define SQL_WATCH_MS 10000 /* how long an engine's wait() takes at most */
+
 enum sql_self_test { SQL_SELF_TEST_END, SQL_SELF_TEST_OK, SQL_SELF_TEST_WARNING, SQL_SELF_TEST_FAILED };
 
 /* Why a step failed, where callers need to know. */
@@ -89,6 +91,9 @@ struct sql_engine {
     bool (*committed)(struct sql_session *session, struct error *error);
     bool (*finish)(struct sql_session *session);
     bool (*script)(struct sql_session *session, const char *text, struct error *error);
+
+    /* Waits as sql_wait() does. The first time it returns at once. False: it cannot tell. NULL: it never can. */
+    bool (*wait)(struct sql_session *session, const struct config *config, int fd);
 
     /* Without a session: */
 

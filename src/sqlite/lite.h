@@ -40,6 +40,7 @@ struct sql_session {
     int log_pages;         /* pages in the write-ahead log */
     struct lite_files files;
     bool joined;                    /* counted by lite_files_join */
+    int watch;                      /* inotify(7) of the log; 0: none */
     struct lite_accounts *accounts; /* NULL: route.account_file is not set */
 };
 
@@ -97,6 +98,9 @@ bool lite_finish(struct sql_session *lite);
 /* Ends a group's transaction after its COMMIT: runs a checkpoint if it is due. False: the session is lost. */
 bool lite_end_group(struct sql_session *lite) OD_MUST;
 bool lite_script(struct sql_session *lite, const char *sql, struct error *error) OD_MUST;
+
+/* lite_watch.c */
+bool lite_wait(struct sql_session *lite, const struct config *config, int fd) OD_MUST;
 
 /* lite_rows.c */
 

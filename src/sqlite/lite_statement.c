@@ -2,6 +2,7 @@
  *
  * Statements, prepared once per connection. */
 #include <string.h>
+#include <unistd.h>
 
 #include "sqlite/lite.h"
 
@@ -50,6 +51,8 @@ void lite_session_end(struct sql_session *lite)
 
 void lite_session_free(struct sql_session *lite)
 {
+    if (lite->watch != 0)
+        close(lite->watch);
     lite_session_end(lite);
     g_hash_table_destroy(lite->statements);
     g_queue_clear_full(&lite->results, sql_rows_drop);

@@ -73,6 +73,7 @@ const struct sql_engine sqlite_engine = {
     .next = lite_engine_next,
     .finish = lite_engine_finish,
     .script = lite_script,
+    .wait = lite_wait,
     .create = lite_create,
     .backup = lite_backup,
     .group_new = lite_group_new,

@@ -12,6 +12,7 @@ import signal
 import expect
 import pytest
 from lab import lmtp
+from lab.ledger import MARIADB, POSTGRES, engine
 from lab.messages import message, new_id
 from lab.process import find_program, wait_until
 
@@ -134,6 +135,28 @@ def test_follow_ends_cleanly(site, options):
     assert os.path.exists(path) and "support" not in waiting(site)
 
 
+@pytest.mark.parametrize("channel", ["news", ""] if engine() == POSTGRES else [""])
+def test_it_is_woken(site, channel):
+    """By what another process commits, if the engine can tell."""
+    if channel:
+        site.settings["record.notify"] = channel
+    watches = engine() != MARIADB if engine() != POSTGRES else channel != ""
+    support, path = site.account("support"), os.path.join(site.directory, "trace")
+    running = site.start("feed", "run", "--follow", "support", "--", "true", env=NO_LEAKS,
+                         under=[find_program("strace"), "-D", "-o", path, "-e", "trace=poll,ppoll"])
+
+    def polls():
+        text = read_file(path)
+        return [line for line in text.splitlines() if re.search(r"\], 2, 10000\)|, 2, \{tv_sec=10, tv_nsec=0\}", line)]
+
+    for _ in range(3):
+        deliver(site, support)
+        wait_until(lambda: "support" not in waiting(site), "it is taken")
+    running.signal(signal.SIGTERM)
+    assert running.finish().out == "3 finished, 0 left for later, 0 dead\n"
+    assert bool(polls()) == watches and len([line for line in polls() if "Timeout" in line]) < 3, polls()
+
+
 def test_a_kept_session_that_the_server_has_closed(site):
     """As it does after half an hour without mail: that is no try of the command's."""
     site.settings["imap.tls"] = "none"
@@ -183,11 +206,16 @@ def test_jobs_end_with_their_parent(site):
 
 
 def read(pid, name):
+    return read_file(f"/proc/{pid}/{name}")
+
+
+def read_file(path):
+    """What it holds, if it is there."""
     try:
-        with open(f"/proc/{pid}/{name}", "rb") as file:
+        with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
     except OSError:
-        return b""
+        return ""
 
 
 def test_a_runner_that_dies(site):
