@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 #include "cmd/check.h"
 #include "ledger/ledger_check.h"
+#include "ledger/ledger_query.h"
+
+#define WAITS_MAX_S 3600 /* as in conf/prometheus */
 
 static bool check_version(struct ledger *ledger)
 {
@@ -26,6 +29,24 @@ static void check_transport(const struct ledger *ledger)
     check_item(good ? CHECK_OK : CHECK_WARNING, "transport", "%s", text);
 }
 
+static void check_feeds(struct ledger *ledger, const struct config *config)
+{
+    struct error error;
+    struct sql_rows *rows OD_CLEANUP(sql_rows_free) = ledger_feed_list(ledger, &error);
+    for (size_t row = 0; rows != NULL && row < rows->count; row++) {
+        const char *feed = sql_text(rows, row, LIST_FEEDS_FEED);
+        bool good = sql_number(rows, row, LIST_FEEDS_DEAD) == 0 &&
+                    sql_number(rows, row, LIST_FEEDS_WAITS_S) < WAITS_MAX_S;
+        char *why OD_CLEANUP(base_free) =
+            config_feed(config, feed) != NULL
+                ? base_strdup("")
+                : base_printf("; it is not in the configuration, and its rows stay until: oncedrop feed drop %s", feed);
+        check_item(good && why[0] == '\0' ? CHECK_OK : CHECK_WARNING, "feed",
+                   "%s: %s waiting, the oldest for %s s, and %s dead%s", feed, sql_text(rows, row, LIST_FEEDS_WAITING),
+                   sql_text(rows, row, LIST_FEEDS_WAITS_S), sql_text(rows, row, LIST_FEEDS_DEAD), why);
+    }
+}
+
 void check_database(struct check *check)
 {
     struct error error;
@@ -38,4 +59,6 @@ void check_database(struct check *check)
         check_item(false, "encoding", "%s", error.text);
     check_transport(ledger);
     check->fits = check_version(ledger);
+    if (check->fits)
+        check_feeds(ledger, check->cmd->config);
 }

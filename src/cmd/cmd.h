@@ -52,6 +52,7 @@ struct options {
     bool undo, sent_copies;           /* setup */
     bool follow;                      /* feed run */
     bool bytes;                       /* feed show */
+    const char *part;                 /* feed show */
     const char *state, *recipient, *sender, *mailbox, *subject, *message_id,
         *queue_id;                                         /* list; sender also: replay -f */
     const char *account;                                   /* restore */
@@ -110,7 +111,7 @@ int cmd_forget(struct cmd *cmd);
 int cmd_locks(struct cmd *cmd);
 int cmd_feed(struct cmd *cmd);
 
-#define CMD_FEED_WORDS "list, run, show, retry, fill or drop"
+#define CMD_FEED_WORDS "list, run, show, retry, fill, reset or drop"
 
 /* The first operand of `schema` or `ledger` is one of these. */
 #define CMD_SCHEMA_WORDS "install, upgrade, method, print or version"
@@ -122,6 +123,12 @@ int cmd_feed(struct cmd *cmd);
 /* Reads it into a new file. row: of ledger_feed_read(). Returns its descriptor, at the beginning; -1 with the command's
  * error set. *ret_gone: it is certainly not there any more. Precondition: verify_begin(). */
 int feed_message_open(struct cmd *cmd, const struct sql_rows *rows, bool *ret_gone) OD_MUST;
+
+/* Reads it. Returns NULL with the command's error set. */
+struct message *feed_message_read(struct cmd *cmd, const struct sql_rows *rows, bool *ret_gone) OD_MUST;
+
+/* Adds what the message says to a JSON object. False: the command's error is set. */
+bool feed_message_json(struct cmd *cmd, const struct message *message, json_t *object) OD_MUST;
 
 /* feed_run.c
  * feed run: runs a command for each message of a feed. Precondition: nothing is open. Returns the exit status. */

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "decode/decode.h"
+#include "replay/replay.h"
 
 #define ROWS_MAX 1000000
 
@@ -58,6 +60,31 @@ static int print_message(struct cmd *cmd, const struct sql_rows *rows)
     return size == 0 ? 0 : cmd_fail(EX_IOERR, "read error: %m");
 }
 
+/* What the record says of it, and what the message itself says. */
+static int print_json(struct cmd *cmd, const struct sql_rows *rows)
+{
+    bool gone, shown = verify_begin(cmd);
+    json_t *object = table_row_json(rows, 0);
+    struct message *message OD_CLEANUP(message_free) = shown ? feed_message_read(cmd, rows, &gone) : NULL;
+    shown = message != NULL && feed_message_json(cmd, message, object);
+    if (!shown)
+        json_object_set_new(object, "unreadable", replay_json_text(cmd->error.text));
+    table_print_json(object);
+    return shown ? 0 : cmd_error(1, cmd);
+}
+
+static int print_part(struct cmd *cmd, const struct sql_rows *rows)
+{
+    bool gone;
+    if (!verify_begin(cmd))
+        return cmd_error(EX_OSERR, cmd);
+    struct message *message OD_CLEANUP(message_free) = feed_message_read(cmd, rows, &gone);
+    if (message == NULL)
+        return cmd_error(gone ? 1 : EX_UNAVAILABLE, cmd);
+    fflush(stdout);
+    return decoding_extract(message, cmd->options.part, STDOUT_FILENO, &cmd->error) ? 0 : cmd_error(1, cmd);
+}
+
 static int show_row(struct cmd *cmd, int64_t id)
 {
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) = ledger_feed_read(cmd->ledger, id, &cmd->error);
@@ -67,10 +94,11 @@ static int show_row(struct cmd *cmd, int64_t id)
         return cmd_fail(1, "feed show: no row %" PRId64 " waits in any feed", id);
     if (cmd->options.bytes)
         return print_message(cmd, rows);
+    if (cmd->options.part != NULL)
+        return print_part(cmd, rows);
     if (cmd->options.json)
-        table_print_json(table_row_json(rows, 0));
-    else
-        table_print_row(rows, 0);
+        return print_json(cmd, rows);
+    table_print_row(rows, 0);
     return 0;
 }
 
@@ -83,7 +111,8 @@ static int print_count(struct cmd *cmd, bool done, int64_t count, const char *wh
     return 0;
 }
 
-static int fill_feed(struct cmd *cmd, const char *feed)
+/* again: reset */
+static int fill_feed(struct cmd *cmd, const char *feed, bool again)
 {
     const struct config *config = config_feed(cmd->config, feed);
     int64_t count = 0;
@@ -91,7 +120,8 @@ static int fill_feed(struct cmd *cmd, const char *feed)
         return cmd_no_feed(cmd, feed);
     if (cmd->options.since[0] == '\0')
         return cmd_wrong(cmd, "--since TIME is missing (7d, 2026-11-01)");
-    bool done = ledger_feed_fill(cmd->ledger, config, cmd->options.since, cmd->options.dry_run, &count, &cmd->error);
+    bool done =
+        ledger_feed_fill(cmd->ledger, config, cmd->options.since, again, cmd->options.dry_run, &count, &cmd->error);
     return print_count(cmd, done, count, cmd->options.dry_run ? "would be added" : "added");
 }
 
@@ -129,8 +159,9 @@ static int run_word(struct cmd *cmd, const char *word, char **rest, int count)
         return list_rows(cmd, rest[0]);
     if (strcmp(word, "show") == 0 && count == 1 && is_row_number(rest[0], &id))
         return show_row(cmd, id);
-    if (strcmp(word, "fill") == 0 && count == 1)
-        return fill_feed(cmd, rest[0]);
+    bool again = strcmp(word, "reset") == 0;
+    if ((again || strcmp(word, "fill") == 0) && count == 1)
+        return fill_feed(cmd, rest[0], again);
     bool takes_id = (count == 1 || count == 2) && (count == 1 || is_row_number(rest[1], &id));
     if (strcmp(word, "drop") == 0 && takes_id)
         return drop_rows(cmd, rest[0], id);
@@ -141,7 +172,7 @@ static int run_word(struct cmd *cmd, const char *word, char **rest, int count)
 
 int cmd_feed(struct cmd *cmd)
 {
-    static const char *const words[] = {"list", "run", "show", "retry", "fill", "drop", NULL};
+    static const char *const words[] = {"list", "run", "show", "retry", "fill", "reset", "drop", NULL};
     char **rest = cmd->operands + 1;
     int count = 0;
     if (!g_strv_contains(words, cmd->operands[0]))

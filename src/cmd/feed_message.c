@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "decode/decode.h"
 #include "delivery/sessions.h"
+#include "replay/replay.h"
 
 struct message_file {
     int fd;
@@ -71,4 +73,63 @@ int feed_message_open(struct cmd *cmd, const struct sql_rows *rows, bool *ret_go
     int open = fd;
     fd = -1;
     return open;
+}
+
+struct message *feed_message_read(struct cmd *cmd, const struct sql_rows *rows, bool *ret_gone)
+{
+    int fd OD_CLEANUP(base_close) = feed_message_open(cmd, rows, ret_gone);
+    struct message *message = NULL;
+    if (fd < 0 || message_read(fd, 0, NULL, &message, &cmd->error) != MESSAGE_OK)
+        return NULL;
+    return message;
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return text != NULL ? replay_json_text(text) : json_null();
+}
+
+static json_t *addresses_json(const struct decoded *decoded)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < decoded->address_count; i++) {
+        const struct decoded_address *it = &decoded->addresses[i];
+        json_array_append_new(list, json_pack("{ss so so so}", "role", it->role, "group", text_or_null(it->group),
+                                              "name", text_or_null(it->name), "address", text_or_null(it->address)));
+    }
+    return list;
+}
+
+static json_t *parts_json(const struct decoded *decoded)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < decoded->part_count; i++) {
+        const struct decoded_part *it = &decoded->parts[i];
+        json_array_append_new(list, json_pack("{so so so so sI so}", "path", text_or_null(it->path), "type",
+                                              text_or_null(it->type), "disposition", text_or_null(it->disposition),
+                                              "filename", text_or_null(it->filename), "size", (json_int_t)it->size,
+                                              "text", text_or_null(it->text)));
+    }
+    return list;
+}
+
+bool feed_message_json(struct cmd *cmd, const struct message *message, json_t *object)
+{
+    struct decoding *decoding OD_CLEANUP(decoding_free) = decoding_start(message, RECORD_TEXT, &cmd->error);
+    const struct decoded *decoded = decoding != NULL ? decoding_result(decoding) : NULL;
+    if (decoded == NULL)
+        return false;
+    json_t *references = json_array();
+    for (char **id = decoded->references; id != NULL && *id != NULL; id++)
+        json_array_append_new(references, replay_json_text(*id));
+    json_t *before = json_array_get(references, 0), *own = json_object_get(object, "message_id");
+    json_object_set_new(object, "in_reply_to", text_or_null(decoded->in_reply_to));
+    json_object_set(object, "thread",
+                    before != NULL                 ? before
+                    : decoded->in_reply_to != NULL ? json_object_get(object, "in_reply_to")
+                                                   : own);
+    json_object_set_new(object, "references", references);
+    json_object_set_new(object, "addresses", addresses_json(decoded));
+    json_object_set_new(object, "parts", parts_json(decoded));
+    return decoding_error(decoding) == NULL || error_set(&cmd->error, "%s", decoding_error(decoding));
 }

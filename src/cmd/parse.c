@@ -70,6 +70,7 @@ static bool option_time(const struct option_row *row, const char *text, void *to
 static const struct option_row rows[] = {
     OPTION("follow", option_flag, follow),
     OPTION("raw", option_flag, bytes, .group = 's'),
+    OPTION("part", option_text, part, .group = 's'),
     OPTION("tries", option_number, tries, .min = 1, .max = 1000000, .allowed = "a number from 1"),
     OPTION("json", option_flag, json, .group = 's'),
     OPTION("utc", option_flag, utc),

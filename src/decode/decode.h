@@ -74,6 +74,10 @@ bool decoding_must_be_retried(const struct decoding *decoding) OD_MUST;
 /* After decoding_result: returns 0, or the errno why there was no sandbox. */
 int decoding_without_sandbox(const struct decoding *decoding) OD_MUST;
 
+/* Writes the content of a part (decoded_part.path), its transfer encoding removed, to fd. False: there is none, or it
+ * could not be written. */
+bool decoding_extract(const struct message *message, const char *path, int fd, struct error *error) OD_MUST;
+
 void decoding_free(struct decoding **decoding);
 
 /* Ends the waiting child, which would otherwise end with this process. */

@@ -103,9 +103,16 @@ void decode_entity_clear(struct decode_entity *entity);
 
 /* decode_part.c */
 
-/* Fills decoded->parts; calls `step` (unless NULL) after each. */
-void decode_parts(struct decoded *decoded, GMimeParserOptions *options, const struct message *message, decode_step step,
-                  void *context);
+/* The part whose decoded content is written to fd. */
+struct decode_wanted {
+    const char *path;
+    int fd;
+    bool written; /* completely */
+};
+
+/* Fills decoded->parts; calls `step` (unless NULL) after each. wanted: or NULL. */
+void decode_parts(struct decoded *decoded, GMimeParserOptions *options, const struct message *message,
+                  struct decode_wanted *wanted, decode_step step, void *context);
 
 /* decode_charset.c */
 

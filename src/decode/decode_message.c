@@ -7,7 +7,7 @@
 /* read by module_load */
 extern const char decode_module_build[];
 const char decode_module_build[] = MODULE_BUILD;
-const struct decode_module decode_module = {decode_message, decode_sandbox};
+const struct decode_module decode_module = {decode_message, decode_extract, decode_sandbox};
 
 struct work {
     struct decoded *decoded;
@@ -65,7 +65,9 @@ static void drop_log(const char *domain, GLogLevelFlags level, const char *text,
     (void)domain, (void)level, (void)text, (void)data;
 }
 
-struct decoded *decode_message(const struct message *message, enum record_level level, decode_step step, void *context)
+/* wanted: or NULL. */
+static struct decoded *decode(const struct message *message, enum record_level level, struct decode_wanted *wanted,
+                              decode_step step, void *context)
 {
     /* GLib and gmime would write to stderr, which Postfix reads */
     GLogFunc log = g_log_set_default_handler(drop_log, NULL);
@@ -80,9 +82,23 @@ struct decoded *decode_message(const struct message *message, enum record_level 
     if (level != RECORD_ENVELOPE)
         decode_all_addresses(&work);
     if (level == RECORD_TEXT || level == RECORD_RAW)
-        decode_parts(work.decoded, work.options, message, step, context);
+        decode_parts(work.decoded, work.options, message, wanted, step, context);
     done(&work, DECODE_ALL);
     g_mime_parser_options_free(work.options);
     g_log_set_default_handler(log, NULL);
     return work.decoded;
+}
+
+struct decoded *decode_message(const struct message *message, enum record_level level, decode_step step, void *context)
+{
+    return decode(message, level, NULL, step, context);
+}
+
+bool decode_extract(const struct message *message, const char *path, int fd)
+{
+    struct decode_wanted wanted = {.path = path, .fd = fd};
+    struct decoded *decoded = decode(message, RECORD_TEXT, &wanted, NULL, NULL);
+
+    decoded_free(&decoded);
+    return wanted.written;
 }

@@ -16,6 +16,7 @@ struct walk {
     struct decode_fields fields;
     size_t work_left;
     size_t texts_left;
+    struct decode_wanted *wanted;
     decode_step step;
     void *context;
 };
@@ -42,15 +43,18 @@ static const unsigned char *after_uu_begin(struct decode_span body)
     return NULL;
 }
 
-/* Sets size and hash of the decoded content; adds its beginning, enough for DECODE_TEXT_MAX, to *text unless NULL. */
+/* Sets size and hash of the decoded content; adds its beginning, enough for DECODE_TEXT_MAX, to *text unless NULL; writes
+ * it to wanted unless NULL. */
 static void read_content(struct decode_span body, GMimeContentEncoding encoding, struct decoded_part *part,
-                         GByteArray *text)
+                         GByteArray *text, struct decode_wanted *wanted)
 {
     const unsigned char *begin = encoding == GMIME_CONTENT_ENCODING_UUENCODE ? after_uu_begin(body) : body.start;
     struct sha256 sha256;
     GMimeEncoding decoder;
 
     sha256_begin(&sha256);
+    if (wanted != NULL)
+        wanted->written = true;
     /* without an encoding, bytes stay */
     g_mime_encoding_init_decode(&decoder, begin != NULL ? encoding : GMIME_CONTENT_ENCODING_DEFAULT);
     char *out OD_CLEANUP(base_free) = base_alloc(g_mime_encoding_outlen(&decoder, CHUNK_SIZE));
@@ -61,6 +65,8 @@ static void read_content(struct decode_span body, GMimeContentEncoding encoding,
         at += taken;
         part->size += (int64_t)length;
         sha256_feed(&sha256, out, length);
+        if (wanted != NULL && !base_write(wanted->fd, out, length))
+            wanted->written = false;
         if (text != NULL)
             g_byte_array_append(text, (const guint8 *)out, (guint)MIN(length, RAW_TEXT_MAX - text->len));
     }
@@ -75,7 +81,8 @@ static void record(struct walk *walk, struct decode_entity *entity, const char *
     *part = entity->part;
     entity->part = (struct decoded_part){.path = NULL};
     part->path = base_strdup(path);
-    read_content(entity->body, entity->encoding, part, raw);
+    bool wanted = walk->wanted != NULL && strcmp(path, walk->wanted->path) == 0;
+    read_content(entity->body, entity->encoding, part, raw, wanted ? walk->wanted : NULL);
     if (raw != NULL)
         read_text(walk, part, raw);
     if (walk->step != NULL)
@@ -192,14 +199,15 @@ static void walk_entity(struct walk *walk, struct decode_span span, const char *
         walk_entity(walk, entity.body, path, 0, "text/plain", depth + 1);
 }
 
-void decode_parts(struct decoded *decoded, GMimeParserOptions *options, const struct message *message, decode_step step,
-                  void *context)
+void decode_parts(struct decoded *decoded, GMimeParserOptions *options, const struct message *message,
+                  struct decode_wanted *wanted, decode_step step, void *context)
 {
     struct walk walk = {
         .decoded = decoded,
         .fields = {.options = options, .parameters_left = DECODE_PARAMETERS_MAX},
         .work_left = WORK_FREE + (message->size < SIZE_MAX / WORK_TIMES - WORK_FREE ? message->size * WORK_TIMES : 0),
         .texts_left = DECODE_TEXTS_MAX,
+        .wanted = wanted,
         .step = step,
         .context = context,
     };

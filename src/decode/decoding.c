@@ -254,3 +254,21 @@ void decoding_free(struct decoding **decoding)
     decoded_free(&(*decoding)->result);
     base_free(decoding);
 }
+
+bool decoding_extract(const struct message *message, const char *path, int fd, struct error *error)
+{
+    const struct decode_module *module = decoding_load_module(error);
+    int status;
+    pid_t child = module != NULL ? fork() : -1;
+    if (module == NULL)
+        return false;
+    if (child == 0) {
+#ifndef __SANITIZE_ADDRESS__
+        (void)module->sandbox(message);
+#endif
+        _exit(module->extract(message, path, fd) ? 0 : 1);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return error_set(error, "cannot start a decoder: %m");
+    return status == 0 || error_set(error, "the message has no part %s, or it could not be written", path);
+}

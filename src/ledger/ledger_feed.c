@@ -115,23 +115,25 @@ static bool takes(const struct config *feed, const struct sql_rows *rows, size_t
 }
 
 /* Gives the copies of these rows. *last: the last copy given, advanced. */
-static bool give_page(struct ledger *ledger, const struct config *feed, bool dry_run, const struct sql_rows *rows,
-                      int64_t *last, int64_t *count, struct error *error)
+static bool give_page(struct ledger *ledger, const struct config *feed, bool again, bool dry_run,
+                      const struct sql_rows *rows, int64_t *last, int64_t *count, struct error *error)
 {
     for (size_t row = 0; row < rows->count; row++) {
-        int64_t copy = sql_number(rows, row, FIND_COPIES_ID), given = 1;
+        int64_t copy = sql_number(rows, row, FIND_COPIES_ID), changed;
         if (copy == *last || !takes(feed, rows, row))
             continue;
-        if (!dry_run && !change(ledger, SQL_STEP(give_stored, .feed = SQL_TEXT(feed->name), .copy = SQL_NUMBER(copy)),
-                                &given, error))
+        if (!dry_run && !change(ledger,
+                                SQL_STEP(give_stored, .feed = SQL_TEXT(feed->name), .copy = SQL_NUMBER(copy),
+                                         .again = SQL_BOOL(again)),
+                                &changed, error))
             return false;
         *last = copy;
-        *count += given;
+        ++*count;
     }
     return true;
 }
 
-bool ledger_feed_fill(struct ledger *ledger, const struct config *feed, const char *since, bool dry_run,
+bool ledger_feed_fill(struct ledger *ledger, const struct config *feed, const char *since, bool again, bool dry_run,
                       int64_t *ret_count, struct error *error)
 {
     int64_t after = 0, last = 0, count = 0;
@@ -139,9 +141,9 @@ bool ledger_feed_fill(struct ledger *ledger, const struct config *feed, const ch
         struct sql_rows *rows OD_CLEANUP(sql_rows_free) =
             ledger_query(ledger,
                          SQL_STEP(find_copies, .feed = SQL_TEXT(feed->name), .since = SQL_TEXT(since),
-                                  .after = SQL_NUMBER(after), .max = SQL_NUMBER(FILL_PAGE)),
+                                  .after = SQL_NUMBER(after), .max = SQL_NUMBER(FILL_PAGE), .again = SQL_BOOL(again)),
                          error);
-        if (rows == NULL || !give_page(ledger, feed, dry_run, rows, &last, &count, error))
+        if (rows == NULL || !give_page(ledger, feed, again, dry_run, rows, &last, &count, error))
             return false;
         if (rows->count == 0)
             break;

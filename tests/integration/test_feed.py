@@ -11,6 +11,7 @@ import signal
 
 import expect
 import pytest
+from lab import lab as lab_module
 from lab import lmtp
 from lab.ledger import MARIADB, POSTGRES, engine
 from lab.messages import message, new_id
@@ -261,6 +262,88 @@ def test_show(site):
     assert "Shown" in feed(site, "show", "--raw", str(row["id"])).out
     done = feed(site, "show", "999999")
     assert done.exit == 1 and "no row 999999" in done.err, done
+
+
+PARTS = ("--b\nContent-Type: text/plain; charset=iso-8859-1\nContent-Transfer-Encoding: quoted-printable\n\nGr=FC=DFe\n"
+         "--b\nContent-Type: application/pdf; name=bill.pdf\nContent-Disposition: attachment; filename=bill.pdf\n"
+         "Content-Transfer-Encoding: base64\n\nAAEC/w==\n--b--\n")
+
+
+@pytest.mark.parametrize("level", ["envelope", "raw"])
+def test_what_a_message_holds(site, level):
+    """From the record or from the mailbox."""
+    site.settings["record.level"] = level
+    support = site.account("support")
+    id = deliver(site, support, body=PARTS, headers="MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n"
+                 "References: <first@example.org> <second@example.org>\nIn-Reply-To: <second@example.org>\n")
+    [row] = json.loads(feed(site, "list", "--json", "support").out)
+    shown = json.loads(feed(site, "show", "--json", str(row["id"])).out)
+    assert (shown["message_id"], shown["in_reply_to"], shown["thread"]) == (id, "second@example.org", "first@example.org")
+    assert shown["references"] == ["first@example.org", "second@example.org"]
+    assert [(one["role"], one["address"]) for one in shown["addresses"]][0] == ("from", "lisa@elsewhere.example")
+    assert [(one["path"], one["type"], one["filename"], one["size"], one["text"]) for one in shown["parts"]] == \
+        [("1", "text/plain", None, 5, "Grüße"), ("2", "application/pdf", "bill.pdf", 4, None)]
+    part = site.start("feed", "show", "--part", "2", str(row["id"]))
+    assert part.finish().exit == 0 and part.output[0] == b"\0\1\2\xff"
+    done = feed(site, "show", "--part", "3", str(row["id"]))
+    assert done.exit == 1 and "no part 3" in done.err, done
+
+
+@pytest.mark.parametrize("headers, thread", [("In-Reply-To: <second@example.org>\n", "second@example.org"), ("", None)])
+def test_thread(site, headers, thread):
+    id = deliver(site, site.account("support"), headers=headers)
+    [row] = json.loads(feed(site, "list", "--json", "support").out)
+    assert json.loads(feed(site, "show", "--json", str(row["id"])).out)["thread"] == (thread or id)
+
+
+def test_a_message_that_is_gone(site):
+    support = site.account("support")
+    deliver(site, support)
+    with site.lab.dovecot.session(support) as session:
+        session.select("INBOX")
+        session.store("1", "+FLAGS", r"\Deleted")
+        session.expunge()
+    [row] = json.loads(feed(site, "list", "--json", "support").out)
+    done = feed(site, "show", "--json", str(row["id"]))
+    assert done.exit == 1 and "not in mailbox INBOX" in json.loads(done.out)["unreadable"], done
+    for option in (["--raw"], ["--part", "1"]):
+        done = feed(site, "show", *option, str(row["id"]))
+        assert done.exit == 1 and "not in mailbox INBOX" in done.err, done
+
+
+def test_reset(site):
+    """What the application has finished comes again, what waits stays as it is."""
+    support = site.account("support")
+    first = deliver(site, support)
+    path = os.path.join(site.directory, "said")
+    take = ("run", "support", "--", "sh", "-c", f"cat >/dev/null; echo $ONCEDROP_ID >>{path}")
+    assert feed(site, *take).exit == 0
+    second = deliver(site, support)
+    rows = site.sql("SELECT id FROM oncedrop.feed WHERE feed = 'support'")
+    assert feed(site, "fill", "--since", "1d", "support").out == "0 messages added\n"
+    assert feed(site, "reset", "--dry-run", "--since", "1d", "support").out == "1 message would be added\n"
+    assert feed(site, "reset", "--since", "1d", "support").out == "1 message added\n"
+    assert waiting(site)["support"] == [second, first]
+    assert site.sql("SELECT id FROM oncedrop.feed WHERE feed = 'support' ORDER BY id")[:1] == rows
+    assert feed(site, "reset", "--since", "1d", "support").out == "0 messages added\n"
+    assert feed(site, *take).exit == 0
+    said = read_file(path).split()
+    assert said[0] == said[2] != said[1] and len(said) == 3
+    assert feed(site, "fill", "--since", "1d", "support").out == "0 messages added\n"
+
+
+def test_check_shows_what_waits(site):
+    support = site.account("support")
+    deliver(site, support)
+    site.ledger.older("feed", "added_at", hours=2, feed="support")
+    assert feed(site, "run", "all", "--tries", "1", "--", "false").exit == 1
+    with_feeds(site, {"support.role": "both"})
+    site.settings.update(site.ledger.settings(lab_module.OPERATOR))
+    done = site.check("--quick", "--json")
+    items = [(item["status"], item["text"]) for item in json.loads(done.out) if item["item"] == "feed"]
+    assert len(items) == 2, done
+    assert items[0][0] == "warning" and items[0][1].startswith("all: 0 waiting") and "oncedrop feed drop all" in items[0][1], items
+    assert items[1][0] == "warning" and "support: 1 waiting, the oldest for 72" in items[1][1], items
 
 
 def test_purge_spares_what_waits(site):

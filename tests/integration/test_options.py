@@ -246,6 +246,7 @@ OPTIONS = {
     "feed -j": (at_a_time, ("2",)),
     "feed --tries": (is_dead, ("1",)),
     "feed --raw": (of_feed("show", "{row}"), ()),
+    "feed --part": (of_feed("show", "{row}"), ("1",)),
     "feed --json": (of_feed("list"), ()),
     "feed --dry-run": (of_feed("fill", "--since", "1d", "all"), ()),
     "feed --since": (of_feed("fill", "all"), ("1d",)),

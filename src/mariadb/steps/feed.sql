@@ -26,7 +26,7 @@ UPDATE copy SET feeds = concat(coalesce(feeds, ','), :feed, ',') WHERE @known@ A
 
 -- give_stored:
 INSERT INTO feed (feed, copy, message, added_at, not_before) SELECT :feed, id, message, @now@, @now@ FROM copy
-WHERE id = :copy AND state = 'stored' AND NOT @listed@ FOR UPDATE
+WHERE id = :copy AND state = 'stored' AND @missing@ FOR UPDATE
 -- then
 UPDATE copy SET feeds = concat(coalesce(feeds, ','), :feed, ',') WHERE id = :copy AND state = 'stored' AND NOT @listed@
 

@@ -20,8 +20,8 @@ AND NOT EXISTS (SELECT FROM @schema@.delivery d WHERE d.message = c.message AND 
 INSERT INTO @schema@.feed (feed, copy, message) SELECT :feed::text, id, message FROM given
 
 -- give_stored:
-WITH given AS (UPDATE @schema@.copy SET feeds = coalesce(feeds, ',') || :feed::text || ','
-WHERE id = :copy::bigint AND state = 'stored' AND NOT @listed@ RETURNING id, message)
+WITH given AS (UPDATE @schema@.copy SET feeds = CASE WHEN @listed@ THEN feeds ELSE coalesce(feeds, ',') || :feed::text || ',' END
+WHERE id = :copy::bigint AND state = 'stored' AND @missing@ RETURNING id, message)
 INSERT INTO @schema@.feed (feed, copy, message) SELECT :feed::text, id, message FROM given
 
 -- take_row:

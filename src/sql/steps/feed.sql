@@ -1,20 +1,23 @@
 -- Feeds (ledger_feed.c): what waits for applications.
 
+-- macro missing: whether the feed is to get a copy
+(NOT @listed@ OR :again::boolean AND NOT EXISTS (SELECT 1 FROM @schema@.feed f WHERE f.feed = :feed AND f.copy = copy.id))
+
 -- give_copy: gives a copy to a feed if it is still of this generation, and about to be stored for the first time
 -- params: identity digest account mailbox generation claim feed
 
 -- give_known: gives a stored copy to a feed that did not get it, because of a recipient who is new; before step reply
 -- params: identity digest account mailbox recipient feed
 
--- give_stored: gives a stored copy to a feed that did not get it before
--- params: feed copy
+-- give_stored: gives a stored copy to a feed that did not get it before; again: or in which it does not wait any more
+-- params: feed copy again
 
--- find_copies: the next stored copies that a feed did not get, each once for each of its recipients
--- params: feed since after max
+-- find_copies: the next stored copies for give_stored, each once for each of its recipients
+-- params: feed since after max again
 -- columns: id:number account mailbox role recipient
 SELECT c.id, @shown(c.account)@ AS account, @shown(c.mailbox)@ AS mailbox, c.role, d.recipient
 FROM (SELECT id, message, account, mailbox, role FROM @schema@.copy WHERE id > :after::bigint AND state = 'stored'
-AND stored_at >= @seconds_at(:since)@ AND NOT @listed@ ORDER BY id LIMIT :max::bigint) c
+AND stored_at >= @seconds_at(:since)@ AND @missing@ ORDER BY id LIMIT :max::bigint) c
 LEFT JOIN @schema@.delivery d ON d.message = c.message AND d.account = c.account AND d.mailbox = c.mailbox ORDER BY c.id
 
 -- macro due: the rows that may be tried now, by index feed_next

@@ -26,7 +26,7 @@ UPDATE copy SET feeds = coalesce(feeds, ',') || :feed || ',' WHERE @known@ AND N
 
 -- give_stored:
 INSERT INTO feed (feed, copy, message, added_at, not_before) SELECT :feed, id, message, @now@, @now@ FROM copy
-WHERE id = :copy AND state = 'stored' AND NOT @listed@
+WHERE id = :copy AND state = 'stored' AND @missing@
 -- then
 UPDATE copy SET feeds = coalesce(feeds, ',') || :feed || ',' WHERE id = :copy AND state = 'stored' AND NOT @listed@
 
