@@ -124,9 +124,6 @@ int cmd_feed(struct cmd *cmd);
  * error set. *ret_gone: it is certainly not there any more. Precondition: verify_begin(). */
 int feed_message_open(struct cmd *cmd, const struct sql_rows *rows, bool *ret_gone) OD_MUST;
 
-/* Reads it. Returns NULL with the command's error set. */
-struct message *feed_message_read(struct cmd *cmd, const struct sql_rows *rows, bool *ret_gone) OD_MUST;
-
 /* Adds what the message says to a JSON object. False: the command's error is set. */
 bool feed_message_json(struct cmd *cmd, const struct message *message, json_t *object) OD_MUST;
 

@@ -43,46 +43,42 @@ static int list_rows(struct cmd *cmd, const char *feed)
     return print_rows(cmd, ledger_feed_list(cmd->ledger, &cmd->error), "nothing waits in any feed");
 }
 
-static int print_message(struct cmd *cmd, const struct sql_rows *rows)
+static int print_bytes(struct cmd *cmd, int from)
 {
     char piece[65536];
-    bool gone;
-    ssize_t size = 0;
-    if (!verify_begin(cmd))
-        return cmd_error(EX_OSERR, cmd);
-    int message OD_CLEANUP(base_close) = feed_message_open(cmd, rows, &gone);
-    if (message < 0)
-        return cmd_error(gone ? 1 : EX_UNAVAILABLE, cmd);
-    fflush(stdout);
-    while ((size = read(message, piece, sizeof(piece))) > 0)
+    ssize_t size;
+    while ((size = read(from, piece, sizeof(piece))) > 0)
         if (!base_write(STDOUT_FILENO, piece, (size_t)size))
             return cmd_fail(EX_IOERR, "write error: %m");
     return size == 0 ? 0 : cmd_fail(EX_IOERR, "read error: %m");
 }
 
-/* What the record says of it, and what the message itself says. */
-static int print_json(struct cmd *cmd, const struct sql_rows *rows)
+/* What is recorded of it, and what the message says. */
+static int print_json(struct cmd *cmd, const struct sql_rows *rows, const struct message *message)
 {
-    bool gone, shown = verify_begin(cmd);
     json_t *object = table_row_json(rows, 0);
-    struct message *message OD_CLEANUP(message_free) = shown ? feed_message_read(cmd, rows, &gone) : NULL;
-    shown = message != NULL && feed_message_json(cmd, message, object);
+    bool shown = message != NULL && feed_message_json(cmd, message, object);
     if (!shown)
         json_object_set_new(object, "unreadable", replay_json_text(cmd->error.text));
     table_print_json(object);
     return shown ? 0 : cmd_error(1, cmd);
 }
 
-static int print_part(struct cmd *cmd, const struct sql_rows *rows)
+/* Shows the message itself. */
+static int show_message(struct cmd *cmd, const struct sql_rows *rows)
 {
-    bool gone;
-    if (!verify_begin(cmd))
-        return cmd_error(EX_OSERR, cmd);
-    struct message *message OD_CLEANUP(message_free) = feed_message_read(cmd, rows, &gone);
-    if (message == NULL)
-        return cmd_error(gone ? 1 : EX_UNAVAILABLE, cmd);
-    fflush(stdout);
-    return decoding_extract(message, cmd->options.part, STDOUT_FILENO, &cmd->error) ? 0 : cmd_error(1, cmd);
+    const struct options *options = &cmd->options;
+    struct message *message OD_CLEANUP(message_free) = NULL;
+    bool gone = false;
+    int from OD_CLEANUP(base_close) = verify_begin(cmd) ? feed_message_open(cmd, rows, &gone) : -1;
+    if (from >= 0 && options->bytes)
+        return print_bytes(cmd, from);
+    bool read = from >= 0 && message_read(from, 0, NULL, &message, &cmd->error) == MESSAGE_OK;
+    if (options->json)
+        return print_json(cmd, rows, message);
+    if (read && decoding_extract(message, options->part, STDOUT_FILENO, &cmd->error))
+        return 0;
+    return cmd_error(read || gone ? 1 : EX_UNAVAILABLE, cmd);
 }
 
 static int show_row(struct cmd *cmd, int64_t id)
@@ -92,12 +88,8 @@ static int show_row(struct cmd *cmd, int64_t id)
         return cmd_error(EX_UNAVAILABLE, cmd);
     if (rows->count == 0)
         return cmd_fail(1, "feed show: no row %" PRId64 " waits in any feed", id);
-    if (cmd->options.bytes)
-        return print_message(cmd, rows);
-    if (cmd->options.part != NULL)
-        return print_part(cmd, rows);
-    if (cmd->options.json)
-        return print_json(cmd, rows);
+    if (cmd->options.bytes || cmd->options.json || cmd->options.part != NULL)
+        return show_message(cmd, rows);
     table_print_row(rows, 0);
     return 0;
 }

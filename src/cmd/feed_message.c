@@ -75,15 +75,6 @@ int feed_message_open(struct cmd *cmd, const struct sql_rows *rows, bool *ret_go
     return open;
 }
 
-struct message *feed_message_read(struct cmd *cmd, const struct sql_rows *rows, bool *ret_gone)
-{
-    int fd OD_CLEANUP(base_close) = feed_message_open(cmd, rows, ret_gone);
-    struct message *message = NULL;
-    if (fd < 0 || message_read(fd, 0, NULL, &message, &cmd->error) != MESSAGE_OK)
-        return NULL;
-    return message;
-}
-
 static json_t *text_or_null(const char *text)
 {
     return text != NULL ? replay_json_text(text) : json_null();

@@ -200,55 +200,41 @@ static int work(struct run *run)
     return run_all(run) ? 0 : cmd_error(EX_UNAVAILABLE, cmd);
 }
 
-static void signal_jobs(const pid_t *jobs, int64_t count, int signal)
-{
-    for (int64_t i = 0; i < count; i++)
-        if (jobs[i] > 0)
-            (void)kill(jobs[i], signal);
-}
-
-/* Waits for all jobs; once one has failed, or a signal has come, no other takes anything more. */
-static int wait_all(struct run *run, pid_t *jobs, int64_t count)
+/* Waits for all jobs. Once one has failed, or a signal has come, no other takes anything more. */
+static int wait_jobs(struct run *run, pid_t group)
 {
     int worst = 0, status;
-    bool signalled = false;
-    for (int64_t left = count; left > 0;) {
-        pid_t ended = waitpid(-1, &status, WNOHANG);
-        if (ended == 0) {
-            (void)wait_signal(run, POLL_MS);
-            if (run->ends && !signalled)
-                signal_jobs(jobs, count, SIGTERM);
-            signalled = run->ends;
-            continue;
-        }
-        for (int64_t i = 0; i < count; i++)
-            if (jobs[i] == ended)
-                jobs[i] = 0;
-        left--;
-        int code = WIFEXITED(status) ? WEXITSTATUS(status) : EX_SOFTWARE;
+    for (pid_t ended; (ended = waitpid(-1, &status, WNOHANG)) >= 0;) {
+        int code = ended == 0 ? 0 : WIFEXITED(status) ? WEXITSTATUS(status) : EX_SOFTWARE;
         worst = code != 0 ? code : worst;
         run->ends = run->ends || code != 0;
+        if (ended == 0)
+            (void)wait_signal(run, POLL_MS);
+        if (run->ends)
+            (void)kill(-group, SIGTERM);
     }
     return worst;
 }
 
+/* The jobs are a process group, which a terminal's signals do not reach. */
 static int run_jobs(struct run *run, int64_t count)
 {
-    pid_t *jobs OD_CLEANUP(base_free) = base_alloc((size_t)count * sizeof(*jobs));
+    pid_t group = 0;
     run->parent = getpid();
     fflush(stdout);
     for (int64_t i = 0; i < count; i++) {
-        jobs[i] = fork();
-        if (jobs[i] == 0)
+        pid_t job = fork();
+        if (job == 0)
             _exit(work(run));
-        if (jobs[i] < 0) {
-            int errnum = errno;
-            signal_jobs(jobs, i, SIGTERM);
-            (void)wait_all(run, jobs, i);
-            return cmd_fail(EX_OSERR, "feed run: fork: %s", strerror(errnum));
+        if (job < 0) {
+            cmd_fail(EX_OSERR, "feed run: fork: %m");
+            run->ends = true;
+            return group != 0 ? MAX(wait_jobs(run, group), EX_OSERR) : EX_OSERR;
         }
+        group = group != 0 ? group : job;
+        (void)setpgid(job, group);
     }
-    return wait_all(run, jobs, count);
+    return wait_jobs(run, group);
 }
 
 int feed_run(struct cmd *cmd, const char *feed, char **command)
