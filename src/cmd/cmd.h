@@ -117,6 +117,8 @@ int cmd_feed(struct cmd *cmd);
 #define CMD_SCHEMA_WORDS "install, upgrade, method, print or version"
 #define CMD_LEDGER_WORDS "backup, check, copy, " CMD_SCHEMA_WORDS
 
+struct message;
+
 /* feed_message.c
  * The message of a feed's row, from the record or from its mailbox. */
 

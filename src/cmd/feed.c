@@ -43,7 +43,7 @@ static int list_rows(struct cmd *cmd, const char *feed)
     return print_rows(cmd, ledger_feed_list(cmd->ledger, &cmd->error), "nothing waits in any feed");
 }
 
-static int print_bytes(struct cmd *cmd, int from)
+static int print_bytes(int from)
 {
     char piece[65536];
     ssize_t size;
@@ -72,7 +72,7 @@ static int show_message(struct cmd *cmd, const struct sql_rows *rows)
     bool gone = false;
     int from OD_CLEANUP(base_close) = verify_begin(cmd) ? feed_message_open(cmd, rows, &gone) : -1;
     if (from >= 0 && options->bytes)
-        return print_bytes(cmd, from);
+        return print_bytes(from);
     bool read = from >= 0 && message_read(from, 0, NULL, &message, &cmd->error) == MESSAGE_OK;
     if (options->json)
         return print_json(cmd, rows, message);
