@@ -39,7 +39,6 @@ static const struct sql_failure_code failures[] = {
 /* The name has only letters, digits and _; quotes preserve case. */
 static const struct sql_schema_mark schema_marks[] = {
     {"@schema@", "\"%s\""},
-    {"@role@", "\"%s_" SQL_DELIVERY "\""},
     {"@role_text@", "'%s_" SQL_DELIVERY "'"},
     {"@operator@", "\"%s_" SQL_OPERATOR "\""},
     {"@operator_text@", "'%s_" SQL_OPERATOR "'"},

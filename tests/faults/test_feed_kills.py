@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""Applications that take messages out of a feed are killed at any moment, while mail comes, and started again.
+"""Applications that take messages out of a feed are killed at any moment, while mail comes through Postfix and deliveries are
+killed, too; all are started again.
 
 With `feed run` each message comes at least once, always with one ONCEDROP_ID, and no other message has that; a table with a unique
 index on it has each once. An application that takes rows in its own transaction has each exactly once without one.
@@ -7,8 +8,9 @@ index on it has each once. An application that takes rows in its own transaction
 ONCEDROP_KILLS says how many; with ONCEDROP_FAULTS=all 2,000.
 
 Seen to fail with: a row that is taken out before its command has ended, lost; an application that commits before it deletes the row,
-doubled."""
+doubled; a copy that gets a row whenever it is settled, doubled."""
 
+import contextlib
 import os
 import random
 import signal
@@ -17,8 +19,8 @@ import sys
 import time
 
 import pytest
-from bench import Bench, Wrong
-from lab import lab as lab_module
+from bench import Wrong
+from lab import lab as lab_module, postfix as postfix_module
 from lab.ledger import MARIADB, SQLITE, engine
 from lab.messages import message, new_id
 
@@ -30,25 +32,22 @@ COMMAND = 'sleep 0.0$((RANDOM % 3)); echo "$ONCEDROP_ID $ONCEDROP_MESSAGE_ID" >>
 # What an application does, again and again. It is killed anywhere.
 APPLICATION = """import os, sys, time
 sys.path.insert(0, sys.argv[1])
-kind, argument = sys.argv[2:4]
+kind, user, port, database, schema = sys.argv[2:]
 if kind == "mariadb":
     import pymysql
-    socket, password, database = argument.split(" ")
-    session = pymysql.connect(unix_socket=socket, user="admin", password=password, database=database, autocommit=False)
+    session = pymysql.connect(host="127.0.0.1", port=int(port), user=user, password=user, database=database, autocommit=False)
     session.cursor().execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
-    schema, now = "", "UTC_TIMESTAMP(6)"
 else:
     import psycopg2
-    session = psycopg2.connect(argument)
-    schema, now = "oncedrop.", "now()"
+    session = psycopg2.connect(host="127.0.0.1", port=port, user=user, password=user, dbname=database)
 cursor = session.cursor()
 while True:
-    cursor.execute(f"SELECT id, message FROM {schema}feed WHERE feed = 'support' AND NOT dead AND not_before <= {now}"
+    cursor.execute(f"SELECT id FROM {schema}.waiting WHERE feed = 'support' AND dead = FALSE AND due"
                    " ORDER BY id LIMIT 3 FOR UPDATE SKIP LOCKED")
     rows = cursor.fetchall()
-    for row, number in rows:
-        cursor.execute(f"INSERT INTO ticket SELECT message_id FROM {schema}message WHERE id = %s", (number,))
-        cursor.execute(f"DELETE FROM {schema}feed WHERE id = %s", (row,))
+    for row in rows:
+        cursor.execute(f"INSERT INTO ticket SELECT message_id FROM {schema}.waiting_message WHERE id = %s", row)
+        cursor.execute(f"DELETE FROM {schema}.waiting WHERE id = %s", row)
     session.commit()
     time.sleep(0 if rows else 0.01)
 """
@@ -81,72 +80,92 @@ class Kills:
 
 
 @pytest.fixture
-def bench(site):
-    made = Bench(site, direct=True)
-    site.settings.update({"feed support.role": "inbox", "record.level": "raw", "delivery.deadline": "20s",
-                          "delivery.hold_off": "30s"})
-    return made
+def postfix(site):
+    site.settings.update({"feed support.role": "inbox", "record.level": "raw", "delivery.deadline": "4s", "delivery.hold_off": "5s",
+                          "imap.timeout": "3s"})
+    with contextlib.closing(postfix_module.Postfix(site, "pipe")) as made:
+        yield made
 
 
-def deliver(bench, account):
+def send(postfix, account):
     id = new_id()
-    done = bench.site.deliver(message(id=id), account)
-    assert done.exit == 0, done
+    postfix.send(message(id=id), [account])
     return id
 
 
-def through_kills(bench, kills, is_empty):
-    """Returns the ids of the messages that came, once the feed is empty."""
-    account, ids = bench.account(), []
+def kill_a_delivery(postfix, chance):
+    """Returns whether there was one."""
+    for pid in chance.sample(found := postfix.agents(), len(found)):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+            return True
+    return False
+
+
+def through_kills(postfix, kills):
+    """Returns the ids of the messages that came, once the feed is empty, and how many deliveries were killed."""
+    [account], ids, killed = postfix.accounts(1), [], 0
+    postfix.start()
     try:
         while kills.done < KILLS:
-            ids += [deliver(bench, account) for _ in range(BATCH)]
+            ids += [send(postfix, account) for _ in range(BATCH)]
             for _ in range(BATCH):
+                killed += kill_a_delivery(postfix, kills.random)
                 kills.kill_one()
-            free(bench)
+            free(postfix.site)
+        postfix.flush(300)
         end = time.monotonic() + 120
-        while not is_empty():
+        while postfix.site.value("SELECT count(*) FROM oncedrop.feed WHERE feed = 'support'"):
             assert time.monotonic() < end, "the feed does not become empty"
             time.sleep(0.1)
-            free(bench)
+            free(postfix.site)
     finally:
         kills.end()
-    return ids
+    stored = len(postfix.messages(account))
+    assert stored == len(ids), f"{stored} of {len(ids)} messages are in the mailbox"
+    return ids, killed
 
 
-def free(bench):
+def free(site):
     """The rows of those that were killed, as if a minute had passed."""
-    bench.site.sql("UPDATE oncedrop.feed SET not_before = added_at WHERE feed = 'support'")
+    site.sql("UPDATE oncedrop.feed SET not_before = added_at WHERE feed = 'support'")
 
 
-def is_empty(bench):
-    return bench.site.value("SELECT count(*) FROM oncedrop.feed WHERE feed = 'support'") == 0
-
-
-def test_killed_runners(bench, tally):
-    path = os.path.join(bench.site.directory, "said")
-    config = bench.site.write_configuration(["feed"])
+def test_killed_runners(site, postfix, tally):
+    path = postfix.path("said")
+    with open(path, "x", encoding="utf-8"):
+        pass
+    os.chmod(path, 0o666)
+    config = site.write_configuration(["feed"])
     kills = Kills(KILLS, [lab_module.program(), "-c", config, "feed", "run", "--follow", "support", "--", "bash", "-c", COMMAND, path])
-    ids = through_kills(bench, kills, lambda: is_empty(bench))
+    ids, killed = through_kills(postfix, kills)
     with open(path, encoding="utf-8") as file:
         said = {tuple(line.split()) for line in file}
     wrong = [Wrong("lost", id) for id in ids if id not in {id for _, id in said}]
     wrong += [Wrong("doubled", id) for id in ids if sum(one == id for _, one in said) > 1]
     assert len({number for number, _ in said}) == len(said), "two messages have one ONCEDROP_ID"
     tally("runners of a feed killed", kills.done, wrong)
+    tally("deliveries to a feed killed", killed, [])
 
 
 @pytest.mark.skipif(engine() == SQLITE, reason="an application has no transaction in the ledger's file")
-def test_killed_applications(bench, tally):
-    site = bench.site
-    site.sql("CREATE TABLE ticket (message_id varchar(200))" if engine() == MARIADB else "CREATE TABLE public.ticket (message_id text)")
-    if engine() == MARIADB:
-        kind, argument = "mariadb", f"{site.lab.mariadb.socket} {site.lab.mariadb.password} {site.database}"
-    else:
-        kind, argument = "postgres", f"host={site.lab.postgres.directory} port={site.lab.postgres.port} user=admin dbname={site.database}"
+def test_killed_applications(site, postfix, tally):
+    user, public = f"helpdesk{site.number}", "" if engine() == MARIADB else "public."
+    site.ledger.create_application(user)
+    site.sql("INSERT INTO oncedrop.feed_reader VALUES (%s, 'support')", (user,))
+    site.sql(f"CREATE TABLE {public}ticket (message_id varchar(200))")
+    site.sql(f"GRANT SELECT, INSERT ON {public}ticket TO {user}")
+    server = site.database_server
     tests = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    kills = Kills(KILLS, [sys.executable, "-B", "-c", APPLICATION, tests, kind, argument])
-    ids = through_kills(bench, kills, lambda: is_empty(bench))
-    found = [row[0] for row in site.sql("SELECT message_id FROM ticket" if engine() == MARIADB else "SELECT message_id FROM public.ticket")]
+    kills = Kills(KILLS, [sys.executable, "-B", "-c", APPLICATION, tests, engine(), user, str(server.port), site.database,
+                          site.database if engine() == MARIADB else "oncedrop"])
+    try:
+        ids, killed = through_kills(postfix, kills)
+        found = [row[0] for row in site.sql(f"SELECT message_id FROM {public}ticket")]
+    finally:
+        site.sql("DELETE FROM oncedrop.feed_reader")
+        site.sql(f"DROP TABLE {public}ticket")
+        site.ledger.drop_application(user)
     wrong = [Wrong("lost", id) for id in ids if id not in found] + [Wrong("doubled", id) for id in ids if found.count(id) > 1]
     tally("applications killed", kills.done, wrong)
+    tally("deliveries to a feed killed", killed, [])

@@ -386,28 +386,18 @@ COMMENT ON VIEW @schema@.waiting_raw IS 'Their bytes, as in table raw';
 -- applications, takes what waits in the feeds that table feed_reader allows, and reads these messages.
 -- Grant these to the roles in conninfo. Without the right to create roles, the schema is installed without them.
 DO $$
+DECLARE
+    name text;
 BEGIN
-    IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = @role_text@) THEN
-        CREATE ROLE @role@ NOLOGIN;
-    END IF;
-EXCEPTION WHEN insufficient_privilege OR duplicate_object OR unique_violation THEN
-    NULL;
-END $$;
-DO $$
-BEGIN
-    IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = @operator_text@) THEN
-        CREATE ROLE @operator@ NOLOGIN;
-    END IF;
-EXCEPTION WHEN insufficient_privilege OR duplicate_object OR unique_violation THEN
-    NULL;
-END $$;
-DO $$
-BEGIN
-    IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = @feed_text@) THEN
-        CREATE ROLE @feed@ NOLOGIN;
-    END IF;
-EXCEPTION WHEN insufficient_privilege OR duplicate_object OR unique_violation THEN
-    NULL;
+    FOREACH name IN ARRAY ARRAY[@role_text@, @operator_text@, @feed_text@] LOOP
+        IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = name) THEN
+            BEGIN
+                EXECUTE pg_catalog.format('CREATE ROLE %I NOLOGIN', name);
+            EXCEPTION WHEN insufficient_privilege OR duplicate_object OR unique_violation THEN
+                NULL;
+            END;
+        END IF;
+    END LOOP;
 END $$;
 
 DO $$
