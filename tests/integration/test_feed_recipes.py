@@ -6,16 +6,18 @@ feed-pipe gets a stand-in for a help desk's program: none of those that it names
 Seen to fail with: parts ordered as text, attachments taken for the text; no SKIP LOCKED; no COMMIT; no DELETE; a ticket that
 the table refuses and that ends the recipe; no ON CONFLICT; status 1 for a locked database; a random Idempotency-Key; a
 redirection taken for success; 429, 503 or no connection taken for a refusal; a program that is not there, or takes too long,
-taken for a refusal; arguments split at blanks."""
+taken for a refusal; arguments split at blanks; a ticket that Django makes twice."""
 
 import contextlib
 import http.server
 import json
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
+import textwrap
 import threading
 
 import expect
@@ -25,6 +27,7 @@ from lab.messages import message, new_id
 from lab.process import free_port, wait_until
 
 FOLDER = os.path.join(lab_module.REPOSITORY, "conf", "application")
+NODE, NODE_PATH = shutil.which("node"), os.environ.get("NODE_PATH") or "/usr/share/nodejs"
 PDF = "--b\nContent-Type: application/pdf\n\nx\n"
 
 
@@ -78,9 +81,14 @@ class Tickets:
         conninfo = self.site.lab.postgres.conninfo(self.site.database, self.role)
         self.processes.append(subprocess.Popen([sys.executable, "-B", recipe("feed-ticket.py"), conninfo, "support"]))
 
+    def start_node(self):
+        server = f"127.0.0.1:{self.site.lab.postgres.port}/{self.site.database}"
+        self.processes.append(subprocess.Popen([NODE, recipe("feed-ticket.js"), f"postgresql://{self.role}:{self.role}@{server}",
+                                                "support"], env={**os.environ, "NODE_PATH": NODE_PATH}))
+
     def wait_for(self, *expected):
         def are_there():
-            assert all(process.poll() is None for process in self.processes), "feed-ticket.py ended"
+            assert all(process.poll() is None for process in self.processes), "the recipe ended"
             return sorted(self.subjects()) == sorted(expected)
         wait_until(are_there, f"tickets {expected}", 30)
 
@@ -156,6 +164,77 @@ def test_ticket_that_is_refused(site, tickets):
     tickets.wait_for("Good")
     [row] = json.loads(site.run("feed", "list", "--json", "support").out)
     assert (row["tries"], row["dead"]) == (1, False) and "ticket_subject_check" in row["error"], row
+
+
+# feed-ticket.js
+
+def pg_is_there():
+    return NODE and subprocess.run([NODE, "-e", "require('pg')"], env={**os.environ, "NODE_PATH": NODE_PATH}, capture_output=True,
+                                   check=False).returncode == 0
+
+
+@pytest.mark.postgres
+@pytest.mark.skipif(not pg_is_there(), reason="node-pg is not there")
+def test_ticket_by_node(site, tickets):
+    site.sql("ALTER TABLE public.ticket ADD CHECK (subject <> 'Refused')")
+    for subject in ("Refused", "First", "Second"):
+        deliver(site, subject=subject)
+    tickets.start_node()
+    tickets.start_node()
+    tickets.wait_for("First", "Second")
+    deliver(site, subject="Later")
+    tickets.wait_for("First", "Second", "Later")
+    [row] = json.loads(site.run("feed", "list", "--json", "support").out)
+    assert (row["tries"], row["dead"]) == (1, False) and "ticket_subject_check" in row["error"], row
+
+
+# feed-django.py
+
+MANAGE = """#!{python}
+import os, sys
+os.environ["DJANGO_SETTINGS_MODULE"] = "settings"
+sys.dont_write_bytecode = True
+from django.core.management import execute_from_command_line
+execute_from_command_line(sys.argv)
+"""
+SETTINGS = """SECRET_KEY = "-"
+INSTALLED_APPS = ["helpdesk"]
+DATABASES = {{"default": {{"ENGINE": "django.db.backends.sqlite3", "NAME": {database!r}, "OPTIONS": {{"timeout": 0}}}}}}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+USE_TZ = True
+"""
+
+
+@pytest.fixture
+def project(site):
+    """A Django project with the recipe in it, and the model of its comment; returns its manage.py."""
+    with open(recipe("feed-django.py"), encoding="utf-8") as file:
+        command = file.read()
+    model = re.search(r"^    class Ticket.*?\n\n", command, re.M | re.S)[0]
+    folder = os.path.join(site.directory, "helpdesk", "management", "commands")
+    os.makedirs(folder)
+    for package in (folder, os.path.dirname(folder), os.path.join(site.directory, "helpdesk")):
+        site.write(os.path.join(package, "__init__.py"), "")
+    site.write(os.path.join(folder, "receive_mail.py"), command)
+    site.write(os.path.join(site.directory, "helpdesk", "models.py"), "from django.db import models\n" + textwrap.dedent(model))
+    site.write("settings.py", SETTINGS.format(database=os.path.join(site.directory, "django.db")))
+    manage = site.write("manage.py", MANAGE.format(python=sys.executable), 0o755)
+    subprocess.run([manage, "migrate", "--run-syncdb", "-v", "0"], check=True)
+    return manage
+
+
+def test_ticket_by_django(site, project):
+    path = os.path.join(site.directory, "django.db")
+    deliver(site, subject="=?utf-8?q?Gr=C3=BC=C3=9Fe?=", body="Der Hafenmeister\n")
+    dying = site.write("dying", f'#!/bin/sh\n{project} receive_mail\nkill -9 $PPID\n', 0o755)
+    assert site.run("feed", "run", "support", "--", dying).exit == -9
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as session:
+        session.execute("BEGIN EXCLUSIVE")
+        assert run_again(site, project, "receive_mail") == LATER
+    assert run_again(site, project, "receive_mail") == FINISHED
+    with contextlib.closing(sqlite3.connect(path)) as session:
+        [(subject, text)] = session.execute("SELECT subject, text FROM helpdesk_ticket").fetchall()
+    assert (subject, text.strip()) == ("Grüße", "Der Hafenmeister")
 
 
 # feed-ticket-sqlite.py
