@@ -21,7 +21,7 @@ _oncedrop_options() {
         config) echo '-n -d --test --json' ;;
         show) echo '--digest --verify --utc --json' ;;
         list) echo '--state --since --until --recipient --sender --mailbox --subject --message-id --queue-id --min-delay --missing --limit --utc --json' ;;
-        feed) echo '--follow -j --tries --raw --part --since --dry-run --json' ;;
+        feed) echo '--follow -j --tries --raw --part --subject --since --dry-run --json' ;;
         stats) echo '--prometheus --json' ;;
         purge) echo '--older-than --dry-run --json' ;;
         expire) echo '--dry-run --json' ;;
@@ -39,7 +39,7 @@ _oncedrop_takes_value() {
         'list --state' | 'list --since' | 'list --recipient' | 'list --sender') ;;
         'list --until' | 'list --mailbox' | 'list --subject' | 'list --message-id') ;;
         'list --queue-id' | 'list --min-delay' | 'list --limit' | 'purge --older-than' | 'export --raw') ;;
-        'feed -j' | 'feed --tries' | 'feed --part' | 'feed --since') ;;
+        'feed -j' | 'feed --tries' | 'feed --part' | 'feed --subject' | 'feed --since') ;;
         *) return 1 ;;
     esac
 }
@@ -81,7 +81,7 @@ _oncedrop() {
         'replay '*) words=$(_oncedrop_options replay) ;;
         'schema '*) words='install upgrade method print version' ;;
         'ledger '*) words='install upgrade method print version backup check copy --running' ;;
-        'feed '*) words="list run show fill reset retry drop $(_oncedrop_options feed)" ;;
+        'feed '*) words="list run show wait fill reset retry drop $(_oncedrop_options feed)" ;;
         'help '*) words=$commands ;;
         *) words=$(_oncedrop_options "$command") ;;
     esac

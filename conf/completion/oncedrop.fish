@@ -112,6 +112,7 @@ complete -c oncedrop -n '__oncedrop_in feed' -l follow -d 'wait for further mess
 complete -c oncedrop -n '__oncedrop_in feed' -s j -x -d 'commands at a time'
 complete -c oncedrop -n '__oncedrop_in feed' -l tries -x -d 'until a row is dead'
 complete -c oncedrop -n '__oncedrop_in feed' -l raw -d 'the message itself'
+complete -c oncedrop -n '__oncedrop_in feed' -l subject -x -d 'text in the subject'
 complete -c oncedrop -n '__oncedrop_in feed' -l part -x -d 'one part of it'
 complete -c oncedrop -n '__oncedrop_in feed' -l since -x -d 'stored since'
 complete -c oncedrop -n '__oncedrop_in feed' -l dry-run -d 'only count'
@@ -129,5 +130,5 @@ end
 complete -c oncedrop -n '__oncedrop_in replay; and not contains -- (commandline -opc)[-1] -d -f -j --mbox' -F
 complete -c oncedrop -n '__oncedrop_in schema' -a 'install upgrade method print version'
 complete -c oncedrop -n '__oncedrop_in ledger' -Fa 'install upgrade method print version backup check copy'
-complete -c oncedrop -n '__oncedrop_in feed' -a 'list run show fill reset retry drop'
+complete -c oncedrop -n '__oncedrop_in feed' -a 'list run show wait fill reset retry drop'
 complete -c oncedrop -n '__oncedrop_in help' -a 'deliver lmtp serve replay resume restore setup schema ledger check route config show list feed locks stats purge expire export forget version help'

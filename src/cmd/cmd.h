@@ -111,7 +111,7 @@ int cmd_forget(struct cmd *cmd);
 int cmd_locks(struct cmd *cmd);
 int cmd_feed(struct cmd *cmd);
 
-#define CMD_FEED_WORDS "list, run, show, retry, fill, reset or drop"
+#define CMD_FEED_WORDS "list, run, show, wait, retry, fill, reset or drop"
 
 /* The first operand of `schema` or `ledger` is one of these. */
 #define CMD_SCHEMA_WORDS "install, upgrade, method, print or version"

@@ -94,6 +94,22 @@ static int show_row(struct cmd *cmd, int64_t id)
     return 0;
 }
 
+/* Shows the first row whose subject contains --subject, once there is one. */
+static int wait_row(struct cmd *cmd, const char *feed)
+{
+    const char *subject = cmd->options.subject;
+    if (config_feed(cmd->config, feed) == NULL)
+        return cmd_no_feed(cmd, feed);
+    for (;; ledger_feed_wait(cmd->ledger, -1)) {
+        struct sql_rows *rows OD_CLEANUP(sql_rows_free) = ledger_feed_rows(cmd->ledger, feed, ROWS_MAX, &cmd->error);
+        if (rows == NULL)
+            return cmd_error(EX_UNAVAILABLE, cmd);
+        for (size_t i = 0; i < rows->count; i++)
+            if (subject == NULL || strstr(sql_text(rows, i, LIST_ROWS_SUBJECT), subject) != NULL)
+                return show_row(cmd, sql_number(rows, i, LIST_ROWS_ID));
+    }
+}
+
 /* what: "would be added", ... */
 static int print_count(struct cmd *cmd, bool done, int64_t count, const char *what)
 {
@@ -151,6 +167,8 @@ static int run_word(struct cmd *cmd, const char *word, char **rest, int count)
         return list_rows(cmd, rest[0]);
     if (strcmp(word, "show") == 0 && count == 1 && is_row_number(rest[0], &id))
         return show_row(cmd, id);
+    if (strcmp(word, "wait") == 0 && count == 1)
+        return wait_row(cmd, rest[0]);
     bool again = strcmp(word, "reset") == 0;
     if ((again || strcmp(word, "fill") == 0) && count == 1)
         return fill_feed(cmd, rest[0], again);
@@ -164,7 +182,7 @@ static int run_word(struct cmd *cmd, const char *word, char **rest, int count)
 
 int cmd_feed(struct cmd *cmd)
 {
-    static const char *const words[] = {"list", "run", "show", "retry", "fill", "reset", "drop", NULL};
+    static const char *const words[] = {"list", "run", "show", "wait", "retry", "fill", "reset", "drop", NULL};
     char **rest = cmd->operands + 1;
     int count = 0;
     if (!g_strv_contains(words, cmd->operands[0]))

@@ -289,6 +289,18 @@ def test_what_a_message_holds(site, level):
     assert done.exit == 1 and "no part 3" in done.err, done
 
 
+def test_wait(site):
+    support = site.account("support")
+    deliver(site, support, subject="Others")
+    running = site.start("feed", "wait", "--json", "--subject", "Cook", "support")
+    id = deliver(site, support, subject="Cookies")
+    done = running.finish()
+    assert (done.exit, json.loads(done.out)["message_id"]) == (0, id)
+    done = feed(site, "wait", "support")
+    assert done.exit == 0 and "Others" in done.out, done
+    assert feed(site, "wait", "suport").exit == 64
+
+
 @pytest.mark.parametrize("headers, thread", [("In-Reply-To: <second@example.org>\n", "second@example.org"), ("", None)])
 def test_thread(site, headers, thread):
     id = deliver(site, site.account("support"), headers=headers)

@@ -131,6 +131,12 @@ def of_feed(*words):
     return observe
 
 
+def waited_for(scene, *option):
+    fed(scene)
+    scene.deliver("eight@test.example", scene.scuba, "alpine")
+    return scene.seen("feed", "wait", *option, "all")
+
+
 def goes_on(scene, *option):
     """Whether it takes what comes after it has taken all."""
     def is_empty():
@@ -247,6 +253,7 @@ OPTIONS = {
     "feed --tries": (is_dead, ("1",)),
     "feed --raw": (of_feed("show", "{row}"), ()),
     "feed --part": (of_feed("show", "{row}"), ("1",)),
+    "feed --subject": (waited_for, ("alp",)),
     "feed --json": (of_feed("list"), ()),
     "feed --dry-run": (of_feed("fill", "--since", "1d", "all"), ()),
     "feed --since": (of_feed("fill", "all"), ("1d",)),
