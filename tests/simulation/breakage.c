@@ -59,6 +59,8 @@ const struct breakage_row breakages[BREAKAGES] = {
     [BREAK_CLAIM_FROM_THE_FUTURE] = {"CLAIM_FROM_THE_FUTURE",
                                      "a claim that was made while the clock was ahead waits until that time"},
     [BREAK_GUARD_UNCHECKED] = {"GUARD_UNCHECKED", "a message is claimed as new without a look whether it is known"},
+    [BREAK_FEED_UNSTORED] = {"FEED_UNSTORED", "a feed gets a copy whenever it is settled"},
+    [BREAK_FEED_AGAIN] = {"FEED_AGAIN", "a feed gets a copy again when it is stored again on purpose"},
     [BREAK_FED_IS_RETRIED] = {"FED_IS_RETRIED", "a kept session lost behind the literal is taken for one lost before"},
 };
 

@@ -106,8 +106,39 @@ static bool sent_is_expected(const struct content *content)
     return due && world.config.route.sent_copy != SENT_COPY_OFF;
 }
 
+/* The rows of a Sent copy, of all contents with this identity: it is one for them. */
+static unsigned given_to_sent(struct key key, const struct row *sent)
+{
+    unsigned given = 0;
+    struct key other;
+    const struct row *row;
+    for (size_t i = 0; (row = tables_next(i, &other)) != NULL; i++)
+        if (other.identity == key.identity && row->place.role == COPY_SENT && row->place.account == sent->place.account)
+            given += row->given;
+    return given;
+}
+
+/* Each copy that was stored has one row, and no other copy has any. */
+static void check_feed(void)
+{
+    struct key key;
+    const struct row *row;
+    for (size_t i = 0; (row = tables_next(i, &key)) != NULL; i++) {
+        bool stored = row->state == COPY_STORED || row->repeated > 0;
+        unsigned given = row->place.role == COPY_SENT ? given_to_sent(key, row) : row->given;
+        if (row->given > (stored ? 1 : 0))
+            world_violation("doubled in a feed", "a copy in %s of %s has %u rows, and is %s",
+                            world_box_name(row->place.box), world_account(row->place.account), row->given,
+                            stored ? "stored" : "not stored");
+        else if (stored && given == 0)
+            world_violation("lost from a feed", "a copy in %s of %s has no row", world_box_name(row->place.box),
+                            world_account(row->place.account));
+    }
+}
+
 void checker_end(void)
 {
+    check_feed();
     for (size_t i = 0; i < world.job_count; i++) {
         const struct job *job = &world.jobs[i];
         for (size_t k = 0; k < job->count && !job->off && !job->content->bounced; k++)

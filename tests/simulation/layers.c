@@ -319,7 +319,7 @@ void output_write_reply(const char *line, size_t length, int exit_status)
     (void)exit_status;
 }
 
-/* Feeds are no part of the protocol. */
+/* tables.c has one that takes everything. */
 size_t config_feed_count(const struct config *config)
 {
     (void)config;

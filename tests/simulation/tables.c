@@ -64,6 +64,14 @@ const struct row *tables_row(struct key key, struct place place)
     return message != NULL ? find_copy(number(message), place) : NULL;
 }
 
+const struct row *tables_next(size_t number, struct key *ret_key)
+{
+    if (number >= copy_count)
+        return NULL;
+    *ret_key = messages[copies[number].message].key;
+    return &copies[number];
+}
+
 const struct message_row *tables_message(struct key key)
 {
     return find_message(key);
@@ -260,6 +268,15 @@ static void claim_copy(uint16_t message, const struct wanted *wanted, const stru
     row->claimed_by = wanted->address;
 }
 
+/* Step give_copy. */
+static void give_copy(struct row *row, const struct settled *settled)
+{
+    bool stored = settled->state == COPY_STORED || breakage == BREAK_FEED_UNSTORED;
+    bool again = row->repeated > 0 && breakage != BREAK_FEED_AGAIN;
+    if (stored && !again && row->state != COPY_STORED)
+        row->given++;
+}
+
 /* ledger_settle.c, add_copy_state */
 static bool settle_copy(uint16_t message, const struct settled *settled, int64_t token)
 {
@@ -269,6 +286,7 @@ static bool settle_copy(uint16_t message, const struct settled *settled, int64_t
     if (breakage != BREAK_SETTLE_BLINDLY &&
         (row->generation != settled->generation || (row->token != token && breakage != BREAK_UNDO_BY_NUMBER)))
         return false;
+    give_copy(row, settled);
     row->state = settled->state;
     row->doubt = settled->doubt;
     row->error = settled->error;

@@ -84,6 +84,7 @@ struct row {
     bool doubt, error;
     int32_t generation, repeated;
     int64_t attempt_at, first_at, token;
+    uint8_t given; /* rows in a feed that takes everything */
     int64_t boot, boot_ahead, host_ahead;
     unsigned host;
     uint32_t uidvalidity, uid;
@@ -111,6 +112,9 @@ size_t tables_held(struct key key, int64_t token, const struct place *places, si
 const struct message_row *tables_message(struct key key) OD_MUST;
 const struct delivery_row *tables_delivery(struct key key, uint8_t address) OD_MUST;
 const struct row *tables_row(struct key key, struct place place) OD_MUST;
+
+/* All copies, from 0, and their messages; NULL: that was the last. */
+const struct row *tables_next(size_t number, struct key *ret_key) OD_MUST;
 
 /* The server's row (ledger_server.c): 0 unknown, 1 honoured. */
 extern int tables_server;
