@@ -18,7 +18,7 @@ import report  # noqa: E402
 import servers as servers_module  # noqa: E402
 from lab import lab as lab_module, ledger  # noqa: E402
 
-PARTS = ("deliver", "lmtp", "postfix", "growth", "contention", "locks", "replay", "commits", "crowd", "scale", "distance")
+PARTS = ("deliver", "lmtp", "postfix", "growth", "contention", "locks", "replay", "commits", "crowd", "scale", "distance", "feed")
 
 
 class Bench:
