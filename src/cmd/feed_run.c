@@ -146,8 +146,10 @@ static bool run_row(struct run *run, const struct ledger_feed_row *row)
     bool gone, ours;
     pid_t child;
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) = ledger_feed_read(cmd->ledger, row->id, &cmd->error);
-    if (rows == NULL || rows->count == 0) /* dropped meanwhile */
-        return rows != NULL;
+    if (rows == NULL)
+        return false;
+    if (rows->count == 0) /* dropped, or its message was deleted by other means */
+        return ledger_feed_finish(cmd->ledger, row, &ours, &cmd->error);
     int message OD_CLEANUP(base_close) = feed_message_open(cmd, rows, &gone);
     if (message < 0) {
         char *why OD_CLEANUP(base_free) = base_strdup(cmd->error.text);

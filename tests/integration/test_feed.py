@@ -371,6 +371,15 @@ def test_purge_spares_what_waits(site):
     assert site.sql("SELECT message_id FROM oncedrop.message") == [] and gone
 
 
+def test_a_message_that_was_deleted_by_other_means(site):
+    """Then its row goes, too: nothing is tried for ever."""
+    support = site.account("support")
+    deliver(site, support)
+    site.sql("DELETE FROM oncedrop.message")
+    assert feed(site, "run", "support", "--", "true").out == "0 finished, 0 left for later, 0 dead\n"
+    assert site.value("SELECT count(*) FROM oncedrop.feed WHERE feed = 'support'") == 0
+
+
 def test_forget_spares_what_waits(site):
     with_feeds(site, {"support.recipient": "support*"})
     support = site.account("support")

@@ -246,7 +246,7 @@ PARTS = (
     "SELECT user, host, table_name, column_name, column_priv FROM mysql.columns_priv WHERE db = %s ORDER BY 1, 2, 3, 4",
 )
 EMPTY = ("DELETE FROM oncedrop.message", "DELETE FROM oncedrop.server", "DELETE FROM oncedrop.event", "DELETE FROM oncedrop.counter_bucket",
-         "DELETE FROM oncedrop.lease", "DELETE FROM oncedrop.refusal",
+         "DELETE FROM oncedrop.lease", "DELETE FROM oncedrop.refusal", "DELETE FROM oncedrop.feed",
          "UPDATE oncedrop.counter SET last_message = 0, messages = 0, bytes = 0, last_copy = 0, copies = 0",
          "UPDATE oncedrop.setting SET lock_method = 'session' WHERE lock_method <> 'session'")
 NUMBERED = ("message", "delivery", "copy", "event")     # their rows begin again with number 1

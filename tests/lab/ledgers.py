@@ -31,6 +31,7 @@ SIZE = f"SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = '
 OTHERS = "FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
 EMPTY = """
     DELETE FROM oncedrop.message;
+    DELETE FROM oncedrop.feed;
     DELETE FROM oncedrop.server;
     DELETE FROM oncedrop.event;
     DELETE FROM oncedrop.counter_bucket;

@@ -156,10 +156,7 @@ CREATE TABLE IF NOT EXISTS feed (
     dead       BOOLEAN NOT NULL DEFAULT FALSE COMMENT 'It is not tried again until: oncedrop feed retry',
     owner      BIGINT NOT NULL DEFAULT 0 COMMENT 'Random number of the last try by oncedrop feed run',
     error      TEXT COMMENT 'Why the last try failed',
-    UNIQUE KEY feed_copy (feed, copy),
-    KEY feed_next (feed, dead, id),
-    FOREIGN KEY (copy) REFERENCES copy (id) ON DELETE CASCADE,
-    FOREIGN KEY (message) REFERENCES message (id) ON DELETE CASCADE
+    KEY feed_next (feed, dead, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_nopad_bin
   COMMENT 'What waits for an application: a row for each copy that a feed takes, from when it was stored until it is taken out';
 

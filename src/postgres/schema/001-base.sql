@@ -165,19 +165,16 @@ CREATE TABLE @schema@.feed ( -- What waits for an application: a row for each co
         -- it is taken out
     id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- Number of the row; of a feed's rows the lowest is next
     feed       text NOT NULL, -- Name of the feed
-    copy       bigint NOT NULL REFERENCES @schema@.copy ON DELETE CASCADE, -- The copy
-    message    bigint NOT NULL REFERENCES @schema@.message ON DELETE CASCADE, -- Its message
+    copy       bigint NOT NULL, -- The copy; no foreign key, whose index each delivery would have to write
+    message    bigint NOT NULL, -- Its message
     added_at   timestamptz NOT NULL DEFAULT clock_timestamp(), -- When it was stored
     not_before timestamptz NOT NULL DEFAULT clock_timestamp(), -- It is not tried until then: it is being tried, or has failed
     tries      integer NOT NULL DEFAULT 0, -- How often it was tried
     dead       boolean NOT NULL DEFAULT false, -- It is not tried again until: oncedrop feed retry
     owner      bigint NOT NULL DEFAULT 0, -- Random number of the last try by oncedrop feed run
-    error      text, -- Why the last try failed
-    UNIQUE (feed, copy)
+    error      text -- Why the last try failed
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
 CREATE INDEX feed_next ON @schema@.feed (feed, dead, id);
-CREATE INDEX feed_message ON @schema@.feed (message);
-CREATE INDEX feed_copy ON @schema@.feed (copy);
 
 CREATE TABLE @schema@.feed_reader ( -- Which feeds the members of SCHEMA_feed may take; filled by the owner of the schema
     reader text NOT NULL, -- Database user of the application

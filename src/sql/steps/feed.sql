@@ -1,7 +1,7 @@
 -- Feeds (ledger_feed.c): what waits for applications.
 
 -- macro missing: whether the feed is to get a copy
-(NOT @listed@ OR :again::boolean AND NOT EXISTS (SELECT 1 FROM @schema@.feed f WHERE f.feed = :feed AND f.copy = copy.id))
+(NOT @listed@ OR :again::boolean AND copy.id NOT IN (SELECT f.copy FROM @schema@.feed f WHERE f.feed = :feed))
 
 -- give_copy: gives a copy to a feed if it is still of this generation, and about to be stored for the first time
 -- params: identity digest account mailbox generation claim feed

@@ -11,7 +11,7 @@ AND NOT EXISTS (SELECT 1 FROM @schema@.copy c WHERE c.message = m.id AND c.state
 AND (c.claimed_at >= @ago(:older_ms)@ OR c.state = 'appending' AND @hold_off_ends(c.claimed_at)@ > @now@))
 
 -- macro waits: whether a message m waits in a feed
-EXISTS (SELECT 1 FROM @schema@.feed f WHERE f.message = m.id)
+m.id IN (SELECT f.message FROM @schema@.feed f)
 
 -- macro old: messages m that arrived long enough ago, have nothing unfinished, and wait in no feed. Checks last_at, too: replayed
 -- messages arrived long ago, but may have been recorded today

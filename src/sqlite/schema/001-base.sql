@@ -130,19 +130,16 @@ CREATE INDEX @schema@.copy_account ON copy (account, message);
 CREATE TABLE @schema@.feed (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
     feed       TEXT NOT NULL,
-    copy       INTEGER NOT NULL REFERENCES copy ON DELETE CASCADE,
-    message    INTEGER NOT NULL REFERENCES message ON DELETE CASCADE,
+    copy       INTEGER NOT NULL, -- no foreign key, whose index each delivery would have to write
+    message    INTEGER NOT NULL,
     added_at   INTEGER NOT NULL,
     not_before INTEGER NOT NULL, -- it is not tried until then: it is being tried, or has failed
     tries      INTEGER NOT NULL DEFAULT 0,
     dead       INTEGER NOT NULL DEFAULT 0, -- not tried any more
     owner      INTEGER NOT NULL DEFAULT 0, -- random number of the last try
-    error      TEXT,
-    UNIQUE (feed, copy)
+    error      TEXT
 ) STRICT;
 CREATE INDEX @schema@.feed_next ON feed (feed, dead, id);
-CREATE INDEX @schema@.feed_message ON feed (message);
-CREATE INDEX @schema@.feed_copy ON feed (copy);
 
 -- Which IMAP servers were found to honour the account that a login names.
 CREATE TABLE @schema@.server (
