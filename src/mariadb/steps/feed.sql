@@ -4,15 +4,11 @@ instr(coalesce(feeds, ''), concat(',', :feed, ',')) > 0
 CONVERT({} USING utf8mb4)
 -- macro list_of:
 JSON_ARRAYAGG({})
--- macro given: the copy to give
-message = @message AND account = :account AND mailbox = :mailbox
-AND generation = :generation AND claim = :claim AND state <> 'stored' AND repeated = 0
 
 -- give_copy: the row is locked at once, since a lock that others share could not become ours
-INSERT INTO feed (feed, copy, message, added_at, not_before) SELECT :feed, id, message, @now@, @now@ FROM copy WHERE @given@
-AND NOT @listed@ FOR UPDATE
--- then
-UPDATE copy SET feeds = concat(coalesce(feeds, ','), :feed, ',') WHERE @given@ AND NOT @listed@
+INSERT INTO feed (feed, copy, message, added_at, not_before) SELECT :feed, id, message, @now@, @now@ FROM copy
+WHERE message = @message AND account = :account AND mailbox = :mailbox AND generation = :generation AND claim = :claim AND @first@
+FOR UPDATE
 
 -- macro known: the copy that belongs to a new recipient, too
 message = @message AND account = :account AND mailbox = :mailbox AND state = 'stored'

@@ -1,6 +1,6 @@
 -- settle_copy:
-UPDATE copy SET state = :state, doubt = :doubt, uidvalidity = :uidvalidity, uid = :uid,
-error = :error, stored_at = CASE WHEN :state = 'stored' THEN @now@ END
+UPDATE copy SET feeds = CASE WHEN @first@ THEN :feeds ELSE feeds END, state = :state, doubt = :doubt,
+uidvalidity = :uidvalidity, uid = :uid, error = :error, stored_at = CASE WHEN :state = 'stored' THEN @now@ END
 WHERE message = @message AND account = :account AND mailbox = :mailbox AND generation = :generation AND claim = :claim
 
 -- macro variants: other content with this identity. An IN executes its subquery for each row of a range that the result

@@ -5,12 +5,11 @@ strpos(coalesce(feeds, ''), ',' || :feed::text || ',') > 0
 -- macro list_of:
 to_jsonb(array_agg({}))
 
--- give_copy:
-WITH given AS (UPDATE @schema@.copy SET feeds = coalesce(feeds, ',') || :feed::text || ','
+-- give_copy: locked, so that it is ours when settle_copy looks
+INSERT INTO @schema@.feed (feed, copy, message) SELECT :feed::text, id, message FROM @schema@.copy
 WHERE message = (SELECT id FROM @schema@.message WHERE identity = :identity AND digest = :digest)
-AND account = :account AND mailbox = :mailbox AND generation = :generation::integer AND claim = :claim::bigint
-AND state <> 'stored' AND repeated = 0 AND NOT @listed@ RETURNING id, message)
-INSERT INTO @schema@.feed (feed, copy, message) SELECT :feed::text, id, message FROM given
+AND account = :account AND mailbox = :mailbox AND generation = :generation::integer AND claim = :claim::bigint AND @first@
+FOR NO KEY UPDATE
 
 -- give_known:
 WITH given AS (UPDATE @schema@.copy c SET feeds = coalesce(feeds, ',') || :feed::text || ','

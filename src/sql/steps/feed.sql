@@ -3,7 +3,7 @@
 -- macro missing: whether the feed is to get a copy
 (NOT @listed@ OR :again::boolean AND copy.id NOT IN (SELECT f.copy FROM @schema@.feed f WHERE f.feed = :feed))
 
--- give_copy: gives a copy to a feed if it is still of this generation, and about to be stored for the first time
+-- give_copy: gives a copy to a feed if it is still of this generation, and is about to be stored for the first time
 -- params: identity digest account mailbox generation claim feed
 
 -- give_known: gives a stored copy to a feed that did not get it, because of a recipient who is new; before step reply

@@ -1,7 +1,11 @@
--- settle_copy: records the result of a copy if it is still of this generation; else changes no row
--- params: identity digest account mailbox generation claim state doubt uidvalidity uid error
-UPDATE @schema@.copy SET state = :state, doubt = :doubt::boolean, uidvalidity = :uidvalidity, uid = :uid,
-error = :error, stored_at = CASE WHEN :state = 'stored' THEN @now@ END
+-- macro first: whether a copy, if stored now, is stored for the first time
+state <> 'stored' AND repeated = 0 AND feeds IS NULL
+
+-- settle_copy: records the result of a copy if it is still of this generation; else changes no row. feeds: that take it;
+-- the first assignment, for in MariaDB later ones see the new state
+-- params: identity digest account mailbox generation claim feeds state doubt uidvalidity uid error
+UPDATE @schema@.copy SET feeds = CASE WHEN @first@ THEN :feeds ELSE feeds END, state = :state, doubt = :doubt::boolean,
+uidvalidity = :uidvalidity, uid = :uid, error = :error, stored_at = CASE WHEN :state = 'stored' THEN @now@ END
 WHERE message = (SELECT id FROM @schema@.message WHERE identity = :identity AND digest = :digest)
 AND account = :account AND mailbox = :mailbox AND generation = :generation::integer AND claim = :claim::bigint
 

@@ -4,15 +4,11 @@ instr(coalesce(feeds, ''), ',' || :feed || ',') > 0
 {}
 -- macro list_of:
 json_group_array({})
--- macro given: the copy to give
-message = (SELECT id FROM message WHERE identity = :identity AND digest = :digest) AND account = :account AND mailbox = :mailbox
-AND generation = :generation AND claim = :claim AND state <> 'stored' AND repeated = 0
 
 -- give_copy:
-INSERT INTO feed (feed, copy, message, added_at, not_before) SELECT :feed, id, message, @now@, @now@ FROM copy WHERE @given@
-AND NOT @listed@
--- then
-UPDATE copy SET feeds = coalesce(feeds, ',') || :feed || ',' WHERE @given@ AND NOT @listed@
+INSERT INTO feed (feed, copy, message, added_at, not_before) SELECT :feed, id, message, @now@, @now@ FROM copy
+WHERE message = (SELECT id FROM message WHERE identity = :identity AND digest = :digest) AND account = :account AND mailbox = :mailbox
+AND generation = :generation AND claim = :claim AND @first@
 
 -- macro known: the copy that belongs to a new recipient, too
 message = (SELECT id FROM message WHERE identity = :identity AND digest = :digest) AND account = :account AND mailbox = :mailbox
