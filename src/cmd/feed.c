@@ -54,7 +54,7 @@ static int print_bytes(int from)
 }
 
 /* What is recorded of it, and what the message says. */
-static int print_json(struct cmd *cmd, const struct sql_rows *rows, const struct message *message)
+static int print_row_json(struct cmd *cmd, const struct sql_rows *rows, const struct message *message)
 {
     json_t *object = table_row_json(rows, 0);
     bool shown = message != NULL && feed_message_json(cmd, message, object);
@@ -65,7 +65,7 @@ static int print_json(struct cmd *cmd, const struct sql_rows *rows, const struct
 }
 
 /* Shows the message itself. */
-static int show_message(struct cmd *cmd, const struct sql_rows *rows)
+static int show_from_message(struct cmd *cmd, const struct sql_rows *rows)
 {
     const struct options *options = &cmd->options;
     struct message *message OD_CLEANUP(message_free) = NULL;
@@ -75,7 +75,7 @@ static int show_message(struct cmd *cmd, const struct sql_rows *rows)
         return print_bytes(from);
     bool read = from >= 0 && message_read(from, 0, NULL, &message, &cmd->error) == MESSAGE_OK;
     if (options->json)
-        return print_json(cmd, rows, message);
+        return print_row_json(cmd, rows, message);
     if (read && decoding_extract(message, options->part, STDOUT_FILENO, &cmd->error))
         return 0;
     return cmd_error(read || gone ? 1 : EX_UNAVAILABLE, cmd);
@@ -89,12 +89,12 @@ static int show_row(struct cmd *cmd, int64_t id)
     if (rows->count == 0)
         return cmd_fail(1, "feed show: no row %" PRId64 " waits in any feed", id);
     if (cmd->options.bytes || cmd->options.json || cmd->options.part != NULL)
-        return show_message(cmd, rows);
+        return show_from_message(cmd, rows);
     table_print_row(rows, 0);
     return 0;
 }
 
-/* Shows the first row whose subject contains --subject, once there is one. */
+/* Shows the first row with --subject, once there is one. */
 static int wait_row(struct cmd *cmd, const char *feed)
 {
     const char *subject = cmd->options.subject;

@@ -46,12 +46,12 @@ void decoded_free(struct decoded **decoded);
 bool decode_date(const char *text, int64_t *ret) OD_MUST;
 
 /* decoding.c
- * Decodes in a child, so that the message is delivered even if decoding aborts, crashes, hangs or takes too much
- * memory. What was decoded before is recorded. The child has limits (decoder.c) and a sandbox (decode_sandbox.c), and
- * dies with its parent. Its output is not trusted (decode_wire.c). Plain messages need no child (decode_plain.c).
+ * Decodes in a child, so that the message is delivered even if decoding crashes, hangs or takes too much memory. What was
+ * decoded before is recorded. The child has limits (decoder.c) and a sandbox (decode_sandbox.c), and dies with its parent.
+ * Its output is not trusted (decode_wire.c). Plain messages need no child (decode_plain.c).
  *
- * LMTP and replay reuse a child while it works well and messages are small: a fork takes half of a delivery's time. If
- * no child can be started, mail is deferred: the failure is temporary. */
+ * LMTP and replay reuse a child while messages are small: a fork takes half of a delivery's time. If no child can be
+ * started, mail is deferred. */
 
 struct decoding;
 

@@ -131,12 +131,12 @@ void decode_charset_keep(const struct message *message);
 
 /* decode_sandbox.c */
 
-/* Enters a sandbox, in which this process can only compute, read and write open descriptors, and exit. A vulnerability
- * in gmime could otherwise reveal the user's IMAP password, connect to servers, or kill processes.
+/* Enters a sandbox, in which this process can only compute, read and write open descriptors, and exit: gmime may
+ * have vulnerabilities.
  *
  * Opens what decoding needs (decode_charset_keep), then installs a system call filter for good (PR_SET_SECCOMP,
- * prctl(2)). Other calls fail with EPERM. They do not kill: a killed child could not report the sender, and there would
- * be no Sent copy. Only calls of another architecture kill.
+ * prctl(2)). Other calls fail with EPERM: a killed child could not report the sender. Only calls of another architecture
+ * kill.
  *
  * Returns 0, or the errno: ENOMEM, or the kernel or a container allows no filter. */
 int decode_sandbox(const struct message *message) OD_MUST;

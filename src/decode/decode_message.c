@@ -66,8 +66,8 @@ static void drop_log(const char *domain, GLogLevelFlags level, const char *text,
 }
 
 /* wanted: or NULL. */
-static struct decoded *decode(const struct message *message, enum record_level level, struct decode_wanted *wanted,
-                              decode_step step, void *context)
+static struct decoded *decode_stages(const struct message *message, enum record_level level,
+                                     struct decode_wanted *wanted, decode_step step, void *context)
 {
     /* GLib and gmime would write to stderr, which Postfix reads */
     GLogFunc log = g_log_set_default_handler(drop_log, NULL);
@@ -91,13 +91,13 @@ static struct decoded *decode(const struct message *message, enum record_level l
 
 struct decoded *decode_message(const struct message *message, enum record_level level, decode_step step, void *context)
 {
-    return decode(message, level, NULL, step, context);
+    return decode_stages(message, level, NULL, step, context);
 }
 
 bool decode_extract(const struct message *message, const char *path, int fd)
 {
     struct decode_wanted wanted = {.path = path, .fd = fd};
-    struct decoded *decoded = decode(message, RECORD_TEXT, &wanted, NULL, NULL);
+    struct decoded *decoded = decode_stages(message, RECORD_TEXT, &wanted, NULL, NULL);
 
     decoded_free(&decoded);
     return wanted.written;

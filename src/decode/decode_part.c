@@ -43,8 +43,8 @@ static const unsigned char *after_uu_begin(struct decode_span body)
     return NULL;
 }
 
-/* Sets size and hash of the decoded content; adds its beginning, enough for DECODE_TEXT_MAX, to *text unless NULL; writes
- * it to wanted unless NULL. */
+/* Sets size and hash of the decoded content; adds its beginning, enough for DECODE_TEXT_MAX, to *text; writes it to
+ * wanted. Both may be NULL. */
 static void read_content(struct decode_span body, GMimeContentEncoding encoding, struct decoded_part *part,
                          GByteArray *text, struct decode_wanted *wanted)
 {

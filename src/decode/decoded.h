@@ -40,8 +40,7 @@ typedef void (*decode_step)(void *context, const struct decoded *decoded, enum d
 struct decoded *decode_message(const struct message *message, enum record_level level, decode_step step,
                                void *context) OD_MUST;
 
-/* Writes the content of the part with this path, its transfer encoding removed. Returns false if there is none, or a write
- * fails. Call it only in a child, as above. */
+/* As decoding_extract(). Call it only in a child, too. */
 bool decode_extract(const struct message *message, const char *path, int fd) OD_MUST;
 
 /* The module oncedrop-decode.so. Only children load it (base/module.c): gmime, libseccomp and their libraries take a

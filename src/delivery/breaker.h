@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: ISC
  *
- * The circuit breaker of an IMAP server: what this process knows of one that does not answer, or refuses. The pool
- * (sessions.c) asks before it opens a session, and reports the result.
+ * The circuit breaker of an IMAP server. The pool (sessions.c) asks before it opens a session, and reports the result.
  *
- * With several servers, mail for the others must not wait for one that timed out. So a timeout opens the breaker: the
- * server is not tried for a while, and then with a short timeout, which doubles after each failure. A refusal does not
- * open it, as it may concern one account only: see login_backoff.h. */
+ * Mail for other servers must not wait for one that timed out. So a timeout opens the breaker: the server is not tried
+ * for a while, and then with a short timeout, which doubles after each failure. A refusal may concern one account only:
+ * see login_backoff.h. */
 #ifndef ONCEDROP_BREAKER_H
 #define ONCEDROP_BREAKER_H
 

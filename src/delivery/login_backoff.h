@@ -2,9 +2,8 @@
  *
  * Login backoff: when an account whose login was refused is tried again.
  *
- * Refused logins are expensive: Dovecot delays later ones of the same client address, providers lock accounts. So the
- * account is not tried for a minute, twice as long after each further refusal, up to half an hour, or until a login
- * succeeds. Meanwhile its mail is deferred. Exceptions:
+ * After a refused login the account is not tried for a minute, twice as long after each further refusal, up to half an
+ * hour: Dovecot delays later logins, providers lock accounts. Its mail is deferred. Exceptions:
  *
  * - The wait is at most LOGIN_BACKOFF_UNCERTAIN_MS, unless this process opened another session with the server within that time:
  *   the password of all accounts may be wrong, and soon be corrected.

@@ -111,9 +111,8 @@ static void plan_inbox(const struct plan_request *request, const struct ledger_c
 /* The owner is the first recipient that goes on. A copy claimed by another delivery within the hold-off is left alone:
  * Postfix retries its owner. If that is our recipient, it must be retried; if it is finished, one of ours replaces it.
  *
- * Two variants may be in flight if a lease expired before its claim was committed: neither waits for the other. If
- * one copy stands for several stored variants, each is searched for by Message-ID: the first restores a lost copy, the
- * others find it. */
+ * Two variants may be in flight after a lease expired: neither waits for the other. Of several variants that share a stored
+ * copy, each is searched for by Message-ID: the first restores a lost copy, the others find it. */
 static void plan_sent(const struct plan_request *request, const struct ledger_copy_state *copy, struct plan *plan)
 {
     struct plan_target *target = &plan->targets[plan->sent];

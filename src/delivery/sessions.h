@@ -40,9 +40,9 @@ enum sessions_age {
 };
 
 /* Acquires the account's session, until sessions_release() or sessions_discard(). Opens one if none can be reused; in a
- * full pool, in place of the one unused longest. If the server seems to have too many sessions, or this process too many open
- * files, closes half of the unused ones and tries again, until it succeeds or none is left. error.code is then
- * MAILBOX_TOO_MANY_SESSIONS, MAILBOX_LIMIT or MAILBOX_NO_FILES. Fails if the breaker does not admit it.
+ * full pool, in place of the one unused longest. If the server has too many sessions, or this process too many open
+ * files, closes half of the unused ones and tries again, until none is left: MAILBOX_TOO_MANY_SESSIONS, MAILBOX_LIMIT or
+ * MAILBOX_NO_FILES. Fails if the breaker does not admit it.
  * Precondition: sessions_available().
  *
  * limit_ms   timeout for opening (mailbox_open); 0: none

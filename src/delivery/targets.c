@@ -126,8 +126,8 @@ static bool find_from(const struct delivery *delivery, struct address *ret)
  * authenticated  the SASL login (the request's, even if empty; else received_login) maps to the account of From
  * from           From maps to an account by account_query, or has a recipient's domain: a template maps any stranger
  *
- * With only_login there is no Sent copy: nothing said about the sender can be trusted. ROUTE_NONE: none is due, or From
- * could not be decoded. ROUTE_ERROR: unknown. *ret must be cleared. */
+ * With only_login there is no Sent copy. ROUTE_NONE: none is due, or From could not be decoded. ROUTE_ERROR: unknown.
+ * *ret must be cleared. */
 static enum route_result sender_route(const struct delivery *delivery, struct route *ret, struct error *error)
 {
     const struct delivery_request *request = delivery->request;

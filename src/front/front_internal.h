@@ -92,8 +92,8 @@ bool front_request_parse(int argc, char **argv, struct front_request *ret) OD_MU
  *    front     BDAT 0 LAST          the final mark
  *    service   250 STATUS D.S.N text
  *
- * One write sends XDELIVER and BDAT; before the greeting only once, since a busy service does not read. Before the
- * final mark, a lost connection stores nothing; after it, only the reply counts. */
+ * One write sends XDELIVER and BDAT. Before the final mark, a lost connection stores nothing; after it, only the reply
+ * counts. */
 
 #define FRONT_TURN_MS 180000     /* for a busy service: the caller may have no alternative */
 #define FRONT_HAND_OVER_MS 25000 /* from the greeting to the final mark */

@@ -209,7 +209,7 @@ static inline struct ledger_state *ledger_state_new(const struct ledger_message 
 
 /* Like ledger_read_state and ledger_claim, in one round trip. The database takes the lock, and makes the claim only if no
  * message with this identity is recorded. Waits until it has decided so, but not for the COMMIT; then the refusals of `found`
- * (ledger_state_new) are set, and ledger_hold must follow.
+ * are set, and ledger_hold must follow.
  *
  * Returns NULL if it has decided otherwise, after any failure, and if this is not tried. ledger_read_state must follow, and
  * reports failures. Not tried: with a database in this process, with locks that may expire or are shared, for a large

@@ -260,8 +260,8 @@ bool ledger_feed_drop(struct ledger *ledger, const char *feed, int64_t id, int64
 
 /* Adds the copies stored since then (@ and seconds since 1970) that the feed takes and never got; again: or got, and does
  * not have now. feed: its configuration. A failure does not undo earlier additions. */
-bool ledger_feed_fill(struct ledger *ledger, const struct config *feed, const char *since, bool again,
-                      bool dry_run, int64_t *ret_count, struct error *error) OD_MUST;
+bool ledger_feed_fill(struct ledger *ledger, const struct config *feed, const char *since, bool again, bool dry_run,
+                      int64_t *ret_count, struct error *error) OD_MUST;
 
 /* ledger_schema.c
  * Installs and upgrades the schema by version. */

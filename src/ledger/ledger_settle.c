@@ -35,15 +35,15 @@ static void add_copy_state(struct ledger *ledger, const struct ledger_claim *cla
 {
     const struct ledger_target *target = &claim->message->targets[result->target];
     bool given = result->state == COPY_STORED && target->feeds != NULL && target->feeds[0] != NULL;
-    g_autofree char *names = given ? g_strjoinv(",", (char **)target->feeds) : NULL;
-    g_autofree char *feeds = given ? g_strdup_printf(",%s,", names) : NULL;
+    g_autoptr(GString) feeds = g_string_new(",");
+    for (const char *const *feed = target->feeds; given && *feed != NULL; feed++)
+        g_string_append_printf(feeds, "%s,", *feed);
     sql_add(ledger->sql,
             SQL_STEP(settle_copy, LEDGER_KEY(claim->message), .account = SQL_TEXT(target->account),
                      .mailbox = SQL_TEXT(target->mailbox),
                      .generation = SQL_NUMBER(claimed(claim, result->target)->generation),
-                     .claim = SQL_NUMBER(claim->token), .feeds = SQL_TEXT(feeds),
-                     .state = SQL_TEXT(ledger_copy_state_name(result->state)),
-                     .doubt = SQL_BOOL(result->doubt),
+                     .claim = SQL_NUMBER(claim->token), .feeds = SQL_TEXT(given ? feeds->str : NULL),
+                     .state = SQL_TEXT(ledger_copy_state_name(result->state)), .doubt = SQL_BOOL(result->doubt),
                      .uidvalidity = SQL_NUMBER_OR_NULL(result->uid != 0, result->uidvalidity),
                      .uid = SQL_NUMBER_OR_NULL(result->uid != 0, result->uid), .error = SQL_TEXT(result->error)));
 }

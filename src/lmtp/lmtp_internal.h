@@ -122,7 +122,7 @@ void lmtp_transaction_xforward(struct lmtp *lmtp, const char *arguments);
  *    250 STATUS D.S.N text      exit status and output of `deliver`
  *
  * The front pipelines all before the final mark, which waits for 354, the reply to XDELIVER. If the peer closes before
- * that mark, nothing is stored. If it closes afterwards, the delivery stops where it still can. */
+ * that mark, nothing is stored. */
 
 /* arguments: after the verb. Afterwards the session is over. */
 void lmtp_deliver(struct lmtp *lmtp, const char *arguments);
@@ -193,7 +193,7 @@ void lmtp_service_leave(struct lmtp_service_load *load, size_t number);
  * Trusted are root, our own user, the users in service.trusted_users, and TCP clients: TCP does not identify them, so
  * choosing it trusts all of this host and of service.allowed_networks. TCP clients from elsewhere are refused. Untrusted
  * clients deliver to their own account only, and get one connection per user, and half of the workers (of one worker,
- * that one); others get 421. So with two workers or more, untrusted clients leave some to trusted ones.
+ * that one); others get 421.
  *
  * listen_fd  non-blocking; workers may share it
  * number     index in `load` */

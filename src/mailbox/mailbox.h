@@ -87,8 +87,7 @@ enum identity_result {
  *
  * Logs in to `account`, which exists, to "oncedrop-probe", which does not, and to the account again. The identity is
  * verified if the probe is refused, has no INBOX, or another UIDVALIDITY or MAILBOXID. INBOXes created in the same
- * second look alike: then tries a second probe a second later, and compares UIDNEXT, too. Each step has
- * imap.timeout. */
+ * second look alike: then tries a second probe a second later. Each step has imap.timeout. */
 enum identity_result mailbox_identity(const struct config *config, const char *account, struct error *error) OD_MUST;
 
 /* mailbox_refusal.c classifies refusals. */
@@ -126,23 +125,21 @@ struct append {
  * result is known, can only be closed.
  *
  * begin   sends the command, and does not wait, except to find \Sent. With LITERAL+ or LITERAL- (RFC 7888) also the
- *         literal, up to 1 MB, except its last byte: an early literal. A server that lacks that byte stores nothing. So
- *         `begin` may precede the decision to store. To cancel, close the connection: the server would take anything
- *         for the message.
+ *         literal, up to 1 MB, except its last byte: an early literal. A server that lacks that byte stores nothing, so
+ *         `begin` may precede the decision to store. To cancel, close the connection.
  * send    sends the last byte of an early literal. Else waits for '+', until until_ms (base_now_ms()), and sends the
  *         message.
  * append  does missing steps, and waits for the response: imap.timeout after `send`.
  *
- * "Before the literal" means that the last byte of an early literal was not sent: nothing was stored. Only after OK that
- * is a doubt (APPEND_UNKNOWN). A refusal that comes later counts as after the literal, whenever the server decided.
+ * "Before the literal" means that the last byte of an early literal was not sent: nothing was stored, unless the response
+ * is OK (APPEND_UNKNOWN). A later refusal counts as after the literal.
  *
  * If the mailbox is missing (TRYCREATE, or refused and not listed), `send` and `append` create it, subscribe, and begin
- * again; once, if the settings allow it, and never for an INBOX. With config_is_shared they do not subscribe, which
- * would be for the login, and only retry the owner's inbox, which Dovecot creates on first use.
+ * again; once, if the settings allow it, and never for an INBOX. With config_is_shared they do not subscribe, and only
+ * retry the owner's inbox, which Dovecot creates on first use.
  *
  * *append is copied; what it points to must outlive the APPEND. If the process dies after the literal's first byte,
- * unsent bytes are discarded (SO_LINGER 0). A BAD to an early literal closes the connection, too: the server may take
- * the message for commands.
+ * unsent bytes are discarded (SO_LINGER 0). A BAD to an early literal closes the connection.
  *
  * APPEND_STORED sets *ret_uidvalidity and *ret_uid, to 0 if not reported (RFC 4315). APPEND_UNKNOWN and APPEND_LOST
  * close the connection. */
@@ -183,8 +180,7 @@ enum search_result mailbox_search(struct mailbox *mailbox, const struct search *
 
 /* After SEARCH_MISSING, checks whether the server has lost the message, as after a restore from a backup. That is so if
  * the mailbox does not exist, has another UIDVALIDITY, its UIDNEXT is not above the UID, or the UID has another
- * Message-ID. A lost message counts as deleted if a restored mailbox has got new mail; a deleted one as lost if its
- * mailbox was created again.
+ * Message-ID. A lost message counts as deleted if a restored mailbox has got new mail.
  *
  * search            as before, but by_id
  * uidvalidity, uid  as recorded; 0: unknown, so only a missing mailbox shows a loss

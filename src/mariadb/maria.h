@@ -2,7 +2,7 @@
  *
  * A session with MariaDB: the connector's non-blocking calls and poll(2), with a timeout for each wait. A batch is one
  * COM_QUERY of several statements: the connector cannot pipeline, and its prepared statements take a round trip each.
- * The server executes statements in order, with a result for each, and stops at the first error.
+ * The server stops at the first error.
  *
  * No value can end its literal (maria_text.c): digits; X'...' for bytes; '...' for text of letters, digits and a few
  * signs; _utf8mb4 X'...' for other text. None contains a quote, a backslash or a non-ASCII byte, so sql_mode and

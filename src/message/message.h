@@ -103,8 +103,7 @@ enum message_likeness {
 
 /* Compares content digests. MESSAGE_SIMILAR: they are equal without CRs and final newlines (Courier drops and adds
  * some), without fields of mbox stores (X-UID, Status, ...), and perhaps with X for header bytes >= 0x80 (Cyrus,
- * munge8bit). Only for a search before an APPEND: otherwise these are different messages. message and ignore must
- * outlive the comparison.
+ * munge8bit). Only for a search before an APPEND. message and ignore must outlive the comparison.
  *
  * If only the digest is known (message->data is NULL), nothing is MESSAGE_SIMILAR: see message_comparison_unclear(). */
 struct message_comparison *message_comparison_new(const struct message *message, const char *const *ignore) OD_MUST;

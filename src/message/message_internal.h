@@ -13,8 +13,7 @@
  * them.
  *
  * A line end before a blank, with all white space around it, counts as one blank. RFC 5322, 2.2.3, removes only the
- * line end, but relays that fold differently use tabs (Sendmail, Exchange), indent, or add a line end next to a blank.
- * A fold at two blanks in a row may cause a second copy, but no loss. */
+ * line end, but relays fold differently. A fold at two blanks in a row may cause a second copy, but no loss. */
 
 /* ignore must outlive the digest. */
 struct message_digest *message_digest_new(const char *const *ignore) OD_MUST;

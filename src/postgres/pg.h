@@ -26,7 +26,7 @@ struct sql_session {
     bool lost;
     bool listens;  /* to record.notify */
     bool notified; /* since the last pg_wait() */
-    bool failed; /* a statement could not be added */
+    bool failed;   /* a statement could not be added */
     struct error error;
     bool alone;   /* a COMMIT did not wait for the synchronous standby */
     char tag[16]; /* of the last result */

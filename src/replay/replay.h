@@ -177,7 +177,7 @@ struct replay_files *replay_files_new(void) OD_MUST;
  * directory  every file below it, except names with a leading dot; of a Maildir only cur and new, also of its folders
  * -          standard input
  *
- * Follows links, but not for root. Returns false with the error set if the path is unreadable or has no message. */
+ * Follows links, but not for root. Returns false with the error set if there is no message. */
 bool replay_files_add(struct replay_files *files, const char *path, struct error *error) OD_MUST;
 
 void replay_files_free(struct replay_files **files);
@@ -210,8 +210,8 @@ enum replay_load replay_ledger_load(struct replay_worker *worker, int64_t number
 /* replay_run.c
  * The parent: assigns messages to workers, retries, and reports results. */
 
-/* Delivers every message of setup->next. While another delivery is making one, retries it with backoff, as long as that
- * claim may be valid. SIGINT or SIGTERM only finishes messages in flight.
+/* Delivers every message of setup->next. While another delivery is making one, retries it with backoff. SIGINT or SIGTERM
+ * only finishes messages in flight.
  *
  * error  why setup->next ended early, for the caller to report; or ""
  *

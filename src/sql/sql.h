@@ -49,8 +49,8 @@ void sql_unlimit_result(struct sql *sql);
 /* Describes the connection's security for administrators. *ret_ok: nothing to improve. */
 const char *sql_tls_summary(const struct sql *sql, bool *ret_ok) OD_MUST;
 
-/* Waits until another session may have committed something, fd is readable, or 10 seconds are over; where the engine
- * cannot tell, 1 second. */
+/* Waits until another session may have committed, fd is readable, or 10 s are over; 1 s if the engine does not notice
+ * commits. */
 void sql_wait(struct sql *sql, const struct config *config, int fd);
 
 /* Adds a step to the batch. It may be sent before sql_send(), which reports a lost session. */

@@ -92,7 +92,7 @@ struct sql_engine {
     bool (*finish)(struct sql_session *session);
     bool (*script)(struct sql_session *session, const char *text, struct error *error);
 
-    /* Waits as sql_wait() does. The first time it returns at once. False: it cannot tell. NULL: it never can. */
+    /* As sql_wait(). The first call returns at once. False: it does not notice commits. NULL: it never does. */
     bool (*wait)(struct sql_session *session, const struct config *config, int fd);
 
     /* Without a session: */

@@ -190,9 +190,9 @@ void lite_unlock_all(struct sql_session *lite);
 
 /* lite_group.c
  * Group commit in the service: one process, the writer, executes the transactions of all workers that wait, each in a
- * savepoint, and commits them together. So on a slow disk several share a sync. A worker shares memory with the writer,
- * at the same address; by itself it reads, locks messages, and executes what needs more than that memory. As long as no
- * other worker delivers a message, it executes everything by itself: that saves the switches between processes. */
+ * savepoint, and commits them together, so that they share a sync. A worker shares memory with the writer, at the same
+ * address; by itself it reads, locks messages, and executes what needs more memory, or everything while no other worker
+ * delivers. */
 
 #define LITE_STEPS_MAX 128     /* of a transaction */
 #define LITE_VALUES_MAX 131072 /* bytes */

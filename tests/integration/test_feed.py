@@ -138,7 +138,7 @@ def test_follow_ends_cleanly(site, options):
 
 @pytest.mark.parametrize("channel", ["news", ""] if engine() == POSTGRES else [""])
 def test_it_is_woken(site, channel):
-    """By what another process commits, if the engine can tell."""
+    """By what another process commits, if the engine notices that."""
     if channel:
         site.settings["record.notify"] = channel
     watches = engine() != MARIADB if engine() != POSTGRES else channel != ""
@@ -324,7 +324,7 @@ def test_a_message_that_is_gone(site):
 
 
 def test_reset(site):
-    """What the application has finished comes again, what waits stays as it is."""
+    """What the application has finished comes again, what waits is not touched."""
     support = site.account("support")
     first = deliver(site, support)
     path = os.path.join(site.directory, "said")

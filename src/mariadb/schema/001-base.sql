@@ -290,8 +290,7 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW outbox AS
            SELECT 1 FROM delivery d WHERE d.id = c.claimed_by AND REGEXP_REPLACE(lower(d.recipient), '[+][^@]*', '')
                IN (REGEXP_REPLACE(lower(m.sender), '[+][^@]*', ''), REGEXP_SUBSTR(lower(m.sender), '^[^+@]*'))));
 
--- Of the feeds that a user with oncedrop_feed may take. Two sessions that look for rows by different indexes would wait for each
--- other, so it is always feed_next; the primary key is for DELETE.
+-- Two sessions that look for rows by different indexes would wait for each other; the primary key is for DELETE.
 CREATE OR REPLACE ALGORITHM=MERGE SQL SECURITY DEFINER VIEW waiting AS
     SELECT id, feed, copy, message, added_at, not_before, not_before <= UTC_TIMESTAMP(6) AS due, tries, dead, error
       FROM feed FORCE INDEX (PRIMARY, feed_next)

@@ -348,8 +348,7 @@ COMMENT ON COLUMN @schema@.outbox.size IS 'Bytes';
 COMMENT ON COLUMN @schema@.outbox.stored_at IS 'When it was known to be stored';
 COMMENT ON COLUMN @schema@.outbox.recipients IS 'Envelope recipients that it was delivered to here; those elsewhere are not known';
 
--- Of the feeds that a member of SCHEMA_feed may take. Here rows are locked and deleted: with a barrier all that wait would be sorted
--- each time, so the rights are those of the policy on table feed.
+-- Without a barrier, which would sort all rows to lock one: the policy of table feed limits it.
 CREATE VIEW @schema@.waiting WITH (security_invoker) AS
     SELECT id, feed, copy, message, added_at, not_before, not_before <= statement_timestamp() AS due, tries, dead, error FROM @schema@.feed;
 COMMENT ON VIEW @schema@.waiting IS 'What waits in the feeds of table feed_reader. Columns are only ever added';
