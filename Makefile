@@ -389,7 +389,7 @@ replay-load:
 	  -p no:cacheprovider tests/integration/test_replay_load.py tests/integration/test_operator.py \
 	  -k "replay_load or large or end_to_end"
 
-# PARTS="deliver lmtp postfix growth contention locks replay commits crowd scale distance" ROUNDS= LONG=yes UNTUNED=yes APART=yes ENGINE=mariadb OTHER=/path/to/an/older/oncedrop
+# PARTS="deliver lmtp postfix growth contention locks replay commits crowd scale distance feed" ROUNDS= LONG=yes UNTUNED=yes APART=yes ENGINE=mariadb OTHER=/path/to/an/older/oncedrop
 # COMPARE="OLD.json NEW.json"
 bench:
 	@$(if $(COMPARE),,tests/install-packages bench)
@@ -511,7 +511,7 @@ FORCE:
 #: make replay-load replays 10,000 messages, killed in between; runs the commands on a ledger of a million messages
 #: make bench       compares with dovecot-lda, Dovecot's LMTP server, fdm and maildrop, which it installs, in turns on private
 #:                  servers with fsync; 10 minutes; writes build/bench/bench.json and bench.svg:
-#:                    PARTS="deliver lmtp postfix growth contention locks replay commits crowd scale distance"  ROUNDS= (turns of each)
+#:                    PARTS="deliver lmtp postfix growth contention locks replay commits crowd scale distance feed"  ROUNDS= (turns of each)
 #:                    LONG=yes (also a million messages)  ENGINE=mariadb (also with a ledger there)  UNTUNED=yes (plain servers)
 #:                    APART=yes (a processor for the database servers alone)  OTHER=/path/to/an/older/oncedrop
 #:                    COMPARE="OLD.json NEW.json" (instead of measuring)

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: ISC
-"""Feeds: what one costs the delivery by LMTP, on one and on four connections, in turns with none; and what a command of
-`feed run` costs while 10 and while 10,000 messages wait."""
+"""Feeds: what one costs the delivery by LMTP; and what a command of `feed run` costs while 10 and while 10,000 messages wait."""
 
 import os
+import random
 import statistics
 import subprocess
+import time
 
 import measure
 import part_lmtp
 from lab import process
 
-ROUNDS, MESSAGES = 10, 300
+BATCHES, ROUNDS = 150, 10
 FEW, MANY, TAKEN = 10, 10_000, 100
 STAMP = "cat >/dev/null; echo $EPOCHREALTIME >>"
 
@@ -71,18 +72,28 @@ def measure_waiting(bench, results, program, accounts):
         results.add("feed", f"a command, {MANY:,} wait", program.name, "ms", per_command(waiting.times(taken)))
 
 
-def measure_part(bench, results):
-    count = 20 if bench.tiny else MESSAGES
-    accounts = bench.servers.accounts("feed-", 20)
-    here = [part_lmtp.Oncedrop(bench, program, name, **settings) for program in bench.programs
-            for name, settings in (("", {}), (" with a feed", {"feed all.role": "both"}))]
-    for connections in (1, 4):
-        def once(competitor, number):
-            found, _ = part_lmtp.rate(bench, competitor, accounts, count if number >= 0 else 20, connections, True)
+def measure_delivery(bench, results, program, accounts):
+    """In turns after each batch, on connections that stay open: whatever else the machine does concerns both."""
+    competitors = [part_lmtp.Oncedrop(bench, program, name, **settings)
+                   for name, settings in (("", {}), (" with a feed", {"feed all.role": "both"}))]
+    connections = [one.connect() for one in competitors]
+    dice, turns = random.Random(1), [0, 1]
+    for number in range(-2, 2 if bench.tiny else BATCHES):
+        dice.shuffle(turns)
+        for turn in turns:
+            batch = [part_lmtp.envelope([account]) for account in accounts]
+            started = time.perf_counter()
+            connections[turn].deliver(batch)
             if number >= 0:
-                case = f"lmtp, {connections} connection{'s' * (connections > 1)}"
-                results.add("feed", case, competitor.name, "/s", found, larger=True)
+                rate = len(batch) / (time.perf_counter() - started)
+                results.add("feed", "lmtp, 1 connection", competitors[turn].name, "/s", rate, larger=True)
+    for connection, competitor in zip(connections, competitors):
+        connection.close()
+        competitor.ended()
 
-        measure.rounds(here, bench.rounds or ROUNDS, once)
+
+def measure_part(bench, results):
+    accounts = bench.servers.accounts("feed-", 20)
     for program in bench.programs:
+        measure_delivery(bench, results, program, accounts)
         measure_waiting(bench, results, program, accounts)

@@ -71,7 +71,7 @@ def test_the_plot_has_a_bar_for_each_row(measured):
 
 def test_the_other_parts(tmp_path):
     """Counts, which are the same on every machine. Seen to fail: with a bare LMTP program for a table that was renamed."""
-    done = bench("--tiny", "--rounds", "1", "--parts", "locks", "scale", "crowd", "distance", "lmtp", "replay", "commits",
+    done = bench("--tiny", "--rounds", "1", "--parts", "locks", "scale", "crowd", "distance", "feed", "lmtp", "replay", "commits",
                  "--directory", str(tmp_path), timeout=900)
     assert done.returncode == 0, done
     assert max(map(len, done.stdout.splitlines()[:-1])) <= 80
