@@ -73,7 +73,7 @@ def measure_waiting(bench, results, program, accounts):
 
 
 def measure_delivery(bench, results, program, accounts):
-    """In turns after each batch, on connections that stay open: whatever else the machine does concerns both."""
+    """In turns after each batch, on connections that stay open, so that other load slows both."""
     competitors = [part_lmtp.Oncedrop(bench, program, name, **settings)
                    for name, settings in (("", {}), (" with a feed", {"feed all.role": "both"}))]
     connections = [one.connect() for one in competitors]
