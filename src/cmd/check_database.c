@@ -33,6 +33,8 @@ static void check_feeds(struct ledger *ledger, const struct config *config)
 {
     struct error error;
     struct sql_rows *rows OD_CLEANUP(sql_rows_free) = ledger_feed_list(ledger, &error);
+    if (rows == NULL && config_feed_count(config) > 0)
+        check_item(CHECK_OK, "feed", "what waits is not known: %s", error.text);
     for (size_t row = 0; rows != NULL && row < rows->count; row++) {
         const char *feed = sql_text(rows, row, LIST_FEEDS_FEED);
         bool good = sql_number(rows, row, LIST_FEEDS_DEAD) == 0 &&

@@ -53,15 +53,15 @@ static int print_bytes(int from)
     return size == 0 ? 0 : cmd_fail(EX_IOERR, "read error: %m");
 }
 
-/* What is recorded of it, and what the message says. */
-static int print_row_json(struct cmd *cmd, const struct sql_rows *rows, const struct message *message)
+/* Record and message. Returns false if that cannot be read. */
+static bool print_row_json(struct cmd *cmd, const struct sql_rows *rows, const struct message *message)
 {
     json_t *object = table_row_json(rows, 0);
     bool shown = message != NULL && feed_message_json(cmd, message, object);
     if (!shown)
         json_object_set_new(object, "unreadable", replay_json_text(cmd->error.text));
     table_print_json(object);
-    return shown ? 0 : cmd_error(1, cmd);
+    return shown;
 }
 
 /* Shows the message itself. */
@@ -74,11 +74,11 @@ static int show_from_message(struct cmd *cmd, const struct sql_rows *rows)
     if (from >= 0 && options->bytes)
         return print_bytes(from);
     bool read = from >= 0 && message_read(from, 0, NULL, &message, &cmd->error) == MESSAGE_OK;
-    if (options->json)
-        return print_row_json(cmd, rows, message);
-    if (read && decoding_extract(message, options->part, STDOUT_FILENO, &cmd->error))
+    bool shown = options->json ? print_row_json(cmd, rows, message)
+                               : read && decoding_extract(message, options->part, STDOUT_FILENO, &cmd->error);
+    if (shown)
         return 0;
-    return cmd_error(read || gone ? 1 : EX_UNAVAILABLE, cmd);
+    return cmd_error(gone || (read && !options->json) ? 1 : EX_UNAVAILABLE, cmd);
 }
 
 static int show_row(struct cmd *cmd, int64_t id)

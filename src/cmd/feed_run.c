@@ -212,7 +212,7 @@ static int wait_jobs(struct run *run, pid_t group)
         run->ends = run->ends || code != 0;
         if (ended == 0)
             (void)wait_signal(run, POLL_MS);
-        if (run->ends)
+        if (run->ends && group != 0)
             (void)kill(-group, SIGTERM);
     }
     return worst;
@@ -231,7 +231,8 @@ static int run_jobs(struct run *run, int64_t count)
         if (job < 0) {
             cmd_fail(EX_OSERR, "feed run: fork: %m");
             run->ends = true;
-            return group != 0 ? MAX(wait_jobs(run, group), EX_OSERR) : EX_OSERR;
+            (void)wait_jobs(run, group);
+            return EX_OSERR;
         }
         group = group != 0 ? group : job;
         (void)setpgid(job, group);

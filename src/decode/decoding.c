@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -263,10 +264,14 @@ bool decoding_extract(const struct message *message, const char *path, int fd, s
     if (module == NULL)
         return false;
     if (child == 0) {
+        const struct rlimit processor = {10 * PROCESSOR_S, 10 * PROCESSOR_S};
+        if (dup2(fd, 0) != 0 || close_range(3, ~0U, 0) != 0 || setrlimit(RLIMIT_CPU, &processor) != 0)
+            _exit(1);
 #ifndef __SANITIZE_ADDRESS__
-        (void)module->sandbox(message);
+        if (module->sandbox(NULL) == ENOMEM)
+            _exit(1);
 #endif
-        _exit(module->extract(message, path, fd) ? 0 : 1);
+        _exit(module->extract(message, path, 0) ? 0 : 1);
     }
     if (child < 0 || waitpid(child, &status, 0) != child)
         return error_set(error, "cannot start a decoder: %m");

@@ -10,6 +10,7 @@ import expect
 import psycopg2
 import pymysql
 import pytest
+from lab import lab as lab_module
 from lab.ledger import MARIADB, SQLITE, engine
 from lab.messages import message, new_id
 
@@ -203,3 +204,17 @@ def test_others_are_not_limited(site, application):
     assert json.loads(site.run("feed", "list", "--json").out)[0]["feed"] == "secret"
     done = site.run("feed", "run", "secret", "--", "true")
     assert done.out == "1 finished, 0 left for later, 0 dead\n", done
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("user", [lab_module.DELIVERY, lab_module.OPERATOR])
+def test_a_user_with_another_role_is_not_limited(site, application, user):
+    """Else mail would be deferred, or purge would not see what waits, if one user is for both."""
+    site.sql(f"GRANT oncedrop_feed TO {user}")
+    try:
+        deliver(site, "secret")
+        deliver(site)
+        listed = json.loads(site.run("feed", "list", "--json").out)
+    finally:
+        site.sql(f"REVOKE oncedrop_feed FROM {user}")
+    assert [row["feed"] for row in listed] == ["secret", "support"]

@@ -449,6 +449,8 @@ BEGIN
         ALTER TABLE @schema@.feed ENABLE ROW LEVEL SECURITY;
         CREATE POLICY others ON @schema@.feed USING (true);
         CREATE POLICY readers ON @schema@.feed AS RESTRICTIVE TO @feed@
-            USING (feed IN (SELECT r.feed FROM @schema@.feed_reader r WHERE r.reader = current_user));
+            USING (feed IN (SELECT r.feed FROM @schema@.feed_reader r WHERE r.reader = current_user)
+                OR EXISTS (SELECT FROM pg_catalog.pg_roles r WHERE r.rolname IN (@role_text@, @operator_text@)
+                    AND pg_catalog.pg_has_role(r.oid, 'USAGE')));
     END IF;
 END $$;
