@@ -67,18 +67,16 @@ static bool print_row_json(struct cmd *cmd, const struct sql_rows *rows, const s
 /* Shows the message itself. */
 static int show_from_message(struct cmd *cmd, const struct sql_rows *rows)
 {
-    const struct options *options = &cmd->options;
     struct message *message OD_CLEANUP(message_free) = NULL;
     bool gone = false;
     int from OD_CLEANUP(base_close) = verify_begin(cmd) ? feed_message_open(cmd, rows, &gone) : -1;
-    if (from >= 0 && options->bytes)
+    if (from >= 0 && cmd->options.bytes)
         return print_bytes(from);
     bool read = from >= 0 && message_read(from, 0, NULL, &message, &cmd->error) == MESSAGE_OK;
-    bool shown = options->json ? print_row_json(cmd, rows, message)
-                               : read && decoding_extract(message, options->part, STDOUT_FILENO, &cmd->error);
-    if (shown)
+    if (cmd->options.json ? print_row_json(cmd, rows, message)
+                          : read && decoding_extract(message, cmd->options.part, STDOUT_FILENO, &cmd->error))
         return 0;
-    return cmd_error(gone || (read && !options->json) ? 1 : EX_UNAVAILABLE, cmd);
+    return cmd_error(gone || (read && !cmd->options.json) ? 1 : EX_UNAVAILABLE, cmd);
 }
 
 static int show_row(struct cmd *cmd, int64_t id)
