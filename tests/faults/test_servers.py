@@ -16,7 +16,7 @@ from lab.proxy import CLIENT, SERVER, Proxy
 
 CASES = 12 if os.environ.get("ONCEDROP_FAULTS") == "all" else 3
 
-SETTLING = b"ROLLBACK" if engine() == POSTGRES else b"UPDATE copy SET state"    # in what is sent on the new connection
+SETTLING = b"ROLLBACK" if engine() == POSTGRES else b"UPDATE copy SET feeds = CASE"    # in what is sent on the new connection
 # The other's time limits are shorter: the first one must outlive a second try of it.
 HASTY = ("-o", "delivery.deadline=12s", "-o", "delivery.hold_off=13s")
 

@@ -95,7 +95,7 @@ def test_in_the_claim(site):
 def test_in_the_recording_of_the_result(site):
     """It is recorded by a second transaction."""
     scuba = site.account()
-    conflict = Conflict(site, b"UPDATE copy SET state", b"BEGIN NOT ATOMIC\nUPDATE delivery")
+    conflict = Conflict(site, b"UPDATE copy SET feeds = CASE", b"BEGIN NOT ATOMIC\nUPDATE delivery")
     expect.stored(site.deliver(message(), scuba))
     assert conflict.met
     assert site.value("SELECT state FROM oncedrop.copy") == "stored"

@@ -355,7 +355,7 @@ def test_a_result_that_is_recorded_a_second_time(site):
         return re.sub(rb"(\w+) OK \[APPENDUID[^\r]*", rb"\1 NO [OVERQUOTA] full", data) if side == SERVER else data
 
     def lose(connection, side, data):
-        if side == CLIENT and b"UPDATE copy SET state" in data:
+        if side == CLIENT and b"UPDATE copy SET feeds = CASE" in data:
             asked.append(data)
         elif len(asked) == 1:
             asked.append(None)
