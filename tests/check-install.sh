@@ -44,8 +44,8 @@ for piece in $pieces; do
     expect_mode "/usr/local/share/oncedrop/${piece#conf/}" 644
     cmp "$piece" "$root/usr/local/share/oncedrop/${piece#conf/}" || fail "$piece was changed"
 done
-for file in $(find conf/application -type f -perm -100); do
-    expect_mode "/usr/local/share/oncedrop/${file#conf/}" 755
+for file in conf/application/*; do
+    [ ! -x "$file" ] || expect_mode "/usr/local/share/oncedrop/${file#conf/}" 755
 done
 expect_mode /usr/local/share/oncedrop/courier/authProg 755
 completions='/usr/local/share/bash-completion/completions/oncedrop /usr/local/share/zsh/site-functions/_oncedrop
