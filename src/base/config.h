@@ -137,7 +137,8 @@ struct config {
  *
  * overrides  NULL-terminated "GROUP.NAME=VALUE" (-o); the last one wins; may be NULL
  *
- * Values are literal, without surrounding blanks. Unless set, delivery.hold_off is at least config_safe_hold_off. A file in $CREDENTIALS_DIRECTORY (systemd.exec(5)) named like imap.password_file replaces it.
+ * Values are literal, without surrounding blanks. Unless set, delivery.hold_off is at least config_safe_hold_off. A file
+ * in $CREDENTIALS_DIRECTORY (systemd.exec(5)) named like imap.password_file replaces it.
  *
  * Returns a new configuration, or NULL: file unreadable or accessible to others, group or setting unknown, value out
  * of range, secret unreadable. */

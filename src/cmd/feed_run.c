@@ -149,7 +149,7 @@ static bool run_row(struct run *run, const struct ledger_feed_row *row)
     if (rows == NULL)
         return false;
     if (rows->count == 0) /* dropped, or its message was deleted by other means */
-        return ledger_feed_finish(cmd->ledger, row, &ours, &cmd->error);
+        return ledger_feed_fail(cmd->ledger, row, 0, true, "its message is not recorded any more", &cmd->error);
     int message OD_CLEANUP(base_close) = feed_message_open(cmd, rows, &gone);
     if (message < 0) {
         char *why OD_CLEANUP(base_free) = base_strdup(cmd->error.text);

@@ -24,6 +24,7 @@ from lab import lab as lab_module, postfix as postfix_module
 from lab.ledger import MARIADB, SQLITE, engine
 from lab.messages import message, new_id
 
+pytestmark = pytest.mark.skipif(postfix_module.missing() is not None, reason=f"no Postfix: {postfix_module.missing()}")
 KILLS = int(os.environ.get("ONCEDROP_KILLS") or (2_000 if os.environ.get("ONCEDROP_FAULTS") == "all" else 20))
 RUNNERS = 2
 BATCH = 5           # messages that come before each round of kills
