@@ -372,7 +372,7 @@ def test_purge_spares_what_waits(site):
 
 
 def test_a_message_that_was_deleted_by_other_means(site):
-    """Its row is dead, and stays until somebody drops it: that it is not found proves nothing."""
+    """Its row is dead, and stays until it is dropped: that it is not found proves nothing."""
     support = site.account("support")
     deliver(site, support)
     site.sql("DELETE FROM oncedrop.message")
