@@ -131,25 +131,32 @@ static int fill_feed(struct cmd *cmd, const char *feed, bool again)
     return print_count(cmd, done, count, cmd->options.dry_run ? "would be added" : "added");
 }
 
+/* The end of drop and retry. id: 0 for all. is: what the row with this id should have been. what: "dropped", ... */
+static int print_changed(struct cmd *cmd, bool done, const char *feed, int64_t id, const char *is, int64_t count,
+                         const char *what)
+{
+    if (done && count == 0 && config_feed(cmd->config, feed) == NULL)
+        return cmd_no_feed(cmd, feed);
+    if (done && count == 0 && id != 0)
+        return cmd_fail(1, "feed %s: no row %" PRId64 " %s", feed, id, is);
+    return print_count(cmd, done, count, what);
+}
+
 static int drop_rows(struct cmd *cmd, const char *feed, int64_t id)
 {
     int64_t count = 0;
     bool done = ledger_feed_drop(cmd->ledger, feed, id, &count, &cmd->error);
-    if (done && count == 0 && config_feed(cmd->config, feed) == NULL)
-        return cmd_no_feed(cmd, feed);
     if (done && count > 0)
         log_info("feed %s: %" PRId64 " message%s dropped, which no application has taken", feed, count,
                  count == 1 ? "" : "s");
-    return print_count(cmd, done, count, "dropped");
+    return print_changed(cmd, done, feed, id, "waits in it", count, "dropped");
 }
 
 static int retry_rows(struct cmd *cmd, const char *feed, int64_t id)
 {
     int64_t count = 0;
     bool done = ledger_feed_retry(cmd->ledger, feed, id, &count, &cmd->error);
-    if (done && count == 0 && config_feed(cmd->config, feed) == NULL)
-        return cmd_no_feed(cmd, feed);
-    return print_count(cmd, done, count, "tried again from now on");
+    return print_changed(cmd, done, feed, id, "is dead", count, "tried again from now on");
 }
 
 static bool is_row_number(const char *text, int64_t *ret)

@@ -98,7 +98,8 @@ def test_failures(site, status, dead):
     assert (row["tries"], row["dead"], row["message_id"]) == (1, dead, id)
     assert feed(site, "run", "support", "--", "true").out == "0 finished, 0 left for later, 0 dead\n"
     if dead:
-        assert feed(site, "retry", "support").out == "1 message tried again from now on\n"
+        assert feed(site, "retry", "support", str(row["id"] + 1)).exit == 1
+        assert feed(site, "retry", "support", str(row["id"])).out == "1 message tried again from now on\n"
     else:
         site.sql("UPDATE oncedrop.feed SET not_before = added_at")
     assert feed(site, "run", "support", "--", "true").out == "1 finished, 0 left for later, 0 dead\n"
@@ -250,6 +251,8 @@ def test_fill_and_drop(site):
     listed = json.loads(feed(site, "list", "--json").out)
     assert [(row["feed"], row["waiting"], row["dead"]) for row in listed] == [("all", 1, 0), ("support", 4, 0)]
     assert feed(site, "drop", "support").out == "4 messages dropped\n"
+    done = feed(site, "drop", "support", "1")
+    assert (done.exit, "feed support: no row 1 waits in it" in done.err) == (1, True), done
     assert feed(site, "fill", "--since", "1d", "support").out == "0 messages added\n"
 
 

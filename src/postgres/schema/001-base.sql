@@ -378,8 +378,9 @@ CREATE VIEW @schema@.waiting_raw WITH (security_barrier) AS
 COMMENT ON VIEW @schema@.waiting_raw IS 'Their bytes, as in table raw';
 
 -- SCHEMA_delivery, for deliveries and replay, reads what distinguishes messages and copies, but no subject, address or text.
--- It writes the columns that a delivery writes, and reads those that it updates. It deletes only leases, and locks no table. SCHEMA_operator, for show, list, stats, locks, resume and purge, also reads everything and deletes old messages. SCHEMA_feed, for
--- applications, takes what waits in the feeds that table feed_reader allows, and reads these messages.
+-- It writes the columns that a delivery writes, and reads those that it updates. It deletes only leases, and locks no table.
+-- SCHEMA_operator, for show, list, stats, locks, resume and purge, also reads everything and deletes old messages.
+-- SCHEMA_feed, for applications, takes what waits in the feeds that table feed_reader allows, and reads these messages.
 -- Grant these to the roles in conninfo. Without the right to create roles, the schema is installed without them.
 DO $$
 DECLARE
