@@ -64,7 +64,6 @@ static bool print_row_json(struct cmd *cmd, const struct sql_rows *rows, const s
     return shown;
 }
 
-/* Shows the message itself. */
 static int show_from_message(struct cmd *cmd, const struct sql_rows *rows)
 {
     struct message *message OD_CLEANUP(message_free) = NULL;
@@ -131,14 +130,14 @@ static int fill_feed(struct cmd *cmd, const char *feed, bool again)
     return print_count(cmd, done, count, cmd->options.dry_run ? "would be added" : "added");
 }
 
-/* The end of drop and retry. id: 0 for all. is: what the row with this id should have been. what: "dropped", ... */
-static int print_changed(struct cmd *cmd, bool done, const char *feed, int64_t id, const char *is, int64_t count,
+/* id: 0 for all. missing: "is dead", ... what: as in print_count. */
+static int print_changed(struct cmd *cmd, bool done, const char *feed, int64_t id, const char *missing, int64_t count,
                          const char *what)
 {
     if (done && count == 0 && config_feed(cmd->config, feed) == NULL)
         return cmd_no_feed(cmd, feed);
     if (done && count == 0 && id != 0)
-        return cmd_fail(1, "feed %s: no row %" PRId64 " %s", feed, id, is);
+        return cmd_fail(1, "feed %s: no row %" PRId64 " %s", feed, id, missing);
     return print_count(cmd, done, count, what);
 }
 

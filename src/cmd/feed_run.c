@@ -109,7 +109,6 @@ static int64_t pause_after(int64_t tries)
     return MIN(pause, LAST_PAUSE_MS);
 }
 
-/* Leaves the row for later, or for dead. */
 static bool leave(struct run *run, const struct ledger_feed_row *row, const struct sql_rows *rows, bool for_good,
                   const char *why)
 {
