@@ -2,6 +2,12 @@
 -- _operator and _feed) are filled in by `oncedrop ledger install`, which runs all of this in one transaction. Comments behind
 -- tables and columns go into the database, too (src/sql/comments.awk).
 
+DO $$ BEGIN
+    IF current_setting('server_version_num')::integer < 150000 THEN
+        RAISE EXCEPTION 'PostgreSQL % is too old: install version 15 or newer', current_setting('server_version');
+    END IF;
+END $$;
+
 CREATE SCHEMA IF NOT EXISTS @schema@;
 COMMENT ON SCHEMA @schema@ IS 'oncedrop: messages delivered, and the claims that keep each copy from being made twice';
 
