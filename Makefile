@@ -437,9 +437,9 @@ check-all:
 	@tests/unpack-servers
 	@BUILD=$(BUILD) PYTHON=$(PYTHON) MAKE="$(MAKE)" tests/check-all
 
-# RELEASE=bookworm or trixie, COMMANDS='demo check', WHO=user; to be run as root.
+# RELEASE=bookworm, trixie or sid, COMMANDS='demo check', WHO=user, ARCH=s390x; to be run as root.
 check-debian:
-	@WHO=$(WHO) tests/check-debian $(or $(RELEASE),trixie) $(COMMANDS)
+	@WHO=$(WHO) ARCH=$(ARCH) tests/check-debian $(or $(RELEASE),trixie) $(COMMANDS)
 
 # ENVIRONMENTS='home umask user'; to be run as root.
 check-environments:
@@ -479,7 +479,7 @@ FORCE:
 #:                  pass, in five minutes; touches no system service
 #: make check-all   everything else: both compilers, all other tests with servers, a sample of the long ones, all of lint
 #: make check-debian  both commands of README on a fresh Debian in a chroot, as root: RELEASE=trixie (or bookworm)
-#:                  COMMANDS='demo check', WHO=user (with sudo)
+#:                  COMMANDS='demo check', WHO=user (with sudo), ARCH=s390x (takes qemu-user-static; with COMMANDS='deb demo')
 #: make check-environments  the demo, unit tests, and tests with servers of `make check`, in a folder of mode 0700 with a blank and an
 #:                  umlaut in its path, in Turkish, with umask 077, as an ordinary user: ENVIRONMENTS='home umask user'; as root
 #: make walkthrough README's set-up, word for word, for each of the three ways in, with Debian's services on their default

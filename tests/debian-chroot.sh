@@ -3,7 +3,8 @@
 #
 # A minimal Debian in a chroot, for scripts that source this file in the top of the tree.
 #
-#   debian_new RELEASE    makes it in $root, with what is committed here in /oncedrop; it is removed when the script ends
+#   debian_new RELEASE    makes it in $root, with what is committed here in /oncedrop; it is removed when the script ends.
+#                         ARCH=s390x: of this architecture, run by qemu-user-static (binfmt_misc)
 #   $inside COMMAND...    runs a command in it, as root, with the machine's network
 #
 # Packages come from where this machine's come from. DEBIAN_BASE=DIRECTORY: copies the tree DIRECTORY/RELEASE, made earlier by
@@ -57,11 +58,11 @@ debian_new() {
     trap 'exit 1' HUP INT TERM
     chmod 755 "$root"
     inside="env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb chroot $root"
-    echo "A minimal $1 is made in $root."
+    echo "A minimal $1${ARCH:+ ($ARCH)} is made in $root."
     if [ -n "${DEBIAN_BASE:-}" ]; then
         cp -a "$DEBIAN_BASE/$1/." "$root"
     else
-        debootstrap --variant=minbase "$1" "$root" "$mirror" >"$root.log" 2>&1 ||
+        debootstrap --variant=minbase ${ARCH:+--arch="$ARCH"} "$1" "$root" "$mirror" >"$root.log" 2>&1 ||
             { tail "$root.log" >&2; exit 1; }
         rm -f "$root.log"
     fi
