@@ -437,7 +437,7 @@ check-all:
 	@tests/unpack-servers
 	@BUILD=$(BUILD) PYTHON=$(PYTHON) MAKE="$(MAKE)" tests/check-all
 
-# RELEASE=bookworm, trixie or sid, COMMANDS='demo check', WHO=user, ARCH=s390x; to be run as root.
+# RELEASE=bookworm or trixie, COMMANDS='demo check', WHO=user, ARCH=s390x; to be run as root.
 check-debian:
 	@WHO=$(WHO) ARCH=$(ARCH) tests/check-debian $(or $(RELEASE),trixie) $(COMMANDS)
 
