@@ -446,6 +446,10 @@ check-environments:
 	@tests/install-packages check
 	@PYTHON=$(PYTHON) tests/check-environments $(ENVIRONMENTS)
 
+check-builds:
+	@tests/install-packages check
+	@BUILD=$(BUILD) MAKE="$(MAKE)" tests/check-builds
+
 # RELEASE=bookworm or trixie, FIRST=demo, VERBOSE=yes; to be run as root.
 walkthrough:
 	@FIRST=$(FIRST) VERBOSE=$(VERBOSE) tests/walkthrough/run $(or $(RELEASE),bookworm)
@@ -466,7 +470,7 @@ clean:
 	rm -rf build build-*
 
 FORCE:
-.PHONY: all upgrade-modules dist deb deb-check postfix walkthrough unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults hosts methods mutants soak bench replay-load servers check check-all format lint check-debian check-environments help clean \
+.PHONY: all upgrade-modules dist deb deb-check postfix walkthrough unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults hosts methods mutants soak bench replay-load servers check check-all format lint check-debian check-environments check-builds help clean \
   FORCE
 -include $(OBJECTS:.o=.d) $(FRONT_OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS)) $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%.d)
 
@@ -482,6 +486,7 @@ FORCE:
 #:                  COMMANDS='demo check', WHO=user (with sudo), ARCH=s390x (takes qemu-user-static; with COMMANDS='deb demo')
 #: make check-environments  the demo, unit tests, and tests with servers of `make check`, in a folder of mode 0700 with a blank and an
 #:                  umlaut in its path, in Turkish, with umask 077, as an ordinary user: ENVIRONMENTS='home umask user'; as root
+#: make check-builds  both compilers with -O0 to -O3, -flto, fortified sources and Debian's flags; unit tests of each
 #: make walkthrough README's set-up, word for word, for each of the three ways in, with Debian's services on their default
 #:                  ports in a chroot; then sends mail; as root: RELEASE=bookworm (or trixie), VERBOSE=yes (shows all output),
 #:                  FIRST=demo (installs the packages by `make demo`); `make check-all` does this with this machine's packages

@@ -141,6 +141,9 @@ struct spawn_channels {
  * Returns 0 or an errno. */
 int spawn_command(char **words, char **environment, struct spawn_channels channels, pid_t *ret_child) OD_MUST;
 
+/* Lets the signal end this process when its parent ends (PR_SET_PDEATHSIG, prctl(2)). False: it has, or errno. */
+bool spawn_end_with(pid_t parent, int signal) OD_MUST;
+
 /* tempfile.c */
 
 /* Returns an unlinked file in TMPDIR (default /tmp), or -1 with errno set. Ignores SIGXFSZ: beyond a file size limit
@@ -253,6 +256,9 @@ const void *module_load(const struct module *module, struct error *error) OD_MUS
 /* Returns a new string: the file's path in the program's directory, in ../libexec/oncedrop, else where `make install`
  * puts it. If one is unusable, no other replaces it. */
 char *module_path(const char *file) OD_MUST;
+
+/* Returns the running program's path as a new string; NULL: unknown. */
+char *module_program(void) OD_MUST;
 
 /* elf_file.c
  * Detects truncated programs and libraries: once mapped, they cause SIGBUS or SIGSEGV. Nothing here allocates

@@ -13,24 +13,20 @@
 #define INSTALLED LIBEXECDIR "/oncedrop"
 #define AGAIN "; install it again, by `make install' or Debian's package %s"
 
-/* Returns the program's directory with its slash; NULL: unknown. */
-static char *own_directory(void)
+char *module_program(void)
 {
     char path[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
-    if (length == (ssize_t)sizeof(path)) /* truncated */
-        return NULL;
-    while (length > 0 && path[length - 1] != '/')
-        length--;
-    return length > 0 ? base_strndup(path, (size_t)length) : NULL;
+    return length > 0 && length < (ssize_t)sizeof(path) ? base_strndup(path, (size_t)length) : NULL;
 }
 
 char *module_path(const char *file)
 {
     static const char *const below[] = {"", "../libexec/oncedrop/"};
-    char *directory OD_CLEANUP(base_free) = own_directory();
-    for (size_t i = 0; i < sizeof(below) / sizeof(*below) && directory != NULL; i++) {
-        char *candidate OD_CLEANUP(base_free) = base_printf("%s%s%s", directory, below[i], file);
+    char *program OD_CLEANUP(base_free) = module_program();
+    int length = program != NULL ? (int)(strrchr(program, '/') - program) : 0;
+    for (size_t i = 0; i < sizeof(below) / sizeof(*below) && program != NULL; i++) {
+        char *candidate OD_CLEANUP(base_free) = base_printf("%.*s/%s%s", length, program, below[i], file);
         if (access(candidate, F_OK) == 0 || errno == EACCES) {
             char *found = candidate;
             candidate = NULL;

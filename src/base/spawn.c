@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -35,4 +36,9 @@ int spawn_command(char **words, char **environment, struct spawn_channels channe
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return errnum;
+}
+
+bool spawn_end_with(pid_t parent, int signal)
+{
+    return prctl(PR_SET_PDEATHSIG, signal) == 0 && getppid() == parent; /* in this order, none is missed */
 }

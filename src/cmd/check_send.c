@@ -75,9 +75,9 @@ static json_t *ask_ledger(struct sending *sending)
 {
     const struct cmd *cmd = sending->check->cmd;
     g_autoptr(GStrvBuilder) words = g_strv_builder_new();
-    char self[PATH_MAX] = "";
+    char *self OD_CLEANUP(base_free) = module_program();
     int status = -1;
-    if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+    if (self == NULL)
         return NULL;
     g_strv_builder_add_many(words, self, "-c", cmd->config_file, NULL);
     for (const char *const *override = cmd->overrides; *override != NULL; override++)

@@ -163,7 +163,6 @@ static bool is_row_number(const char *text, int64_t *ret)
     return g_ascii_string_to_signed(text, 10, 1, INT64_MAX, ret, NULL);
 }
 
-/* Precondition: the ledger is open. */
 static int run_word(struct cmd *cmd, const char *word, char **rest, int count)
 {
     int64_t id = 0;

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <sysexits.h>
@@ -23,7 +22,6 @@
 #define KEEP_MS (LEDGER_FEED_LEASE_MS / 3)
 #define POLL_MS 1000
 
-/* Shared by all jobs. */
 struct counts {
     _Atomic int64_t finished, left, dead;
 };
@@ -48,7 +46,6 @@ static int wait_signal(struct run *run, int64_t ms)
     return signal > 0 ? signal : 0;
 }
 
-/* The caller's, and what the row says. */
 static GPtrArray *environment_of(const struct sql_rows *rows)
 {
     static const struct {
@@ -196,7 +193,7 @@ static int work(struct run *run)
     if (!verify_begin(cmd))
         return cmd_error(EX_OSERR, cmd);
     /* No job goes on without the parent. A change of user would undo this (prctl(2)). */
-    if (run->parent != 0 && (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != run->parent))
+    if (run->parent != 0 && !spawn_end_with(run->parent, SIGTERM))
         return EX_OSERR;
     return run_all(run) ? 0 : cmd_error(EX_UNAVAILABLE, cmd);
 }

@@ -59,8 +59,7 @@ static void limit_processor(int64_t seconds)
 
 static void enter(pid_t parent, size_t memory, int end)
 {
-    /* in this order, the parent's death is noticed */
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || prctl(PR_SET_DUMPABLE, 0) < 0)
+    if (!spawn_end_with(parent, SIGKILL) || prctl(PR_SET_DUMPABLE, 0) < 0)
         _exit(DECODER_NOT_SET_UP);
     default_signals();
     limit(RLIMIT_CORE, 0, 0);

@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
@@ -53,7 +52,7 @@ static int in_child(struct findings *it, void (*run)(struct findings *it), pid_t
     error_set(&it->error, "a process ended before it had an answer");
     *ret_child = fork();
     if (*ret_child == 0) {
-        if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent)
+        if (spawn_end_with(parent, SIGKILL))
             run(it);
         _exit(0);
     }
