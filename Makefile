@@ -201,11 +201,12 @@ FUZZ_WRAP_absence := imap_connect imap_socket_read imap_socket_write
 FUZZ_WRAP_imap := imap_connect imap_stream_secure imap_socket_read imap_socket_write message_comparison_feed message_comparison_end
 FUZZ_WRAP_lmtp := read poll
 FUZZ_WRAP_search := imap_connect imap_socket_read imap_socket_write
+$(BUILD)/fuzz/front: $(BUILD)/front/front_reply.o
 
 $(BUILD)/fuzz/%: tests/fuzz/fuzz_%.c tests/fuzz/fuzz_driver.c tests/fuzz/fuzz.h $(OBJECTS) Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP $(LDFLAGS) $(addprefix -Wl$(comma)--wrap=,$(FUZZ_WRAP_$*)) \
-	  -o $@ $< $(FUZZ_ENGINE) $(OBJECTS) $(TEST_LIBS)
+	  -o $@ $< $(FUZZ_ENGINE) $(filter %.o,$^) $(TEST_LIBS)
 
 # The simulator contains the real src/delivery, unchanged, and simulates everything it calls. The files that read headers
 # are left out.
