@@ -451,6 +451,12 @@ check-builds:
 	@tests/install-packages check
 	@BUILD=$(BUILD) MAKE="$(MAKE)" tests/check-builds
 
+# ENGINE='sqlite postgres mariadb' PARTS='integration faults'
+coverage:
+	@tests/install-packages coverage
+	@tests/unpack-servers
+	@BUILD=$(BUILD) PYTHON=$(PYTHON) MAKE="$(MAKE)" ENGINES='$(ENGINE)' PARTS='$(PARTS)' tests/coverage
+
 # RELEASE=bookworm or trixie, FIRST=demo, VERBOSE=yes; to be run as root.
 walkthrough:
 	@FIRST=$(FIRST) VERBOSE=$(VERBOSE) tests/walkthrough/run $(or $(RELEASE),bookworm)
@@ -471,7 +477,7 @@ clean:
 	rm -rf build build-*
 
 FORCE:
-.PHONY: all upgrade-modules dist deb deb-check postfix walkthrough unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults hosts methods mutants soak bench replay-load servers check check-all format lint check-debian check-environments check-builds help clean \
+.PHONY: all upgrade-modules dist deb deb-check postfix walkthrough unit $(UNIT_TESTS:=.run) century differential differential-programs fuzz fuzz-short fuzz-programs install uninstall demo lab faults hosts methods mutants soak bench replay-load servers check check-all format lint check-debian check-environments check-builds coverage help clean \
   FORCE
 -include $(OBJECTS:.o=.d) $(FRONT_OBJECTS:.o=.d) $(BUILD)/main.d $(addsuffix .d,$(UNIT_TESTS)) $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%.d)
 
@@ -488,6 +494,7 @@ FORCE:
 #: make check-environments  the demo, unit tests, and tests with servers of `make check`, in a folder of mode 0700 with a blank and an
 #:                  umlaut in its path, in Turkish, with umask 077, as an ordinary user: ENVIRONMENTS='home umask user'; as root
 #: make check-builds  both compilers with -O0 to -O3, -flto, fortified sources and Debian's flags; unit tests of each
+#: make coverage    which lines and branches the tests reach, by folder: ENGINE='sqlite postgres mariadb' PARTS='integration faults'
 #: make walkthrough README's set-up, word for word, for each of the three ways in, with Debian's services on their default
 #:                  ports in a chroot; then sends mail; as root: RELEASE=bookworm (or trixie), VERBOSE=yes (shows all output),
 #:                  FIRST=demo (installs the packages by `make demo`); `make check-all` does this with this machine's packages

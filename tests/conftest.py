@@ -3,6 +3,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import sys
@@ -10,6 +11,7 @@ import sys
 import pytest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+SETTINGS = {name: value for name, value in os.environ.items() if name.startswith("ONCEDROP") and name != "ONCEDROP_FAILED"}
 sys.path.insert(0, HERE)
 
 from lab import (courier as courier_module, cyrus as cyrus_module, lab as lab_module,  # noqa: E402
@@ -220,12 +222,20 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line("The tests in a terminal were left out: no pseudo-terminals here (is /dev/pts mounted?).")
 
 
+def command_of(item):
+    """Runs this test alone, in the same way."""
+    settings = [f"{name}={shlex.quote(value)}" for name, value in sorted(SETTINGS.items())]
+    return " ".join([*settings, sys.executable, "-B -m pytest -q -p no:cacheprovider", shlex.quote(item.nodeid)])
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     """What the servers logged during a failed test belongs in its report."""
     outcome = yield
     report = outcome.get_result()
     site = getattr(item, "site", None)
+    if report.failed:
+        report.sections.append(("to run it alone", command_of(item)))
     if report.failed and site:
         report.sections.append(("oncedrop.conf", site.configuration()))
         for name, log in site.lab.logs().items():
