@@ -11,7 +11,6 @@ import sys
 import pytest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SETTINGS = {name: value for name, value in os.environ.items() if name.startswith("ONCEDROP") and name != "ONCEDROP_FAILED"}
 sys.path.insert(0, HERE)
 
 from lab import (courier as courier_module, cyrus as cyrus_module, lab as lab_module,  # noqa: E402
@@ -224,7 +223,9 @@ def pytest_terminal_summary(terminalreporter):
 
 def command_of(item):
     """Runs this test alone, in the same way."""
-    settings = [f"{name}={shlex.quote(value)}" for name, value in sorted(SETTINGS.items())]
+    given = {name: value for name, value in os.environ.items() if name.startswith("ONCEDROP") and name != "ONCEDROP_FAILED"}
+    given["ONCEDROP"] = os.path.join(given.pop("ONCEDROP_BUILD", None) or lab_module.build(), "oncedrop")
+    settings = [f"{name}={shlex.quote(value)}" for name, value in sorted(given.items())]
     return " ".join([*settings, sys.executable, "-B -m pytest -q -p no:cacheprovider", shlex.quote(item.nodeid)])
 
 
