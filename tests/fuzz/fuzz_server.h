@@ -269,7 +269,7 @@ static void say_fetched(const struct mail *mail, const char *wanted, bool by_uid
         break;
     case 4:
         say("* %zu FETCH (UID %u BODY%s %s)", number, mail->uid, section, string);
-        /* fall through */
+        __attribute__((fallthrough));
     default:
         say("* %zu FETCH (UID %u BODY%s %s)", number, mail->uid, section, string);
     }

@@ -300,7 +300,7 @@ static void work_eat(struct decode_writer *writer, const struct message *message
 
 static void test_ends(void **state)
 {
-    static const struct {
+    const struct {
         decoder_work work;
         struct limits limits;
         const char *words;
