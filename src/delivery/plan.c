@@ -111,8 +111,8 @@ static void plan_inbox(const struct plan_request *request, const struct ledger_c
 /* The owner is the first recipient that goes on. A copy claimed by another delivery within the hold-off is left alone:
  * Postfix retries its owner. If that is our recipient, it must be retried; if it is finished, one of ours replaces it.
  *
- * Two variants may be in flight after a lease expired: neither waits for the other. Of several variants that share a stored
- * copy, each is searched for by Message-ID: the first restores a lost copy, the others find it. */
+ * While a variant is in flight, ours waits: that delivery may have ended, and left its copy to us. Of several variants that
+ * share a stored copy, each is searched for by Message-ID: the first restores a lost copy, the others find it. */
 static void plan_sent(const struct plan_request *request, const struct ledger_copy_state *copy, struct plan *plan)
 {
     struct plan_target *target = &plan->targets[plan->sent];
@@ -128,9 +128,9 @@ static void plan_sent(const struct plan_request *request, const struct ledger_co
         plan->sent_waits = copy->owner != LEDGER_OTHER || copy->owner_finished;
         if (copy->owner != LEDGER_OTHER && !copy->owner_finished)
             plan->sent_owner = copy->owner;
-    } else if (copy->variant_has_copy && (target->reason != REASON_VERIFIED || copy->variant_in_flight)) {
+    } else if (copy->variant_has_copy && target->reason != REASON_VERIFIED) {
         target->reason = REASON_VARIANT;
-    } else if (target->sibling_in_flight || copy->variant_waits) {
+    } else if (target->sibling_in_flight || copy->variant_in_flight) {
         target->reason = REASON_UNDER_WAY;
         target->action = PLAN_BUSY;
         plan->sent_waits = true;

@@ -37,7 +37,7 @@ enum plan_reason {
     REASON_VERIFIED,     /* stored; search requested */
     REASON_FORCED,       /* stored; further copy requested */
     REASON_UNDER_WAY,    /* claimed within the hold-off */
-    REASON_VARIANT,      /* Sent: a variant has it, or may get it */
+    REASON_VARIANT,      /* Sent: a variant has it */
     REASON_NO_RECIPIENT, /* Sent: all recipients finished or deferred */
 };
 

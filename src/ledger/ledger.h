@@ -106,9 +106,8 @@ struct ledger_copy_state {
     bool sibling;             /* the account has a copy in another mailbox (Sent only if perhaps the same) */
     int64_t sibling_age_ms;   /* since the last claim of such a copy without a result; 0: none */
     bool same_mailbox;        /* one has it that may be the same mailbox, Sent included (same_mailbox.c) */
-    bool variant_has_copy;    /* Sent: a variant has the copy, or may get it */
-    bool variant_in_flight;   /* Sent: a variant's copy is in flight */
-    bool variant_waits;       /* Sent: such a copy, perhaps without a responsible delivery */
+    bool variant_has_copy;    /* Sent: a variant has the copy */
+    bool variant_in_flight;   /* Sent: a variant's copy is in flight, perhaps without a responsible delivery */
     int64_t uidvalidity, uid; /* 0: unknown */
     struct ledger_refusal refusal;
 };

@@ -118,11 +118,10 @@ static void take_copy(const struct ledger_message *message, const struct sql_row
 static void take_variants(const struct sql_rows *rows, struct ledger_state *found, struct ledger_copy_state *copy)
 {
     for (size_t i = 0; i < rows->count; i++) {
-        bool waits = sql_bool(rows, i, STATE_VARIANTS_WAITS);
+        bool in_flight = sql_bool(rows, i, STATE_VARIANTS_UNDER_WAY);
         found->ahead |= sql_bool(rows, i, STATE_VARIANTS_AHEAD);
-        copy->variant_in_flight |= sql_bool(rows, i, STATE_VARIANTS_UNDER_WAY);
-        copy->variant_waits |= waits;
-        copy->variant_has_copy |= !waits;
+        copy->variant_in_flight |= in_flight;
+        copy->variant_has_copy |= !in_flight;
     }
 }
 

@@ -61,17 +61,14 @@ void dump_found(const struct history *history, const struct player *player)
         const struct ledger_copy_state *copy = &found->copies[i];
         dump(history,
              "    %s: %s%s, attempt %" PRId64 ", %" PRId64 " h ago, first %" PRId64
-             " h ago, owner %s%s%s%s%s,"
+             " h ago, owner %s%s%s%s%s%s,"
              " uid %" PRId64 "/%" PRId64,
              dump_target(&player->targets[i]), dump_states[copy->state], copy->doubt ? " in doubt" : "",
              copy->generation, copy->claim_age_ms / HOUR_MS, copy->first_age_ms / HOUR_MS,
              copy->owner != LEDGER_OTHER ? player->recipients[copy->owner].address : "another",
-             copy->owner_finished ? ", finished" : "",
-             copy->variant_in_flight  ? ", elsewhere, under way"
-             : copy->variant_has_copy ? ", elsewhere"
-                                      : "",
-             copy->sibling ? ", beside another" : "", copy->sibling_age_ms > 0 ? " under way" : "", copy->uidvalidity,
-             copy->uid);
+             copy->owner_finished ? ", finished" : "", copy->variant_has_copy ? ", elsewhere" : "",
+             copy->variant_in_flight ? ", elsewhere, under way" : "", copy->sibling ? ", beside another" : "",
+             copy->sibling_age_ms > 0 ? " under way" : "", copy->uidvalidity, copy->uid);
     }
 }
 

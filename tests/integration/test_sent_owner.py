@@ -189,16 +189,18 @@ def test_what_was_claimed_for_a_variant_is_settled_with_the_copy(site, state):
     assert site.count(lisa, "Sent") == 1
 
 
-def test_a_variant_whose_copy_is_under_way_makes_it(site):
-    """Its delivery answers for it; if it has died, the next delivery of either content searches."""
+def test_a_variant_whose_copy_is_under_way_is_waited_for(site):
+    """Perhaps no delivery answers for it, even if its hold-off is not over by any clock: recipients of both contents may have
+    been finished, since each content was left to the other, before the clocks were set back."""
     lisa, scuba, doug = site.account("lisa"), site.account("scuba"), site.account("doug")
     first, second = (message(sender=lisa, id="variant@test.example", body=body) for body in ("one\n", "two\n"))
     expect.stored(site.deliver(first, scuba, sender=lisa))
     with site.lab.dovecot.session(lisa) as session:
         session.delete("Sent")
     site.ledger.claim(role="sent")
-    expect.stored(site.deliver(second, doug, sender=lisa))
-    assert site.count(lisa, "Sent") == 0
+    for _ in range(2):
+        expect.deferred(site.deliver(second, doug, sender=lisa), r"4\.3\.0", "Sent copy")
+    assert [site.count(lisa, "Sent"), site.count(doug)] == [0, 1]
     assert site.sql("SELECT state FROM oncedrop.copy WHERE role = 'sent'") == [("appending",)]
     over_hold_off(site)
     expect.duplicate(site.deliver(second, doug, sender=lisa))
@@ -216,7 +218,11 @@ def test_a_variant_whose_copy_was_given_up_a_moment_ago(site, doubt):
         session.delete("Sent")
     site.sql("UPDATE oncedrop.copy SET state = 'failed', doubt = %s, uid = NULL, claimed_at = %s WHERE role = 'sent'",
              (doubt, site.ledger.now()))
-    expect.stored(site.deliver(second, doug, sender=lisa))
+    done = site.deliver(second, doug, sender=lisa)
+    if doubt:
+        expect.deferred(done, r"4\.3\.0", "Sent copy")
+    else:
+        expect.stored(done)
     assert site.count(lisa, "Sent") == (0 if doubt else 1)
     site.ledger.age(hours=1)
     expect.duplicate(site.deliver(second, doug, sender=lisa))

@@ -17,7 +17,9 @@ static void tell_found(const struct ledger_message *message, const struct ledger
         TELL("    %s of %s: %s%s, attempt %d, %.3f s ago%s", message->targets[i].mailbox, message->targets[i].account,
              states[found->copies[i].state], found->copies[i].doubt ? " in doubt" : "",
              (int)found->copies[i].generation, (double)found->copies[i].claim_age_ms / 1000,
-             found->copies[i].variant_has_copy ? ", a variant has it" : "");
+             found->copies[i].variant_has_copy    ? ", a variant has it"
+             : found->copies[i].variant_in_flight ? ", a variant is in flight"
+                                                  : "");
 }
 
 static enum ledger_result try_read_state(struct ledger *ledger, const struct ledger_message *message,

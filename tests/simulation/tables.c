@@ -142,10 +142,8 @@ static void state_variants(struct key key, struct place place, int64_t hold_off,
         if (other->identity != key.identity || other->digest == key.digest || row->place.account != place.account ||
             row->place.box != place.box || row->place.role != COPY_SENT || (row->state != COPY_STORED && !under_way))
             continue;
-        bool waits = under_way && row->attempt_at <= at - hold_off;
         *ret_ahead |= is_ahead(row, at);
-        found->variant_has_copy |= !waits;
-        found->variant_waits |= waits;
+        found->variant_has_copy |= !under_way;
         found->variant_in_flight |= under_way;
     }
 }

@@ -255,7 +255,7 @@ static void test_sent(void **state)
         /* clang-format off */
         {{.state = COPY_NONE, .owner = LEDGER_OTHER}, REDELIVER_NO, PLAN_APPEND, REASON_NEW_MAILBOX, false, false, SCUBA},
         {{.state = COPY_NONE, .owner = LEDGER_OTHER, .variant_has_copy = true}, REDELIVER_NO, PLAN_VARIANT_HAS_COPY, REASON_VARIANT, false, false, SCUBA},
-        {{.state = COPY_NONE, .owner = LEDGER_OTHER, .variant_waits = true}, REDELIVER_NO, PLAN_BUSY, REASON_UNDER_WAY, false, true, SCUBA},
+        {{.state = COPY_NONE, .owner = LEDGER_OTHER, .variant_in_flight = true}, REDELIVER_NO, PLAN_BUSY, REASON_UNDER_WAY, false, true, SCUBA},
         {{.state = COPY_PENDING, .owner = DOUG}, REDELIVER_NO, PLAN_APPEND, REASON_PENDING, false, false, SCUBA},
         {{.state = COPY_PENDING, .doubt = true, .owner = DOUG}, REDELIVER_NO, PLAN_SEARCH, REASON_DOUBT, true, false, SCUBA},
         {{.state = COPY_PENDING, .owner = DOUG, .variant_has_copy = true}, REDELIVER_NO, PLAN_VARIANT_HAS_COPY, REASON_VARIANT, false, false, SCUBA},
@@ -265,8 +265,8 @@ static void test_sent(void **state)
         /* one copy for both */
         {{.state = COPY_STORED, .owner = DOUG, .variant_has_copy = true}, REDELIVER_VERIFY, PLAN_SEARCH, REASON_VERIFIED, true, false, SCUBA},
         {{.state = COPY_STORED, .owner = DOUG, .variant_has_copy = true}, REDELIVER_LOST, PLAN_SEARCH, REASON_VERIFIED, true, false, SCUBA},
-        {{.state = COPY_STORED, .owner = DOUG, .variant_has_copy = true, .variant_in_flight = true}, REDELIVER_VERIFY, PLAN_VARIANT_HAS_COPY,
-         REASON_VARIANT, false, false, SCUBA},
+        {{.state = COPY_STORED, .owner = DOUG, .variant_has_copy = true, .variant_in_flight = true}, REDELIVER_VERIFY, PLAN_BUSY,
+         REASON_UNDER_WAY, false, true, SCUBA},
         /* failed for good: never bounces, never blocks */
         {{.state = COPY_FAILED, .owner = DOUG}, REDELIVER_NO, PLAN_SENT_FAILED, REASON_REFUSED, false, false, SCUBA},
         {{.state = COPY_FAILED, .owner = DOUG}, REDELIVER_VERIFY, PLAN_SENT_FAILED, REASON_REFUSED, false, false, SCUBA},
@@ -281,7 +281,9 @@ static void test_sent(void **state)
         {{.state = COPY_APPENDING, .owner = DOUG}, REDELIVER_NO, PLAN_BUSY, REASON_UNDER_WAY, false, true, DOUG},
         {{.state = COPY_APPENDING, .owner = DOUG, .owner_finished = true}, REDELIVER_NO, PLAN_BUSY, REASON_UNDER_WAY, false, true, SCUBA},
         /* a variant is under way as well: both wait */
-        {{.state = COPY_APPENDING, .owner = SCUBA, .variant_has_copy = true}, REDELIVER_NO, PLAN_BUSY, REASON_UNDER_WAY, false, true, SCUBA},
+        {{.state = COPY_APPENDING, .owner = SCUBA, .variant_in_flight = true}, REDELIVER_NO, PLAN_BUSY, REASON_UNDER_WAY, false, true, SCUBA},
+        {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF, .owner = SCUBA, .variant_in_flight = true}, REDELIVER_NO, PLAN_BUSY,
+         REASON_UNDER_WAY, false, true, SCUBA},
         {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF, .owner = SCUBA, .variant_has_copy = true}, REDELIVER_NO, PLAN_VARIANT_HAS_COPY,
          REASON_VARIANT, false, false, SCUBA},
         {{.state = COPY_APPENDING, .claim_age_ms = HOLD_OFF, .owner = LEDGER_OTHER}, REDELIVER_NO, PLAN_SEARCH, REASON_CUT_OFF, true,

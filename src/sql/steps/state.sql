@@ -5,13 +5,10 @@ SELECT a.lock_method, @us(m.received_at)@ @div@ 1000000 FROM @schema@.setting a
 LEFT JOIN @schema@.message m ON m.identity = :identity AND m.digest = :digest
 
 -- state_variants: a row of each kind if a variant (other content with this identity) has a Sent copy in this mailbox, or
--- one that may still be stored, such as one that expired while its APPEND was in doubt. waits: its hold-off is over by
--- the database's clock, but not by every clock; its delivery may have left it to others, so perhaps no delivery is
--- responsible for it
+-- one that may still be stored, such as one that expired while its APPEND was in doubt
 -- params: identity digest account mailbox hold_off_ms host boot running_us wall_us
--- columns: under_way:bool ahead:bool waits:bool
-SELECT DISTINCT c.state <> 'stored', c.state <> 'stored' AND c.claimed_at > @now@,
-c.state <> 'stored' AND @hold_off_ends(c.claimed_at)@ <= @now@
+-- columns: under_way:bool ahead:bool
+SELECT DISTINCT c.state <> 'stored', c.state <> 'stored' AND c.claimed_at > @now@
 FROM @schema@.message m @join@ @schema@.copy c ON c.message = m.id
 WHERE m.identity = :identity AND m.digest <> :digest AND c.account = :account AND c.mailbox = :mailbox AND c.role = 'sent'
 AND (c.state = 'stored' OR (c.state = 'appending' OR c.state = 'failed' AND c.doubt)
