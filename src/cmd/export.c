@@ -168,11 +168,12 @@ static bool open_directory(struct cmd *cmd, struct export *export)
     if (mkdir(export->raw, 0700) != 0 && errno != EEXIST)
         return error_set(&cmd->error, "%s: %m", export->raw);
     export->directory = open(export->raw, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (export->directory < 0 || fchmod(export->directory, 0700) != 0)
+    if (export->directory < 0)
         return error_set(&cmd->error, "%s: %m", export->raw);
     g_autoptr(GDir) entries = g_dir_open(export->raw, 0, NULL);
-    return (entries != NULL && g_dir_read_name(entries) == NULL) ||
-           error_set(&cmd->error, "%s: must be new or empty", export->raw);
+    if (entries == NULL || g_dir_read_name(entries) != NULL)
+        return error_set(&cmd->error, "%s: must be new or empty", export->raw);
+    return fchmod(export->directory, 0700) == 0 || error_set(&cmd->error, "%s: %m", export->raw);
 }
 
 int cmd_export(struct cmd *cmd)
