@@ -51,33 +51,14 @@ def as_owner(site):
 
 # show
 
-MESSAGE = {"id", "message_id", "digest", "lock_key", "sender", "from", "subject", "date", "size", "in_reply_to",
-           "references", "received_at", "why", "deliveries", "attempts", "spans", "copies", "addresses", "parts"}
-SECTIONS = {
-    "why": {"text"},
-    "deliveries": {"recipient", "original_recipient", "account", "mailbox", "outcome", "reason", "attempts", "queue_id",
-                   "host", "first_at", "last_at", "finished_at", "complete"},
-    "attempts": {"at", "outcome", "recipient", "queue_id", "reason", "queued", "read", "lock", "database", "imap", "host", "pid",
-              "ended_at"},
-    "copies": {"account", "mailbox", "role", "state", "doubt", "uid", "uidvalidity", "generation", "repeated", "first_at",
-               "claimed_at", "stored_at", "host", "pid", "claimed_by", "error"},
-    "addresses": {"role", "position", "group", "name", "address"},
-    "parts": {"path", "type", "charset", "disposition", "filename", "size", "sha256"},
-}
-
-
-def test_show_has_the_fields_it_promises(site):
+def test_show_of_a_duplicate(site):
     scuba = site.account()
     id = new_id()
     mail = message(id=id, headers="References: <a@x> <b@x>\nCc: G: One <one@x>;\n")
     expect.stored(site.deliver(mail, scuba, "-q", "4abcDEF", "-a", "alias@example.org"))
     expect.duplicate(site.deliver(mail, scuba, "-q", "4abcDEF", "-a", "alias@example.org"))
     said = answers(site, "show", id)
-    assert said.keys() == {"id", "lock_key", "messages"}
     [one] = said["messages"]
-    assert one.keys() == MESSAGE
-    for name, fields in SECTIONS.items():
-        assert one[name] and all(row.keys() == fields for row in one[name]), (name, one[name])
     assert (one["message_id"], one["subject"], one["references"]) == (id, "Hello", ["a@x", "b@x"])
     assert one["lock_key"] == said["lock_key"]
     [delivery] = one["deliveries"]
@@ -401,8 +382,6 @@ def test_locks_of_a_delivery_under_way(site):
     run = site.start_delivery(message(id=id), scuba)
     assert waits.wait(60)
     row = held_claim(site)
-    assert row.keys() == {"key", "message_id", "account", "mailbox", "state", "host", "pid", "age", "lock", "session",
-                          "ours", "backend", "user", "client", "held", "hidden", "waiting"}
     assert (row["ours"], row["waiting"]) == (True, [])
     assert row["user"] in (site.ledger.USER, None if engine() == MARIADB else site.ledger.USER)  # operators lack PROCESS
     assert (row["key"], row["message_id"], row["account"], row["state"], row["pid"]) == \

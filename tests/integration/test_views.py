@@ -27,25 +27,14 @@ OF_POSTGRES = pytest.mark.postgres
 LISTEN = os.path.join(lab_module.REPOSITORY, "conf", "application", "listen")
 ROWS = 5000
 UTC = datetime.timezone.utc
-COMMON = {"account", "mailbox", "uidvalidity", "uid", "message", "message_id", "thread", "in_reply_to", "references",
-          "sender", "from", "subject", "date", "received_at", "size", "stored_at"}
-
-
-@pytest.mark.parametrize("view,columns", [("inbox", COMMON), ("outbox", COMMON | {"recipients"})])
-def test_columns(site, view, columns):
-    """With every engine the same."""
-    names = ", ".join(f'"{name}"' for name in columns)
-    expect.stored(site.deliver(message(sender=site.account("lisa")), site.account()))
-    [row], [every] = (site.sql(f"SELECT {chosen} FROM oncedrop.{view}") for chosen in (names, "*"))
-    assert len(row) == len(every)
 
 
 @OF_POSTGRES
-@pytest.mark.parametrize("view,columns", [("inbox", COMMON), ("outbox", COMMON | {"recipients"})])
-def test_columns_and_their_comments(site, view, columns):
-    rows = site.sql("SELECT attname, col_description(attrelid, attnum) AS comment FROM pg_attribute"
+@pytest.mark.parametrize("view", ["inbox", "outbox"])
+def test_comments(site, view):
+    rows = site.sql("SELECT col_description(attrelid, attnum) AS comment FROM pg_attribute"
                     " WHERE attrelid = %s::regclass AND attnum > 0", (f"oncedrop.{view}",))
-    assert {row.attname for row in rows} == columns and all(row.comment for row in rows), rows
+    assert len(rows) > 15 and all(row.comment for row in rows), rows
     assert site.value("SELECT obj_description(%s::regclass, 'pg_class')", (f"oncedrop.{view}",))
 
 
