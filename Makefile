@@ -122,9 +122,10 @@ $(ENGINES:%=$(BUILD)/%_schema.h): $(BUILD)/%_schema.h: src/sql/embed.sh src/sql/
 	@mkdir -p $(@D)
 	$(Q)sh src/sql/embed.sh $(sort $(wildcard src/$*/schema/*.sql)) >$@.new && mv $@.new $@
 
-# For tests of upgrades: each engine with the first version of an artificial schema, in upgrade/1, and with both (tests/upgrade).
+# For tests of upgrades: each engine with the first version of an artificial schema, in upgrade/1, and with both (tests/upgrade); in
+# upgrade/999 with what src/ has and a later version.
 SCHEMA_OBJECTS := $(foreach engine,$(ENGINES),$(BUILD)/$(engine)/$(engine).o)
-UPGRADE_VERSIONS := $(BUILD)/upgrade/1 $(BUILD)/upgrade/2
+UPGRADE_VERSIONS := $(BUILD)/upgrade/1 $(BUILD)/upgrade/2 $(BUILD)/upgrade/999
 UPGRADE_HEADERS := $(foreach version,$(UPGRADE_VERSIONS),$(ENGINES:%=$(version)/%_schema.h))
 UPGRADE_MODULES := $(foreach version,$(UPGRADE_VERSIONS),$(ENGINES:%=$(version)/oncedrop-%.so))
 
@@ -138,6 +139,10 @@ $(ENGINES:%=$(BUILD)/upgrade/1/%_schema.h): $(BUILD)/upgrade/1/%_schema.h: src/s
 $(ENGINES:%=$(BUILD)/upgrade/2/%_schema.h): $(BUILD)/upgrade/2/%_schema.h: $(BUILD)/upgrade/1/%_schema.h tests/upgrade/%/002-column.sql
 	@mkdir -p $(@D)
 	$(Q)sh src/sql/embed.sh $(BUILD)/upgrade/1/$*/001-base.sql tests/upgrade/$*/002-column.sql >$@.new && mv $@.new $@
+
+$(ENGINES:%=$(BUILD)/upgrade/999/%_schema.h): $(BUILD)/upgrade/999/%_schema.h: src/sql/embed.sh src/sql/comments.awk $(wildcard $(ENGINES:%=src/%/schema/*.sql)) tests/upgrade/%/999-later.sql Makefile
+	@mkdir -p $(@D)
+	$(Q)sh src/sql/embed.sh $(sort $(wildcard src/$*/schema/*.sql)) tests/upgrade/$*/999-later.sql >$@.new && mv $@.new $@
 
 $(UPGRADE_VERSIONS:%=%/oncedrop-postgres.so): %/oncedrop-postgres.so: $(POSTGRES_OBJECTS) %/postgres_schema.h
 $(UPGRADE_VERSIONS:%=%/oncedrop-postgres.so): THEIR_LIBS = $(POSTGRES_LIBS)

@@ -93,10 +93,10 @@ class MariaDB(DatabaseServer):
         except pymysql.OperationalError:
             return False
 
-    def connect(self, database, user="admin", password=None):
-        """A session in autocommit mode."""
+    def connect(self, database, user="admin", password=None, **options):
+        """A session in autocommit mode. options: pymysql's."""
         where = {"unix_socket": self.socket} if user == "admin" else {"host": "127.0.0.1", "port": self.port}
-        return pymysql.connect(**where, user=user, password=password or (self.password if user == "admin" else user),
+        return pymysql.connect(**where, **options, user=user, password=password or (self.password if user == "admin" else user),
                                database=database, charset="utf8mb4", init_command=SESSION, autocommit=True,
                                connect_timeout=60)
 

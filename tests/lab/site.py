@@ -168,10 +168,10 @@ class Site:
         kept["MAIL_CONFIG"] = self.lab.postfix_settings     # not those of this machine
         return {**kept, **(more or {})}
 
-    def start(self, *arguments, stdin=b"", env=None, options=(), merge=False, config=True, under=()):
+    def start(self, *arguments, stdin=b"", env=None, options=(), merge=False, config=True, under=(), program=None):
         """Starts `oncedrop -c CONFIGURATION OPTIONS ARGUMENTS`. merge: stderr goes to stdout, as under Postfix. under: words
-        before the command line."""
-        words = [*under, lab_module.program()]
+        before the command line. program: another than the one under test."""
+        words = [*under, program or lab_module.program()]
         if config:
             words += ["-c", self.write_configuration(arguments)]
         process = Running([*words, *options, *arguments], stdin, self.environment(env), merge)
