@@ -247,12 +247,12 @@ class Beside:
                 self.count = next(self.waiting)
                 assert self.open.wait(100)
             return data
-        tls = {name: self.site.settings[name] for name in ("imap.port",)}
+        port = self.site.settings["imap.port"]
         self.site.settings.update({"imap.port": self.site.imap.port, "imap.tls": "none"})
         self.site.imap_proxy(watch)
         running = [self.site.start_delivery(self.new(), self.account) for _ in range(count)]
         wait_until(lambda: self.count == count, "all are held up")
-        self.site.settings.update({**tls, "imap.tls": None})
+        self.site.settings.update({"imap.port": port, "imap.tls": None})
         return running
 
     def go_on(self, ended):
@@ -277,6 +277,8 @@ def test_deliveries_of_the_older_program(site, versions):
         wait_until(lambda: upgrade.ended or site.ledger.waiting_sessions(), "it has begun")
         beside.open.set()
         done = upgrade.finish()
+        if "deadlock detected" in done.err:     # with a delivery, of which PostgreSQL ends either
+            done = versions.as_owner("ledger", "upgrade", program=beside.later)
         after = len(beside.results)
         wait_until(lambda: len(beside.results) > after + 3, "deliveries after it")
     finally:

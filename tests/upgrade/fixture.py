@@ -44,6 +44,10 @@ def messages(release):
 
 # Writing
 
+# Views keep the collation of the session that makes them.
+SESSION = "SET NAMES utf8mb4 COLLATE utf8mb4_nopad_bin;\n" if engine() == MARIADB else ""
+
+
 def is_moment(column):
     return column.endswith("_at") or column in ("at", "not_before")
 
@@ -165,7 +169,7 @@ def write(site, release, mails):
     rewriter = Rewriter(site)
     with reading(site) as session:
         there = site.ledger.columns()
-        text = [printed.out, "" if printed.out.endswith(";\n") else ";\n", "\n"]
+        text = [SESSION, printed.out, "" if printed.out.endswith(";\n") else ";\n", "\n"]
         text += [table_text(session, table, rewriter) for table in TABLES if table in there] + [numbers_text(session)]
     unknown = set(there).difference(TABLES, ("slot", "sqlite_sequence"))
     assert not unknown, f"not in TABLES: {unknown}"

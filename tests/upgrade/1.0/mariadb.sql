@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: ISC
 -- A ledger that version 1.0 wrote: tests/upgrade/write-fixture.
 
+SET NAMES utf8mb4 COLLATE utf8mb4_nopad_bin;
 SET SESSION sql_mode = 'ANSI,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION';
 SET @refuse = CASE WHEN GET_LOCK(concat('oncedrop.schema.', DATABASE()), 20) THEN 'DO 0' ELSE 'SIGNAL SQLSTATE ''45000'' SET MESSAGE_TEXT = ''another process is installing or upgrading the ledger''' END;
 EXECUTE IMMEDIATE @refuse;
@@ -396,15 +397,15 @@ DO RELEASE_LOCK(concat('oncedrop.schema.', DATABASE()));
 
 DELETE FROM schema_version;
 INSERT INTO schema_version ("version", "installed_at") VALUES
-(1, '2026-01-06 08:00:00.352248');
+(1, '2026-01-06 08:00:00.750010');
 INSERT INTO message ("id", "identity", "digest", "lock_key", "message_id", "sender", "from", "subject", "date", "size", "in_reply_to", "references", "received_at") VALUES
 (1, X'b4eb1c7610ccbced49d724aa25556695952fb83e8cb766c723bb615ad0b99ea0', X'f82620733e55c3c017cc5c084906a1b32d82273bad0153895a49be13f024fb10', -5410199233941947155, 'stored@upgrade.example', 'lisa@upgrade.example', 'lisa@upgrade.example', 'Grüße, Ж, 😀', '2025-08-01 08:00:00.000000', 731, 'second@elsewhere.example', '["first@elsewhere.example","second@elsewhere.example"]', '2026-01-05 08:00:00.000000'),
 (2, X'a9cdde5317200ecf39456de2b3dd93ffbe5516e5d26ed7ce6dce9ace2744b87d', X'393aeb95f43f525f0a3f8794d179e57e46a7dbafad838ddba6a574069fc7a7f5', -6211063862622417201, NULL, 'stranger@elsewhere.example', 'stranger@elsewhere.example', 'without-id', '2025-08-01 08:00:00.000000', 142, NULL, '[]', '2026-01-05 08:00:01.000000'),
 (3, X'254d246a0bfede928f98d833cad0b00d32fc03a29900105255c3db61e4a9be2a', X'e5069ba3e414ea912e05ea01fd55e546a4c37bdcf5967960e0fee259e65ae6cb', 2687844590496439954, 'envelope@upgrade.example', 'stranger@elsewhere.example', 'stranger@elsewhere.example', 'envelope', '2025-08-01 08:00:00.000000', 179, NULL, '[]', '2026-01-05 08:00:01.000000'),
 (4, X'e17951c90d5ae5a17c2e3e4fad187004071633df402a75f179c7c1287f37af5e', X'adf0f03c31ce05965fecc5e36657cd258aa5c8699b71bd077abce9b9e49e24fb', -2199637019039439455, 'expired@upgrade.example', 'stranger@elsewhere.example', 'stranger@elsewhere.example', 'expired', '2025-08-01 08:00:00.000000', 175, NULL, '[]', '2026-01-06 08:00:01.000000'),
-(5, X'0814b6aa667a5f75435759835c6fc4c011497e48a9e3ab7de8e72061425f048f', X'82ebfd2d10962a5f14aa8a0e67dc021485f591984f15682628131899fcf21235', 582291094817628021, 'pending@upgrade.example', 'stranger@elsewhere.example', 'stranger@elsewhere.example', 'pending', '2025-08-01 08:00:00.000000', 175, NULL, '[]', '2026-01-06 08:00:02.000000'),
-(6, X'8b931793b204385972cb8b53c013fb7b813945471cd156c694092f00b2a9b934', X'3a56660e1480b66e0170e72ab76f075197a432ce62f7326be30bee0aa15d1331', -8389335757746849703, 'bounced@upgrade.example', 'stranger@elsewhere.example', 'stranger@elsewhere.example', 'bounced', '2025-08-01 08:00:00.000000', 175, NULL, '[]', '2026-01-06 08:00:02.000000'),
-(7, X'19d8e029e29a592c24b51e0a6a7f4c951e06cb5a50c90535359f30753fb34b93', X'87e422893149b9fc16f10e82ca12fbcd97fcfd3accb1c77ea1ece26d440988e7', 1862484916417747244, 'sent-failed@upgrade.example', 'full@upgrade.example', 'full@upgrade.example', 'sent-failed', '2025-08-01 08:00:00.000000', 181, NULL, '[]', '2026-01-06 08:00:02.000000'),
+(5, X'0814b6aa667a5f75435759835c6fc4c011497e48a9e3ab7de8e72061425f048f', X'82ebfd2d10962a5f14aa8a0e67dc021485f591984f15682628131899fcf21235', 582291094817628021, 'pending@upgrade.example', 'stranger@elsewhere.example', 'stranger@elsewhere.example', 'pending', '2025-08-01 08:00:00.000000', 175, NULL, '[]', '2026-01-06 08:00:01.000000'),
+(6, X'8b931793b204385972cb8b53c013fb7b813945471cd156c694092f00b2a9b934', X'3a56660e1480b66e0170e72ab76f075197a432ce62f7326be30bee0aa15d1331', -8389335757746849703, 'bounced@upgrade.example', 'stranger@elsewhere.example', 'stranger@elsewhere.example', 'bounced', '2025-08-01 08:00:00.000000', 175, NULL, '[]', '2026-01-06 08:00:01.000000'),
+(7, X'19d8e029e29a592c24b51e0a6a7f4c951e06cb5a50c90535359f30753fb34b93', X'87e422893149b9fc16f10e82ca12fbcd97fcfd3accb1c77ea1ece26d440988e7', 1862484916417747244, 'sent-failed@upgrade.example', 'full@upgrade.example', 'full@upgrade.example', 'sent-failed', '2025-08-01 08:00:00.000000', 181, NULL, '[]', '2026-01-06 08:00:01.000000'),
 (8, X'902a697ae102a8f82b1e72a4a4fa37fc7e5df59baaf89c4b8697dcc8d428994a', X'7cf6fa8fc5d4fffde70b7b23463c012ac5afb2b967807a7b118013c2251e4e04', -8058512606744106760, 'refused@upgrade.example', 'stranger@elsewhere.example', 'stranger@elsewhere.example', 'refused', '2025-08-01 08:00:00.000000', 177, NULL, '[]', '2026-01-06 08:00:02.000000'),
 (9, X'd63bfba7dd73ddd8e89e287a0493966234561cb53eb992e85252fa8a0bcf7b65', X'2a04892415cde03e050cbe3363aa46c25e538e4ac2ef8c9b01546150efc1838f', -3009535227573576232, 'found@upgrade.example', 'stranger@elsewhere.example', 'stranger@elsewhere.example', 'found', '2025-08-01 08:00:00.000000', 169, NULL, '[]', '2026-01-06 08:00:02.000000'),
 (10, X'bbacd03c765dca49a34f7725c3579d07865406b1bf6af6deaf291b4794f405f8', X'637187d3c838e3aaca98a6f4c0439b8259cc5a52d118b9401a7d9c81b210f1de', -4923331334520321463, 'absent@upgrade.example', 'stranger@elsewhere.example', 'stranger@elsewhere.example', 'absent', '2025-08-01 08:00:00.000000', 172, NULL, '[]', '2026-01-06 08:00:03.000000'),
@@ -475,104 +476,101 @@ INSERT INTO raw ("message", "chunk", "data") VALUES
 (14, 0, 'From: stranger@elsewhere.example\r\nTo: support@upgrade.example\r\nSubject: support-dead\r\nDate: Fri, 1 Aug 2025 10:00:00 +0200\r\nMessage-ID: <support-dead@upgrade.example>\r\n\r\nThis is support-dead.\r\n'),
 (15, 0, 'From: stranger@elsewhere.example\r\nTo: support@upgrade.example\r\nSubject: support-waiting\r\nDate: Fri, 1 Aug 2025 10:00:00 +0200\r\nMessage-ID: <support-waiting@upgrade.example>\r\n\r\nThis is support-waiting.\r\n');
 INSERT INTO delivery ("id", "message", "recipient", "original_recipient", "account", "mailbox", "queue_id", "host", "outcome", "reason", "attempts", "first_at", "last_at", "finished_at", "complete") VALUES
-(1, 1, 'doug@upgrade.example', NULL, 'doug@upgrade.example', 'INBOX', 'Q0', 'mail.example.org', 'duplicate', 'duplicate uid=1 mailbox=INBOX', 2, '2026-01-05 08:00:00.804819', '2026-01-05 08:00:01.303709', '2026-01-05 08:00:00.971938', 1),
-(2, 1, 'scuba@upgrade.example', NULL, 'scuba@upgrade.example', 'INBOX', 'Q0', 'mail.example.org', 'stored', 'stored uid=1 mailbox=INBOX', 1, '2026-01-05 08:00:01.079562', '2026-01-05 08:00:01.217251', '2026-01-05 08:00:01.217251', 1),
-(4, 2, 'doug@upgrade.example', NULL, 'doug@upgrade.example', 'INBOX', 'Q1', 'mail.example.org', 'stored', 'stored uid=2 mailbox=INBOX', 1, '2026-01-05 08:00:01.400316', '2026-01-05 08:00:01.413691', '2026-01-05 08:00:01.413691', 1),
-(5, 3, 'scuba@upgrade.example', NULL, 'scuba@upgrade.example', 'INBOX', 'Q2', 'mail.example.org', 'duplicate', 'duplicate uid=2 mailbox=INBOX (found there)', 2, '2026-01-05 08:00:01.467948', '2026-01-05 08:00:01.592044', '2026-01-05 08:00:01.488127', 1),
-(7, 4, 'full@upgrade.example', NULL, 'full@upgrade.example', 'INBOX', 'Q9', 'mail.example.org', 'expired', 'IMAP server 127.0.0.1:993: APPEND to mailbox INBOX refused: NO [OVERQUOTA] Quota exceeded (mailbox for user is full) (0.036 + 0.000 + 0.035 secs).', 1, '2026-01-06 08:00:01.931495', '2026-01-06 08:00:01.969873', '2026-01-06 08:00:02.019101', 1),
-(8, 5, 'full@upgrade.example', NULL, 'full@upgrade.example', 'INBOX', 'Q7', 'mail.example.org', 'overquota', 'IMAP server 127.0.0.1:993: APPEND to mailbox INBOX refused: NO [OVERQUOTA] Quota exceeded (mailbox for user is full) (0.001 + 0.000 secs).', 2, '2026-01-06 08:00:02.085619', '2026-01-06 08:00:02.178623', NULL, 1),
-(10, 6, 'full@upgrade.example', NULL, 'full@upgrade.example', 'INBOX', 'Q8', 'mail.example.org', 'overquota', 'IMAP server 127.0.0.1:993: APPEND to mailbox INBOX refused: NO [OVERQUOTA] Quota exceeded (mailbox for user is full) (0.001 + 0.000 secs).', 1, '2026-01-06 08:00:02.232798', '2026-01-06 08:00:02.258119', '2026-01-06 08:00:02.258119', 1),
-(11, 7, 'doug@upgrade.example', NULL, 'doug@upgrade.example', 'INBOX', 'Q6', 'mail.example.org', 'stored', 'stored uid=3 mailbox=INBOX', 1, '2026-01-06 08:00:02.302995', '2026-01-06 08:00:02.358934', '2026-01-06 08:00:02.358934', 1),
-(12, 8, 'locked@upgrade.example', NULL, 'locked@upgrade.example', 'INBOX', 'Q10', 'mail.example.org', 'mailbox', 'IMAP login of locked@upgrade.example refused: NO [AUTHENTICATIONFAILED] Authentication failed. (check that this account exists, imap.user, imap.master_user and imap.password_file = /etc/oncedrop/wrong-password)', 1, '2026-01-06 08:00:02.424002', '2026-01-06 08:00:02.928194', NULL, 1),
-(13, 9, 'doug@upgrade.example', NULL, 'doug@upgrade.example', 'INBOX', 'QDIED', 'mail.example.org', 'claimed', NULL, 2, '2026-01-06 08:00:03.087841', '2026-01-06 08:00:03.253926', NULL, 0),
-(15, 10, 'doug@upgrade.example', NULL, 'doug@upgrade.example', 'INBOX', 'QDIED', 'mail.example.org', 'claimed', NULL, 1, '2026-01-06 08:00:03.350722', '2026-01-06 08:00:03.350722', NULL, 0),
-(16, 11, 'scuba@upgrade.example', NULL, 'scuba@upgrade.example', 'INBOX', 'QDIED', 'mail.example.org', 'stored', 'stored uid=3 mailbox=INBOX', 1, '2026-01-06 08:00:03.503029', '2026-01-06 08:00:03.508773', NULL, 1),
-(17, 12, 'support@upgrade.example', NULL, 'support@upgrade.example', 'INBOX', 'Q11', 'mail.example.org', 'stored', 'stored uid=1 mailbox=INBOX', 1, '2026-01-06 08:00:03.556014', '2026-01-06 08:00:03.573793', '2026-01-06 08:00:03.573793', 1),
-(18, 13, 'support@upgrade.example', NULL, 'support@upgrade.example', 'INBOX', 'Q13', 'mail.example.org', 'stored', 'stored uid=2 mailbox=INBOX', 1, '2026-01-06 08:00:03.610509', '2026-01-06 08:00:03.627451', '2026-01-06 08:00:03.627451', 1),
-(19, 14, 'support@upgrade.example', NULL, 'support@upgrade.example', 'INBOX', 'Q14', 'mail.example.org', 'stored', 'stored uid=3 mailbox=INBOX', 1, '2026-01-06 08:00:03.676974', '2026-01-06 08:00:03.703576', '2026-01-06 08:00:03.703576', 1),
-(20, 15, 'support@upgrade.example', NULL, 'support@upgrade.example', 'INBOX', 'Q12', 'mail.example.org', 'stored', 'stored uid=4 mailbox=INBOX', 1, '2026-01-06 08:00:03.799432', '2026-01-06 08:00:03.822948', '2026-01-06 08:00:03.822948', 1);
+(1, 1, 'doug@upgrade.example', NULL, 'doug@upgrade.example', 'INBOX', 'Q0', 'mail.example.org', 'duplicate', 'duplicate uid=1 mailbox=INBOX', 2, '2026-01-05 08:00:01.030654', '2026-01-05 08:00:01.200577', '2026-01-05 08:00:01.065667', 1),
+(2, 1, 'scuba@upgrade.example', NULL, 'scuba@upgrade.example', 'INBOX', 'Q0', 'mail.example.org', 'stored', 'stored uid=1 mailbox=INBOX', 1, '2026-01-05 08:00:01.106452', '2026-01-05 08:00:01.156942', '2026-01-05 08:00:01.156942', 1),
+(4, 2, 'doug@upgrade.example', NULL, 'doug@upgrade.example', 'INBOX', 'Q1', 'mail.example.org', 'stored', 'stored uid=2 mailbox=INBOX', 1, '2026-01-05 08:00:01.223644', '2026-01-05 08:00:01.253232', '2026-01-05 08:00:01.253232', 1),
+(5, 3, 'scuba@upgrade.example', NULL, 'scuba@upgrade.example', 'INBOX', 'Q2', 'mail.example.org', 'duplicate', 'duplicate uid=2 mailbox=INBOX (found there)', 2, '2026-01-05 08:00:01.283984', '2026-01-05 08:00:01.486268', '2026-01-05 08:00:01.329155', 1),
+(7, 4, 'full@upgrade.example', NULL, 'full@upgrade.example', 'INBOX', 'Q9', 'mail.example.org', 'expired', 'IMAP server 127.0.0.1:993: APPEND to mailbox INBOX refused: NO [OVERQUOTA] Quota exceeded (mailbox for user is full) (0.041 + 0.000 + 0.040 secs).', 1, '2026-01-06 08:00:01.659701', '2026-01-06 08:00:01.731016', '2026-01-06 08:00:01.749169', 1),
+(8, 5, 'full@upgrade.example', NULL, 'full@upgrade.example', 'INBOX', 'Q7', 'mail.example.org', 'overquota', 'IMAP server 127.0.0.1:993: APPEND to mailbox INBOX refused: NO [OVERQUOTA] Quota exceeded (mailbox for user is full) (0.001 + 0.000 secs).', 2, '2026-01-06 08:00:01.772174', '2026-01-06 08:00:01.854133', NULL, 1),
+(10, 6, 'full@upgrade.example', NULL, 'full@upgrade.example', 'INBOX', 'Q8', 'mail.example.org', 'overquota', 'IMAP server 127.0.0.1:993: APPEND to mailbox INBOX refused: NO [OVERQUOTA] Quota exceeded (mailbox for user is full) (0.001 + 0.000 secs).', 1, '2026-01-06 08:00:01.885587', '2026-01-06 08:00:01.926958', '2026-01-06 08:00:01.926958', 1),
+(11, 7, 'doug@upgrade.example', NULL, 'doug@upgrade.example', 'INBOX', 'Q6', 'mail.example.org', 'stored', 'stored uid=3 mailbox=INBOX', 1, '2026-01-06 08:00:01.957112', '2026-01-06 08:00:02.056604', '2026-01-06 08:00:02.056604', 1),
+(12, 8, 'locked@upgrade.example', NULL, 'locked@upgrade.example', 'INBOX', 'Q10', 'mail.example.org', 'mailbox', 'IMAP login of locked@upgrade.example refused: NO [AUTHENTICATIONFAILED] Authentication failed. (check that this account exists, imap.user, imap.master_user and imap.password_file = /etc/oncedrop/wrong-password)', 1, '2026-01-06 08:00:02.130141', '2026-01-06 08:00:02.687483', NULL, 1),
+(13, 9, 'doug@upgrade.example', NULL, 'doug@upgrade.example', 'INBOX', 'QDIED', 'mail.example.org', 'claimed', NULL, 2, '2026-01-06 08:00:02.848632', '2026-01-06 08:00:02.992659', NULL, 0),
+(15, 10, 'doug@upgrade.example', NULL, 'doug@upgrade.example', 'INBOX', 'QDIED', 'mail.example.org', 'claimed', NULL, 1, '2026-01-06 08:00:03.120874', '2026-01-06 08:00:03.120874', NULL, 0),
+(16, 11, 'scuba@upgrade.example', NULL, 'scuba@upgrade.example', 'INBOX', 'QDIED', 'mail.example.org', 'stored', 'stored uid=3 mailbox=INBOX', 1, '2026-01-06 08:00:03.189572', '2026-01-06 08:00:03.203143', NULL, 1),
+(17, 12, 'support@upgrade.example', NULL, 'support@upgrade.example', 'INBOX', 'Q11', 'mail.example.org', 'stored', 'stored uid=1 mailbox=INBOX', 1, '2026-01-06 08:00:03.240524', '2026-01-06 08:00:03.255947', '2026-01-06 08:00:03.255947', 1),
+(18, 13, 'support@upgrade.example', NULL, 'support@upgrade.example', 'INBOX', 'Q13', 'mail.example.org', 'stored', 'stored uid=2 mailbox=INBOX', 1, '2026-01-06 08:00:03.276670', '2026-01-06 08:00:03.295696', '2026-01-06 08:00:03.295696', 1),
+(19, 14, 'support@upgrade.example', NULL, 'support@upgrade.example', 'INBOX', 'Q14', 'mail.example.org', 'stored', 'stored uid=3 mailbox=INBOX', 1, '2026-01-06 08:00:03.305892', '2026-01-06 08:00:03.319880', '2026-01-06 08:00:03.319880', 1),
+(20, 15, 'support@upgrade.example', NULL, 'support@upgrade.example', 'INBOX', 'Q12', 'mail.example.org', 'stored', 'stored uid=4 mailbox=INBOX', 1, '2026-01-06 08:00:03.406104', '2026-01-06 08:00:03.427124', '2026-01-06 08:00:03.427124', 1);
 INSERT INTO attempt ("delivery", "claim", "started_at", "ended_at", "queue_id", "queued_at", "host", "pid", "outcome", "reason", "read_ms", "lock_ms", "database_ms", "imap_ms", "trace_id", "span_id") VALUES
-(1, -5937872764146717838, '2026-01-05 08:00:00.449987', '2026-01-05 08:00:00.987603', 'Q0', NULL, 'mail.example.org', 11563, 'stored', 'stored uid=1 mailbox=INBOX', 20, 8, 335, 158, X'4e32184cf34a8b285d7142f81aa2e2b4', X'31900e27361388c9'),
-(1, -3101174150301431073, '2026-01-05 08:00:01.238651', '2026-01-05 08:00:01.303651', 'Q0', NULL, 'mail.example.org', 11633, 'duplicate', 'duplicate uid=1 mailbox=INBOX', 0, 13, 52, 0, X'4e32184cf34a8b285d7142f81aa2e2b4', X'e5fc08cbdd9b6851'),
-(2, -994060489345358736, '2026-01-05 08:00:01.000859', '2026-01-05 08:00:01.220866', 'Q0', NULL, 'mail.example.org', 11600, 'stored', 'stored uid=1 mailbox=INBOX', 14, 8, 57, 139, X'4e32184cf34a8b285d7142f81aa2e2b4', X'bd6afdddf8c69246'),
-(4, -7107129538361056231, '2026-01-05 08:00:01.341372', '2026-01-05 08:00:01.413786', 'Q1', NULL, 'mail.example.org', 11643, 'stored', 'stored uid=2 mailbox=INBOX', 1, 2, 58, 11, X'4d1da0028b3f55b5db110e8aba7263ba', X'5c3383ae1635567d'),
-(5, -5685565832849108702, '2026-01-05 08:00:01.571149', '2026-01-05 08:00:01.592123', NULL, NULL, 'mail.example.org', 11679, 'duplicate', 'duplicate uid=2 mailbox=INBOX (found there)', 0, 13, 10, 10, X'f08666677d1e6c48e30ebd4dabf11814', X'a789d5a24cd57888'),
-(5, -615366412656113200, '2026-01-05 08:00:01.444010', '2026-01-05 08:00:01.488248', 'Q2', NULL, 'mail.example.org', 11654, 'stored', 'stored uid=2 mailbox=INBOX', 1, 1, 23, 19, NULL, NULL),
-(7, -8991048225385821730, '2026-01-06 08:00:01.882613', '2026-01-06 08:00:01.969971', 'Q9', NULL, 'mail.example.org', 11724, 'overquota', 'IMAP server 127.0.0.1:993: APPEND to mailbox INBOX refused: NO [OVERQUOTA] Quota exceeded (mailbox for user is full) (0.036 + 0.000 + 0.035 secs).', 16, 3, 37, 52, X'bf8a61f163bd58e28c2bcd85752a10ca', X'595db5efd7193b01'),
-(8, 653472981605376009, '2026-01-06 08:00:02.134768', '2026-01-06 08:00:02.178738', 'Q7', NULL, 'mail.example.org', 11737, 'overquota', 'IMAP server 127.0.0.1:993: APPEND to mailbox INBOX refused: NO [OVERQUOTA] Quota exceeded (mailbox for user is full) (0.001 + 0.000 secs).', 0, 6, 14, 24, X'd110cfa94060929da692fcfc57254dd6', X'db86e7502f987bf6'),
-(8, 2095393772943108557, '2026-01-06 08:00:02.063741', '2026-01-06 08:00:02.107289', 'Q7', NULL, 'mail.example.org', 11734, 'overquota', 'IMAP server 127.0.0.1:993: APPEND to mailbox INBOX refused: NO [OVERQUOTA] Quota exceeded (mailbox for user is full) (0.001 + 0.000 secs).', 1, 10, 21, 18, X'd110cfa94060929da692fcfc57254dd6', X'e90926d65654a3a7'),
-(10, -8958854670710422367, '2026-01-06 08:00:02.206851', '2026-01-06 08:00:02.258249', 'Q8', NULL, 'mail.example.org', 11747, 'overquota', 'IMAP server 127.0.0.1:993: APPEND to mailbox INBOX refused: NO [OVERQUOTA] Quota exceeded (mailbox for user is full) (0.001 + 0.000 secs).', 18, 4, 8, 22, X'c560df493a76ce692a76cbcd373f0fa3', X'4805d41e4852dc57'),
-(11, -6517617598679291378, '2026-01-06 08:00:02.271056', '2026-01-06 08:00:02.359057', 'Q6', NULL, 'mail.example.org', 11755, 'stored', 'stored uid=3 mailbox=INBOX', 12, 4, 41, 33, X'5941b22002adf9c020b87999eac36898', X'135336e6d98e1f5a'),
-(12, -6590240459199427813, '2026-01-06 08:00:02.396067', '2026-01-06 08:00:02.928286', 'Q10', NULL, 'mail.example.org', 11765, 'mailbox', 'IMAP login of locked@upgrade.example refused: NO [AUTHENTICATIONFAILED] Authentication failed. (check that this account exists, imap.user, imap.master_user and imap.password_file = /etc/oncedrop/wrong-password)', 0, 7, 28, 503, X'c2d539b7960e195387ff31e85870f09e', X'6a0658e2bf3426ca'),
-(13, -8049037807248774991, '2026-01-06 08:00:03.159862', NULL, 'QDIED', NULL, 'mail.example.org', 11818, 'claimed', NULL, 0, 5, 89, 0, X'1fd3238e51428894f39ee07f12fd8468', X'9afd192c77712653'),
-(13, -6418278759869586577, '2026-01-06 08:00:02.968032', NULL, 'QDIED', NULL, 'mail.example.org', 11795, 'claimed', NULL, 0, 5, 115, 0, X'1fd3238e51428894f39ee07f12fd8468', X'98906b79c022f3c9'),
-(15, -69463056804912108, '2026-01-06 08:00:03.301775', NULL, 'QDIED', NULL, 'mail.example.org', 11841, 'claimed', NULL, 19, 1, 29, 0, X'c9a5ca083e25556271fb6b1a8afb979a', X'477660b5f7aa8275'),
-(16, -8485853957806496039, '2026-01-06 08:00:03.405152', '2026-01-06 08:00:03.508897', 'QDIED', NULL, 'mail.example.org', 11861, 'stored', 'stored uid=3 mailbox=INBOX', 1, 25, 73, 12, X'b740c703e753b8fd84fb4a243aa8a6e4', X'd3f352aa1361e4a8'),
-(17, 7658207540310592166, '2026-01-06 08:00:03.552089', '2026-01-06 08:00:03.573947', 'Q11', NULL, 'mail.example.org', 11894, 'stored', 'stored uid=1 mailbox=INBOX', 0, 3, 5, 15, X'6304e3780022fb6f79e37367b1fef74f', X'1906843543b522ce'),
-(18, 7223726135831415354, '2026-01-06 08:00:03.587627', '2026-01-06 08:00:03.627544', 'Q13', NULL, 'mail.example.org', 11898, 'stored', 'stored uid=2 mailbox=INBOX', 1, 3, 22, 22, X'1466d8940164830b2eb9b4634daf8af0', X'6a6f75230813a1a4'),
-(19, -1786223979742824643, '2026-01-06 08:00:03.642084', '2026-01-06 08:00:03.703665', 'Q14', NULL, 'mail.example.org', 11902, 'stored', 'stored uid=3 mailbox=INBOX', 4, 6, 31, 22, X'6fe90c4689c55828d431e28d172d889a', X'b222e52602c66632'),
-(20, -2081367007811294790, '2026-01-06 08:00:03.794486', '2026-01-06 08:00:03.823053', 'Q12', NULL, 'mail.example.org', 11916, 'stored', 'stored uid=4 mailbox=INBOX', 0, 4, 5, 21, X'2dd8ef28b2528a2136bbdafd39015729', X'ab88f50664933e1d');
+(1, -1609605875979072958, '2026-01-05 08:00:00.876841', '2026-01-05 08:00:01.066241', 'Q0', NULL, 'mail.example.org', 20956, 'stored', 'stored uid=1 mailbox=INBOX', 7, 4, 144, 44, X'4e32184cf34a8b285d7142f81aa2e2b4', X'56a02cc75424fe6c'),
+(1, 5594544726981286491, '2026-01-05 08:00:01.169478', '2026-01-05 08:00:01.200478', 'Q0', NULL, 'mail.example.org', 20991, 'duplicate', 'duplicate uid=1 mailbox=INBOX', 1, 3, 27, 0, X'4e32184cf34a8b285d7142f81aa2e2b4', X'ca66ed7f319d128b'),
+(2, 3769286668696909064, '2026-01-05 08:00:01.073615', '2026-01-05 08:00:01.157063', 'Q0', NULL, 'mail.example.org', 20980, 'stored', 'stored uid=1 mailbox=INBOX', 1, 3, 29, 50, X'4e32184cf34a8b285d7142f81aa2e2b4', X'5a7fd23821c10061'),
+(4, -444778425715443038, '2026-01-05 08:00:01.212696', '2026-01-05 08:00:01.253333', 'Q1', NULL, 'mail.example.org', 20998, 'stored', 'stored uid=2 mailbox=INBOX', 1, 2, 10, 29, X'4d1da0028b3f55b5db110e8aba7263ba', X'45a8d33de108ec3c'),
+(5, -6380635333446860732, '2026-01-05 08:00:01.265049', '2026-01-05 08:00:01.329259', 'Q2', NULL, 'mail.example.org', 21002, 'stored', 'stored uid=2 mailbox=INBOX', 3, 1, 16, 45, NULL, NULL),
+(5, 4920283408480811758, '2026-01-05 08:00:01.455022', '2026-01-05 08:00:01.486416', NULL, NULL, 'mail.example.org', 21017, 'duplicate', 'duplicate uid=2 mailbox=INBOX (found there)', 0, 4, 0, 35, X'f08666677d1e6c48e30ebd4dabf11814', X'03bfbd203bc6b0be'),
+(7, 863400511215751230, '2026-01-06 08:00:01.639762', '2026-01-06 08:00:01.731117', 'Q9', NULL, 'mail.example.org', 21036, 'overquota', 'IMAP server 127.0.0.1:993: APPEND to mailbox INBOX refused: NO [OVERQUOTA] Quota exceeded (mailbox for user is full) (0.041 + 0.000 + 0.040 secs).', 5, 2, 15, 71, X'bf8a61f163bd58e28c2bcd85752a10ca', X'2f0109631c36f4de'),
+(8, -9150391769341643724, '2026-01-06 08:00:01.804674', '2026-01-06 08:00:01.854209', 'Q7', NULL, 'mail.example.org', 21055, 'overquota', 'IMAP server 127.0.0.1:993: APPEND to mailbox INBOX refused: NO [OVERQUOTA] Quota exceeded (mailbox for user is full) (0.001 + 0.000 secs).', 3, 1, 15, 30, X'd110cfa94060929da692fcfc57254dd6', X'ef28a14552088814'),
+(8, 113059471025660775, '2026-01-06 08:00:01.760226', '2026-01-06 08:00:01.789425', 'Q7', NULL, 'mail.example.org', 21050, 'overquota', 'IMAP server 127.0.0.1:993: APPEND to mailbox INBOX refused: NO [OVERQUOTA] Quota exceeded (mailbox for user is full) (0.002 + 0.000 + 0.001 secs).', 0, 2, 12, 16, X'd110cfa94060929da692fcfc57254dd6', X'8c49ff56e7797a12'),
+(10, 4771145429261726550, '2026-01-06 08:00:01.871638', '2026-01-06 08:00:01.927062', 'Q8', NULL, 'mail.example.org', 21063, 'overquota', 'IMAP server 127.0.0.1:993: APPEND to mailbox INBOX refused: NO [OVERQUOTA] Quota exceeded (mailbox for user is full) (0.001 + 0.000 secs).', 5, 2, 9, 37, X'c560df493a76ce692a76cbcd373f0fa3', X'9084cf52bc3f3ea0'),
+(11, -6282820327738249099, '2026-01-06 08:00:01.943163', '2026-01-06 08:00:02.056727', 'Q6', NULL, 'mail.example.org', 21067, 'stored', 'stored uid=3 mailbox=INBOX', 0, 3, 19, 93, X'5941b22002adf9c020b87999eac36898', X'01aa75de5b0c6e1a'),
+(12, -643682409976531782, '2026-01-06 08:00:02.095194', '2026-01-06 08:00:02.687635', 'Q10', NULL, 'mail.example.org', 21073, 'mailbox', 'IMAP login of locked@upgrade.example refused: NO [AUTHENTICATIONFAILED] Authentication failed. (check that this account exists, imap.user, imap.master_user and imap.password_file = /etc/oncedrop/wrong-password)', 0, 2, 35, 523, X'c2d539b7960e195387ff31e85870f09e', X'7006864f8a4667d5'),
+(13, -7579725828660080651, '2026-01-06 08:00:02.712771', NULL, 'QDIED', NULL, 'mail.example.org', 21111, 'claimed', NULL, 10, 13, 113, 0, X'1fd3238e51428894f39ee07f12fd8468', X'1b8e2b98bd87e00c'),
+(13, -6372612958977424298, '2026-01-06 08:00:02.911600', NULL, 'QDIED', NULL, 'mail.example.org', 21137, 'claimed', NULL, 2, 2, 77, 0, X'1fd3238e51428894f39ee07f12fd8468', X'9498a8c09c1d7d1c'),
+(15, -2287987226986784464, '2026-01-06 08:00:03.050932', NULL, 'QDIED', NULL, 'mail.example.org', 21162, 'claimed', NULL, 0, 5, 65, 0, X'c9a5ca083e25556271fb6b1a8afb979a', X'69dd45f140d266f6'),
+(16, -4705702649246230919, '2026-01-06 08:00:03.153706', '2026-01-06 08:00:03.203234', 'QDIED', NULL, 'mail.example.org', 21191, 'stored', 'stored uid=3 mailbox=INBOX', 1, 4, 50, 10, X'b740c703e753b8fd84fb4a243aa8a6e4', X'9416ccd1d49ce048'),
+(17, 4328633614461082565, '2026-01-06 08:00:03.228580', '2026-01-06 08:00:03.256059', 'Q11', NULL, 'mail.example.org', 21216, 'stored', 'stored uid=1 mailbox=INBOX', 1, 2, 15, 7, X'6304e3780022fb6f79e37367b1fef74f', X'deb0af99a81ac8ff'),
+(18, 1209866129336323753, '2026-01-06 08:00:03.272727', '2026-01-06 08:00:03.295790', 'Q13', NULL, 'mail.example.org', 21219, 'stored', 'stored uid=2 mailbox=INBOX', 0, 2, 6, 23, X'1466d8940164830b2eb9b4634daf8af0', X'895fcf5a8f8bcdf7'),
+(19, -4581471128102942995, '2026-01-06 08:00:03.301948', '2026-01-06 08:00:03.319977', 'Q14', NULL, 'mail.example.org', 21229, 'stored', 'stored uid=3 mailbox=INBOX', 0, 2, 4, 13, X'6fe90c4689c55828d431e28d172d889a', X'8ebabb1fa1a787a9'),
+(20, -1721561300734978651, '2026-01-06 08:00:03.379159', '2026-01-06 08:00:03.427215', 'Q12', NULL, 'mail.example.org', 21244, 'stored', 'stored uid=4 mailbox=INBOX', 10, 6, 17, 11, X'2dd8ef28b2528a2136bbdafd39015729', X'afc52b8a88c79ae4');
 INSERT INTO copy ("id", "message", "account", "mailbox", "role", "state", "doubt", "generation", "claimed_at", "claim", "claimed_by", "host", "pid", "first_at", "stored_at", "uidvalidity", "uid", "error", "repeated", "feeds", "boot", "boot_us", "host_us") VALUES
-(1, 1, 'doug@upgrade.example', 'INBOX', 'inbox', 'stored', 0, 1, '2026-01-05 08:00:00.805164', -5937872764146717838, 1, 'mail.example.org', 11563, '2026-01-05 08:00:00.805164', '2026-01-05 08:00:00.882867', 1796066751, 1, NULL, 0, NULL, 7685298789696752262, 1767669500190164, 3114),
-(2, 1, 'lisa@upgrade.example', 'Sent', 'sent', 'stored', 0, 1, '2026-01-05 08:00:00.805254', -5937872764146717838, 1, 'mail.example.org', 11563, '2026-01-05 08:00:00.805254', '2026-01-05 08:00:00.971019', 1796066752, 1, NULL, 0, ',sent,', 7685298789696752262, 1767669500190254, 3198),
-(3, 1, 'scuba@upgrade.example', 'INBOX', 'inbox', 'stored', 0, 1, '2026-01-05 08:00:01.090539', -994060489345358736, 2, 'mail.example.org', 11600, '2026-01-05 08:00:01.090539', '2026-01-05 08:00:01.216572', 1796066752, 1, NULL, 0, NULL, 7685298789696752262, 1767669500200539, 13424),
-(4, 2, 'doug@upgrade.example', 'INBOX', 'inbox', 'stored', 0, 1, '2026-01-05 08:00:01.400424', -7107129538361056231, 4, 'mail.example.org', 11643, '2026-01-05 08:00:01.400424', '2026-01-05 08:00:01.413371', 1796066751, 2, NULL, 0, NULL, 7685298789696752262, 1767669500188424, 1607),
-(5, 3, 'scuba@upgrade.example', 'INBOX', 'inbox', 'stored', 0, 2, '2026-01-05 08:00:01.587392', -5685565832849108702, 5, 'mail.example.org', 11679, '2026-01-05 08:00:01.468051', '2026-01-05 08:00:01.591694', 1796066752, 2, NULL, 1, NULL, 7685298789696752262, 1767669500199392, 12177),
-(7, 4, 'full@upgrade.example', 'INBOX', 'inbox', 'expired', 0, 1, '2026-01-06 08:00:01.931711', -8991048225385821730, 7, 'mail.example.org', 11724, '2026-01-06 08:00:01.931711', NULL, NULL, NULL, 'IMAP server 127.0.0.1:993: APPEND to mailbox INBOX refused: NO [OVERQUOTA] Quota exceeded (mailbox for user is full) (0.036 + 0.000 + 0.035 secs).', 0, NULL, 7685298789696752262, 1767669500208711, 21604),
-(8, 5, 'full@upgrade.example', 'INBOX', 'inbox', 'pending', 0, 2, '2026-01-06 08:00:02.153057', 653472981605376009, 8, 'mail.example.org', 11737, '2026-01-06 08:00:02.085928', NULL, NULL, NULL, 'IMAP server 127.0.0.1:993: APPEND to mailbox INBOX refused: NO [OVERQUOTA] Quota exceeded (mailbox for user is full) (0.001 + 0.000 secs).', 0, NULL, 7685298789696752262, 1767669500188057, 912),
-(10, 6, 'full@upgrade.example', 'INBOX', 'inbox', 'failed', 0, 1, '2026-01-06 08:00:02.232900', -8958854670710422367, 10, 'mail.example.org', 11747, '2026-01-06 08:00:02.232900', NULL, NULL, NULL, 'IMAP server 127.0.0.1:993: APPEND to mailbox INBOX refused: NO [OVERQUOTA] Quota exceeded (mailbox for user is full) (0.001 + 0.000 secs).', 0, NULL, 7685298789696752262, 1767669500187900, 1521),
-(11, 7, 'doug@upgrade.example', 'INBOX', 'inbox', 'stored', 0, 1, '2026-01-06 08:00:02.303122', -6517617598679291378, 11, 'mail.example.org', 11755, '2026-01-06 08:00:02.303122', '2026-01-06 08:00:02.317203', 1796066751, 3, NULL, 0, NULL, 7685298789696752262, 1767669500190122, 3621),
-(12, 7, 'full@upgrade.example', 'Sent', 'sent', 'failed', 0, 1, '2026-01-06 08:00:02.303189', -6517617598679291378, 11, 'mail.example.org', 11755, '2026-01-06 08:00:02.303189', NULL, NULL, NULL, 'IMAP server 127.0.0.1:993: APPEND to mailbox Sent refused: NO [OVERQUOTA] Quota exceeded (mailbox for user is full) (0.007 + 0.000 + 0.006 secs).', 0, NULL, 7685298789696752262, 1767669500190189, 3675),
-(13, 8, 'locked@upgrade.example', 'INBOX', 'inbox', 'pending', 0, 1, '2026-01-06 08:00:02.424127', -6590240459199427813, 12, 'mail.example.org', 11765, '2026-01-06 08:00:02.424127', NULL, NULL, NULL, 'IMAP login of locked@upgrade.example refused: NO [AUTHENTICATIONFAILED] Authentication failed. (check that this account exists, imap.user, imap.master_user and imap.password_file = /etc/oncedrop/wrong-password)', 0, NULL, 7685298789696752262, 1767669500192127, 5621),
-(14, 9, 'doug@upgrade.example', 'INBOX', 'inbox', 'appending', 1, 2, '2026-01-06 08:00:03.254149', -8049037807248774991, 13, 'mail.example.org', 11818, '2026-01-06 08:00:03.088291', NULL, NULL, NULL, NULL, 0, NULL, 7685298789696752262, 1767669500207149, 20151),
-(16, 10, 'doug@upgrade.example', 'INBOX', 'inbox', 'appending', 0, 1, '2026-01-06 08:00:03.350888', -69463056804912108, 15, 'mail.example.org', 11841, '2026-01-06 08:00:03.350888', NULL, NULL, NULL, NULL, 0, NULL, 7685298789696752262, 1767669500188888, 2002),
-(17, 11, 'scuba@upgrade.example', 'INBOX', 'inbox', 'stored', 0, 1, '2026-01-06 08:00:03.503268', -8485853957806496039, 16, 'mail.example.org', 11861, '2026-01-06 08:00:03.503268', '2026-01-06 08:00:03.508438', 1796066752, 3, NULL, 0, NULL, 7685298789696752262, 1767669500195268, 8779),
-(18, 11, 'lisa@upgrade.example', 'Sent', 'sent', 'appending', 0, 1, '2026-01-06 08:00:03.503340', -8485853957806496039, 16, 'mail.example.org', 11861, '2026-01-06 08:00:03.503340', NULL, NULL, NULL, NULL, 0, NULL, 7685298789696752262, 1767669500195340, 8845),
-(19, 12, 'support@upgrade.example', 'INBOX', 'inbox', 'stored', 0, 1, '2026-01-06 08:00:03.556153', 7658207540310592166, 17, 'mail.example.org', 11894, '2026-01-06 08:00:03.556153', '2026-01-06 08:00:03.573389', 1796066754, 1, NULL, 0, ',support,', 7685298789696752262, 1767669500189153, 1942),
-(20, 13, 'support@upgrade.example', 'INBOX', 'inbox', 'stored', 0, 1, '2026-01-06 08:00:03.610702', 7223726135831415354, 18, 'mail.example.org', 11898, '2026-01-06 08:00:03.610702', '2026-01-06 08:00:03.627169', 1796066754, 2, NULL, 0, ',support,', 7685298789696752262, 1767669500195702, 8571),
-(21, 14, 'support@upgrade.example', 'INBOX', 'inbox', 'stored', 0, 1, '2026-01-06 08:00:03.677166', -1786223979742824643, 19, 'mail.example.org', 11902, '2026-01-06 08:00:03.677166', '2026-01-06 08:00:03.703318', 1796066754, 3, NULL, 0, ',support,', 7685298789696752262, 1767669500189166, 2360),
-(22, 15, 'support@upgrade.example', 'INBOX', 'inbox', 'stored', 0, 1, '2026-01-06 08:00:03.799536', -2081367007811294790, 20, 'mail.example.org', 11916, '2026-01-06 08:00:03.799536', '2026-01-06 08:00:03.822578', 1796066754, 4, NULL, 0, ',support,', 7685298789696752262, 1767669500190536, 3326);
+(1, 1, 'doug@upgrade.example', 'INBOX', 'inbox', 'stored', 0, 1, '2026-01-05 08:00:01.031048', -1609605875979072958, 1, 'mail.example.org', 20956, '2026-01-05 08:00:01.031048', '2026-01-05 08:00:01.048940', 1796067258, 1, NULL, 0, NULL, 7685298789696752262, 1767668993199048, 11833),
+(2, 1, 'lisa@upgrade.example', 'Sent', 'sent', 'stored', 0, 1, '2026-01-05 08:00:01.031140', -1609605875979072958, 1, 'mail.example.org', 20956, '2026-01-05 08:00:01.031140', '2026-01-05 08:00:01.064735', 1796067260, 1, NULL, 0, ',sent,', 7685298789696752262, 1767668993199140, 11919),
+(3, 1, 'scuba@upgrade.example', 'INBOX', 'inbox', 'stored', 0, 1, '2026-01-05 08:00:01.107425', 3769286668696909064, 2, 'mail.example.org', 20980, '2026-01-05 08:00:01.107425', '2026-01-05 08:00:01.156128', 1796067259, 1, NULL, 0, NULL, 7685298789696752262, 1767668993188425, 1421),
+(4, 2, 'doug@upgrade.example', 'INBOX', 'inbox', 'stored', 0, 1, '2026-01-05 08:00:01.223744', -444778425715443038, 4, 'mail.example.org', 20998, '2026-01-05 08:00:01.223744', '2026-01-05 08:00:01.252792', 1796067258, 2, NULL, 0, NULL, 7685298789696752262, 1767668993188744, 1724),
+(5, 3, 'scuba@upgrade.example', 'INBOX', 'inbox', 'stored', 0, 2, '2026-01-05 08:00:01.459249', 4920283408480811758, 5, 'mail.example.org', 21017, '2026-01-05 08:00:01.284085', '2026-01-05 08:00:01.485856', 1796067259, 2, NULL, 1, NULL, 7685298789696752262, 1767668993195249, 8748),
+(7, 4, 'full@upgrade.example', 'INBOX', 'inbox', 'expired', 0, 1, '2026-01-06 08:00:01.659817', 863400511215751230, 7, 'mail.example.org', 21036, '2026-01-06 08:00:01.659817', NULL, NULL, NULL, 'IMAP server 127.0.0.1:993: APPEND to mailbox INBOX refused: NO [OVERQUOTA] Quota exceeded (mailbox for user is full) (0.041 + 0.000 + 0.040 secs).', 0, NULL, 7685298789696752262, 1767668993188817, 1763),
+(8, 5, 'full@upgrade.example', 'INBOX', 'inbox', 'pending', 0, 2, '2026-01-06 08:00:01.822933', -9150391769341643724, 8, 'mail.example.org', 21055, '2026-01-06 08:00:01.772277', NULL, NULL, NULL, 'IMAP server 127.0.0.1:993: APPEND to mailbox INBOX refused: NO [OVERQUOTA] Quota exceeded (mailbox for user is full) (0.001 + 0.000 secs).', 0, NULL, 7685298789696752262, 1767668993187933, 853),
+(10, 6, 'full@upgrade.example', 'INBOX', 'inbox', 'failed', 0, 1, '2026-01-06 08:00:01.885686', 4771145429261726550, 10, 'mail.example.org', 21063, '2026-01-06 08:00:01.885686', NULL, NULL, NULL, 'IMAP server 127.0.0.1:993: APPEND to mailbox INBOX refused: NO [OVERQUOTA] Quota exceeded (mailbox for user is full) (0.001 + 0.000 secs).', 0, NULL, 7685298789696752262, 1767668993188686, 1507),
+(11, 7, 'doug@upgrade.example', 'INBOX', 'inbox', 'stored', 0, 1, '2026-01-06 08:00:01.957214', -6282820327738249099, 11, 'mail.example.org', 21067, '2026-01-06 08:00:01.957214', '2026-01-06 08:00:02.010138', 1796067258, 3, NULL, 0, NULL, 7685298789696752262, 1767668993188214, 1847),
+(12, 7, 'full@upgrade.example', 'Sent', 'sent', 'failed', 0, 1, '2026-01-06 08:00:01.957277', -6282820327738249099, 11, 'mail.example.org', 21067, '2026-01-06 08:00:01.957277', NULL, NULL, NULL, 'IMAP server 127.0.0.1:993: APPEND to mailbox Sent refused: NO [OVERQUOTA] Quota exceeded (mailbox for user is full) (0.002 + 0.000 + 0.001 secs).', 0, NULL, 7685298789696752262, 1767668993188277, 1898),
+(13, 8, 'locked@upgrade.example', 'INBOX', 'inbox', 'pending', 0, 1, '2026-01-06 08:00:02.130244', -643682409976531782, 12, 'mail.example.org', 21073, '2026-01-06 08:00:02.130244', NULL, NULL, NULL, 'IMAP login of locked@upgrade.example refused: NO [AUTHENTICATIONFAILED] Authentication failed. (check that this account exists, imap.user, imap.master_user and imap.password_file = /etc/oncedrop/wrong-password)', 0, NULL, 7685298789696752262, 1767668993188244, 1425),
+(14, 9, 'doug@upgrade.example', 'INBOX', 'inbox', 'appending', 1, 2, '2026-01-06 08:00:02.992853', -6372612958977424298, 13, 'mail.example.org', 21137, '2026-01-06 08:00:02.848952', NULL, NULL, NULL, NULL, 0, NULL, 7685298789696752262, 1767668993187853, 1374),
+(16, 10, 'doug@upgrade.example', 'INBOX', 'inbox', 'appending', 0, 1, '2026-01-06 08:00:03.121057', -2287987226986784464, 15, 'mail.example.org', 21162, '2026-01-06 08:00:03.121057', NULL, NULL, NULL, NULL, 0, NULL, 7685298789696752262, 1767668993188057, 891),
+(17, 11, 'scuba@upgrade.example', 'INBOX', 'inbox', 'stored', 0, 1, '2026-01-06 08:00:03.189844', -4705702649246230919, 16, 'mail.example.org', 21191, '2026-01-06 08:00:03.189844', '2026-01-06 08:00:03.202815', 1796067259, 3, NULL, 0, NULL, 7685298789696752262, 1767668993202844, 16352),
+(18, 11, 'lisa@upgrade.example', 'Sent', 'sent', 'appending', 0, 1, '2026-01-06 08:00:03.189928', -4705702649246230919, 16, 'mail.example.org', 21191, '2026-01-06 08:00:03.189928', NULL, NULL, NULL, NULL, 0, NULL, 7685298789696752262, 1767668993202928, 16430),
+(19, 12, 'support@upgrade.example', 'INBOX', 'inbox', 'stored', 0, 1, '2026-01-06 08:00:03.240634', 4328633614461082565, 17, 'mail.example.org', 21216, '2026-01-06 08:00:03.240634', '2026-01-06 08:00:03.252543', 1796067261, 1, NULL, 0, ',support,', 7685298789696752262, 1767668993188634, 1669),
+(20, 13, 'support@upgrade.example', 'INBOX', 'inbox', 'stored', 0, 1, '2026-01-06 08:00:03.276781', 1209866129336323753, 18, 'mail.example.org', 21219, '2026-01-06 08:00:03.276781', '2026-01-06 08:00:03.295388', 1796067261, 2, NULL, 0, ',support,', 7685298789696752262, 1767668993194781, 8489),
+(21, 14, 'support@upgrade.example', 'INBOX', 'inbox', 'stored', 0, 1, '2026-01-06 08:00:03.306000', -4581471128102942995, 19, 'mail.example.org', 21229, '2026-01-06 08:00:03.306000', '2026-01-06 08:00:03.319445', 1796067261, 3, NULL, 0, ',support,', 7685298789696752262, 1767668993188000, 1648),
+(22, 15, 'support@upgrade.example', 'INBOX', 'inbox', 'stored', 0, 1, '2026-01-06 08:00:03.406212', -1721561300734978651, 20, 'mail.example.org', 21244, '2026-01-06 08:00:03.406212', '2026-01-06 08:00:03.426822', 1796067261, 4, NULL, 0, ',support,', 7685298789696752262, 1767668993188212, 1716);
 INSERT INTO feed ("id", "feed", "copy", "message", "added_at", "not_before", "tries", "dead", "owner", "error") VALUES
-(1, 'sent', 2, 1, '2026-01-06 08:00:00.970528', '2026-01-06 08:00:00.970528', 0, 0, 0, NULL),
-(3, 'support', 20, 13, '2026-01-06 08:00:03.626915', '2026-01-06 08:00:13.765184', 1, 0, -3213781475274824726, 'the command exited with status 75'),
-(4, 'support', 21, 14, '2026-01-06 08:00:03.703085', '2026-01-06 08:00:13.783541', 1, 1, 247147467791709966, 'the command exited with status 1'),
-(5, 'support', 22, 15, '2026-01-06 08:00:03.822215', '2026-01-06 08:00:03.822215', 0, 0, 0, NULL);
+(1, 'sent', 2, 1, '2026-01-06 08:00:01.064287', '2026-01-06 08:00:01.064287', 0, 0, 0, NULL),
+(3, 'support', 20, 13, '2026-01-06 08:00:03.295034', '2026-01-06 08:00:13.354981', 1, 0, -7041498393731121317, 'the command exited with status 75'),
+(4, 'support', 21, 14, '2026-01-06 08:00:03.319121', '2026-01-06 08:00:13.365766', 1, 1, -6122367918191873271, 'the command exited with status 1'),
+(5, 'support', 22, 15, '2026-01-06 08:00:03.426504', '2026-01-06 08:00:03.426504', 0, 0, 0, NULL);
 INSERT INTO feed_reader ("reader", "feed") VALUES
 ('helpdesk', 'support');
 INSERT INTO server ("server", "verified", "checked_at", "tried_at") VALUES
-('127.0.0.1 port 994 on mail.example.org as oncedrop', 1, '2026-01-06 08:00:03.487161', '2026-01-06 08:00:03.487161'),
-('127.0.0.1 port 995 on mail.example.org as oncedrop', 1, '2026-01-06 08:00:03.232623', '2026-01-06 08:00:03.232623'),
-('127.0.0.1 port 996 on mail.example.org as oncedrop', 1, '2026-01-06 08:00:03.066932', '2026-01-06 08:00:03.066932'),
-('127.0.0.1 port 997 on mail.example.org as oncedrop', 1, '2026-01-06 08:00:03.347178', '2026-01-06 08:00:03.347178'),
-('127.0.0.1 port 993 on mail.example.org as oncedrop', 1, '2026-01-06 08:00:00.798985', '2026-01-06 08:00:00.798985');
+('127.0.0.1 port 993 on mail.example.org as oncedrop', 1, '2026-01-06 08:00:01.017432', '2026-01-06 08:00:01.017432'),
+('127.0.0.1 port 994 on mail.example.org as oncedrop', 1, '2026-01-06 08:00:02.837819', '2026-01-06 08:00:02.837819'),
+('127.0.0.1 port 995 on mail.example.org as oncedrop', 1, '2026-01-06 08:00:03.171744', '2026-01-06 08:00:03.171744'),
+('127.0.0.1 port 996 on mail.example.org as oncedrop', 1, '2026-01-06 08:00:03.106569', '2026-01-06 08:00:03.106569'),
+('127.0.0.1 port 997 on mail.example.org as oncedrop', 1, '2026-01-06 08:00:02.987768', '2026-01-06 08:00:02.987768');
 INSERT INTO refusal ("id", "server", "account", "refusals", "refused_at", "wait_ms", "reason") VALUES
-('be0803b80164f9d93708ed1cefca8f65bff0317429986737b5a4e819e887b081', '127.0.0.1 port 993 on mail.example.org as each account, password of 1796066753371784230', 'locked@upgrade.example', 1, '2026-01-06 08:00:02.928753', 60000, 'IMAP login of locked@upgrade.example refused: NO [AUTHENTICATIONFAILED] Authentication failed. (check that this account exists, imap.user, imap.master_user and imap.password_file = /etc/oncedrop/wrong-password)');
+('b87bbcecb0d786a08bfde72b7e06b2031349e28dc3ce7e3896f0c73bdf64dc3f', '127.0.0.1 port 993 on mail.example.org as each account, password of 1796067260067649597', 'locked@upgrade.example', 1, '2026-01-06 08:00:02.690968', 60000, 'IMAP login of locked@upgrade.example refused: NO [AUTHENTICATIONFAILED] Authentication failed. (check that this account exists, imap.user, imap.master_user and imap.password_file = /etc/oncedrop/wrong-password)');
 INSERT INTO event ("id", "at", "name", "host", "count") VALUES
-(3, '2026-01-06 08:00:01.829574', 'busy', 'mail.example.org', 1),
-(4, '2026-01-06 08:00:03.254233', 'search', 'mail.example.org', 1);
+(3, '2026-01-06 08:00:01.625124', 'busy', 'mail.example.org', 1),
+(4, '2026-01-06 08:00:02.992924', 'search', 'mail.example.org', 1);
 INSERT INTO counter_bucket ("name", "label", "le", "value") VALUES
 ('counted_until', '', 0, 1767682801000000),
 ('deferrals', 'busy', 0, 1),
 ('deliveries', 'deferred', 0, 1),
 ('deliveries', 'duplicate', 0, 2),
 ('deliveries', 'stored', 0, 4),
+('phase', 'database', 5, 1),
 ('phase', 'database', 10, 1),
 ('phase', 'database', 25, 1),
-('phase', 'database', 100, 3),
-('phase', 'database', 500, 1),
+('phase', 'database', 50, 2),
+('phase', 'database', 250, 1),
 ('phase', 'imap', 5, 1),
-('phase', 'imap', 10, 1),
-('phase', 'imap', 25, 2),
-('phase', 'imap', 250, 2),
-('phase', 'lock', 5, 2),
-('phase', 'lock', 10, 2),
-('phase', 'lock', 25, 2),
-('phase', 'read', 5, 4),
-('phase', 'read', 25, 2),
-('phase_ms', 'database', 0, 535),
-('phase_ms', 'imap', 0, 337),
-('phase_ms', 'lock', 0, 45),
-('phase_ms', 'read', 0, 36),
+('phase', 'imap', 50, 5),
+('phase', 'lock', 5, 6),
+('phase', 'read', 5, 5),
+('phase', 'read', 10, 1),
+('phase_ms', 'database', 0, 226),
+('phase_ms', 'imap', 0, 203),
+('phase_ms', 'lock', 0, 17),
+('phase_ms', 'read', 0, 13),
 ('searches', '', 0, 1);
 DELETE FROM counter;
 INSERT INTO counter ("one", "last_message", "messages", "bytes", "last_copy", "copies") VALUES
@@ -581,7 +579,7 @@ DELETE FROM setting;
 INSERT INTO setting ("one", "lock_method") VALUES
 (1, 'session');
 INSERT INTO lease ("key", "owner", "taken_at", "expires_at", "host", "pid", "session", "user") VALUES
-(-4923331334520321463, 4365430451690617737, '2026-01-06 08:00:03.371152', '2026-01-06 08:01:03.371152', 'mail.example.org', 11841, 'oncedrop mail.example.org[11841] QDIED', 'mailer');
+(-4923331334520321463, 4485174021449565339, '2026-01-06 08:00:03.126536', '2026-01-06 08:01:03.126536', 'mail.example.org', 21162, 'oncedrop mail.example.org[21162] QDIED', 'mailer');
 ALTER TABLE copy AUTO_INCREMENT = 23;
 ALTER TABLE delivery AUTO_INCREMENT = 21;
 ALTER TABLE event AUTO_INCREMENT = 5;
