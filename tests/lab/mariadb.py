@@ -94,7 +94,7 @@ class MariaDB(DatabaseServer):
             return False
 
     def connect(self, database, user="admin", password=None, **options):
-        """A session in autocommit mode. options: pymysql's."""
+        """A session in autocommit mode. options: as its library has them."""
         where = {"unix_socket": self.socket} if user == "admin" else {"host": "127.0.0.1", "port": self.port}
         return pymysql.connect(**where, **options, user=user, password=password or (self.password if user == "admin" else user),
                                database=database, charset="utf8mb4", init_command=SESSION, autocommit=True,

@@ -174,7 +174,8 @@ def write(site, release, mails):
     unknown = set(there).difference(TABLES, ("slot", "sqlite_sequence"))
     assert not unknown, f"not in TABLES: {unknown}"
     with open(path_of(release, f"{engine()}.sql"), "w", encoding="utf-8") as file:
-        file.writelines(["-- SPDX-License-Identifier: ISC\n", f"-- A ledger that version {release} wrote: tests/upgrade/write-fixture.\n\n", *text])
+        file.write(f"-- SPDX-License-Identifier: ISC\n-- A ledger that version {release} wrote: tests/upgrade/write-fixture.\n\n")
+        file.writelines(text)
     for name, mail in mails.items():
         with open(path_of(release, f"{name}.eml"), "wb") as file:
             file.write(mail)

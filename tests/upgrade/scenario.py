@@ -17,6 +17,7 @@ FEEDS = {"feed support.recipient": SUPPORT, "feed sent.role": "sent"}
 RAW = {"record.level": "raw", "record.trace": "yes"}
 
 STRANGER = "stranger@elsewhere.example"
+SUBJECT = "=?utf-8?q?Gr=C3=BC=C3=9Fe=2C_=D0=96=2C?= =?utf-8?b?IPCfmIA=?="
 PARTS = """MIME-Version: 1.0
 Content-Type: multipart/mixed; boundary=b
 References: <first@elsewhere.example> <second@elsewhere.example>
@@ -40,7 +41,7 @@ AAECAwQFBgcICQ==
 """
 # (sender, recipient, what else). Those called support- are for the feed.
 MAILS = {
-    "stored": (LISA, DOUG, {"subject": "=?utf-8?q?Gr=C3=BC=C3=9Fe=2C_=D0=96=2C?= =?utf-8?b?IPCfmIA=?=", "headers": PARTS, "body": TWO_PARTS}),
+    "stored": (LISA, DOUG, {"subject": SUBJECT, "headers": PARTS, "body": TWO_PARTS}),
     "without-id": (STRANGER, DOUG, {"id": False}),
     "envelope": (STRANGER, SCUBA, {}),
     "found": (STRANGER, DOUG, {}),

@@ -1,4 +1,4 @@
--- oncedrop's ledger in MariaDB, after the version in src, in tests: a column more wherever an older program writes.
+-- oncedrop's ledger in MariaDB, a version later than any, in tests: another column wherever an older program writes.
 
 ALTER TABLE message ADD COLUMN IF NOT EXISTS later TEXT;
 ALTER TABLE address ADD COLUMN IF NOT EXISTS later TEXT;

@@ -1,4 +1,4 @@
--- oncedrop schema, after the version in src, in tests: a column more wherever an older program writes.
+-- oncedrop schema, a version later than any, in tests: another column wherever an older program writes.
 
 ALTER TABLE @schema@.message ADD COLUMN later text;
 ALTER TABLE @schema@.address ADD COLUMN later text;

@@ -1,4 +1,4 @@
--- oncedrop's ledger in SQLite, after the version in src, in tests: a column more wherever an older program writes.
+-- oncedrop's ledger in SQLite, a version later than any, in tests: another column wherever an older program writes.
 
 ALTER TABLE @schema@.message ADD COLUMN later TEXT;
 ALTER TABLE @schema@.address ADD COLUMN later TEXT;
