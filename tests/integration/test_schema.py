@@ -73,8 +73,13 @@ def shape(site):
     return site.sql("""
         SELECT c.relname, c.relkind::text, a.attname, a.attnum::int, format_type(a.atttypid, a.atttypmod), a.attnotnull,
                col_description(c.oid, a.attnum), pg_get_indexdef(i.indexrelid), pg_get_viewdef(c.oid), c.reloptions,
-               ARRAY(SELECT acl::text FROM unnest(c.relacl || a.attacl) acl ORDER BY 1)
+               ARRAY(SELECT acl::text FROM unnest(c.relacl || a.attacl) acl ORDER BY 1), a.attidentity::text,
+               pg_get_expr(d.adbin, c.oid), ARRAY(SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = c.oid ORDER BY 1),
+               ARRAY(SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = c.oid AND NOT tgisinternal ORDER BY 1),
+               ARRAY(SELECT concat_ws(' ', polname, polcmd, polpermissive, polroles::regrole[], pg_get_expr(polqual, c.oid))
+                     FROM pg_policy WHERE polrelid = c.oid ORDER BY 1), c.relrowsecurity, c.relreplident::text
           FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 LEFT JOIN pg_index i ON i.indexrelid = c.oid
+          LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
          WHERE c.relnamespace = 'oncedrop'::regnamespace ORDER BY 1, 4""")
 
 

