@@ -117,6 +117,12 @@ $(BUILD)/flags: FORCE
 $(BUILD)/libexecdir: FORCE
 	$(call RENEW,echo '$(LIBEXECDIR)')
 
+# Only main.o depends on the commit.
+$(BUILD)/commit.h: FORCE
+	$(call RENEW,echo "#define COMMIT \"$$(release/commit)\"")
+
+$(BUILD)/main.o: $(BUILD)/commit.h
+
 # The schema's SQL files are built into the program.
 $(ENGINES:%=$(BUILD)/%_schema.h): $(BUILD)/%_schema.h: src/sql/embed.sh src/sql/comments.awk $(wildcard $(ENGINES:%=src/%/schema/*.sql)) Makefile
 	@mkdir -p $(@D)

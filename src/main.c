@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "commit.h"
 #include "delivery/outcome.h"
 #include "delivery/sessions.h"
 #include "front/front.h"
@@ -175,7 +176,7 @@ static int run_command(const struct command *command, struct cmd *cmd)
 static int run_words(int argc, char **argv)
 {
     const char **overrides OD_CLEANUP(base_free) = base_alloc(((size_t)argc + 1) * sizeof(*overrides));
-    struct cmd cmd = {.config_file = CONFIG_DEFAULT_FILE, .overrides = overrides};
+    struct cmd cmd = {.config_file = CONFIG_DEFAULT_FILE, .overrides = overrides, .commit = COMMIT};
     int status = EX_USAGE;
     fill_standard_descriptors();
     umask(077);

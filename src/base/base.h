@@ -241,17 +241,20 @@ void privilege_clear_environment(const char *const *keep);
 /* module.c
  * Parts with separate libraries, loaded on demand. They call the functions in modules.symbols. */
 
-struct module {
-    const char *file;    /* "oncedrop-decode.so" */
-    const char *table;   /* exported object; TABLE_build has MODULE_BUILD */
-    const char *what;    /* for messages: "the decoder" */
-    const char *package; /* Debian's: "oncedrop" */
-    bool is_global;      /* other modules call its functions */
+enum module {
+    MODULE_PROGRAM,
+    MODULE_TLS,
+    MODULE_DECODE,
+    MODULE_ENGINE, /* then as enum config_engine */
+    MODULES = MODULE_ENGINE + 3,
 };
 
 /* Loads a module from module_path(). Refuses one of another build, truncated, or writable by others. Returns its object,
  * or NULL. Children inherit it: load it before giving up the right to read it, and before an upgrade. */
-const void *module_load(const struct module *module, struct error *error) OD_MUST;
+const void *module_load(enum module module, struct error *error) OD_MUST;
+
+/* Returns a new string: versions of a module's libraries, or the error of module_load(). NULL: it is not installed. */
+char *module_libraries(enum module module) OD_MUST;
 
 /* Returns a new string: the file's path in the program's directory, in ../libexec/oncedrop, else where `make install`
  * puts it. If one is unusable, no other replaces it. */

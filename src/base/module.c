@@ -13,6 +13,20 @@
 #define INSTALLED LIBEXECDIR "/oncedrop"
 #define AGAIN "; install it again, by `make install' or Debian's package %s"
 
+static const struct module_row {
+    const char *file;
+    const char *table;   /* exported, as are TABLE_build: MODULE_BUILD, and TABLE_libraries() */
+    const char *what;    /* for messages */
+    const char *package; /* Debian's */
+} modules[] = {
+    [MODULE_PROGRAM] = {"oncedrop-main.so", "oncedrop_program", "the program", "oncedrop"},
+    [MODULE_TLS] = {"oncedrop-tls.so", "imap_tls_module", "TLS for IMAP", "oncedrop"},
+    [MODULE_DECODE] = {"oncedrop-decode.so", "decode_module", "the decoder", "oncedrop"},
+    [MODULE_ENGINE] = {"oncedrop-postgres.so", "postgres_engine", "the engine for PostgreSQL", "oncedrop-postgres"},
+    {"oncedrop-sqlite.so", "sqlite_engine", "the engine for SQLite", "oncedrop-sqlite"},
+    {"oncedrop-mariadb.so", "mariadb_engine", "the engine for MariaDB", "oncedrop-mariadb"},
+};
+
 char *module_program(void)
 {
     char path[PATH_MAX];
@@ -37,7 +51,7 @@ char *module_path(const char *file)
 }
 
 /* Sets the error from errno; returns NULL. */
-static const void *refuse(const struct module *module, const char *path, struct error *error)
+static void *refuse(const struct module_row *module, const char *path, struct error *error)
 {
     int errnum = errno;
     if (errnum == ENOENT)
@@ -54,7 +68,7 @@ static const void *refuse(const struct module *module, const char *path, struct 
     return NULL;
 }
 
-const void *module_load(const struct module *module, struct error *error)
+static void *load(const struct module_row *module, struct error *error)
 {
     struct stat status;
     char *path OD_CLEANUP(base_free) = module_path(module->file);
@@ -64,7 +78,8 @@ const void *module_load(const struct module *module, struct error *error)
         error_set(error, "cannot load %s: everybody may write %s; run: chmod o-w %s", module->what, path, path);
         return NULL;
     }
-    void *loaded = dlopen(path, module->is_global ? RTLD_NOW | RTLD_GLOBAL : RTLD_NOW);
+    bool is_program = module == &modules[MODULE_PROGRAM]; /* others call its functions */
+    void *loaded = dlopen(path, is_program ? RTLD_NOW | RTLD_GLOBAL : RTLD_NOW);
     if (loaded == NULL) {
         error_set(error, "cannot load %s: %s; let user %d read it, or install its package again", module->what,
                   dlerror(), (int)geteuid()); /* of what is unreadable ld.so(8) says that it is not there */
@@ -72,9 +87,30 @@ const void *module_load(const struct module *module, struct error *error)
     }
     char *name OD_CLEANUP(base_free) = base_printf("%s_build", module->table);
     const char *build = dlsym(loaded, name);
-    const void *table = build != NULL && strcmp(build, MODULE_BUILD) == 0 ? dlsym(loaded, module->table) : NULL;
-    if (table == NULL) /* not closed: the process ends, or reports it */
-        error_set(error, "cannot load %s: %s belongs to another build of oncedrop" AGAIN, module->what, path,
-                  module->package);
-    return table;
+    if (build != NULL && strcmp(build, MODULE_BUILD) == 0)
+        return loaded;
+    error_set(error, "cannot load %s: %s belongs to another build of oncedrop" AGAIN, module->what, path,
+              module->package);
+    return NULL;
+}
+
+const void *module_load(enum module module, struct error *error)
+{
+    void *loaded = load(&modules[module], error);
+    return loaded != NULL ? dlsym(loaded, modules[module].table) : NULL;
+}
+
+char *module_libraries(enum module module)
+{
+    struct error error;
+    char *path OD_CLEANUP(base_free) = module_path(modules[module].file);
+    if (access(path, F_OK) != 0 && errno == ENOENT)
+        return NULL;
+    char *name OD_CLEANUP(base_free) = base_printf("%s_libraries", modules[module].table);
+    void *loaded = load(&modules[module], &error);
+    char *(*libraries)(void);
+    if (loaded == NULL)
+        return base_strdup(error.text);
+    *(void **)&libraries = dlsym(loaded, name); /* dlopen(3) */
+    return libraries();
 }

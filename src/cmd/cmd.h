@@ -74,6 +74,7 @@ struct options {
 struct cmd {
     const char *config_file;      /* options before the command's name */
     const char *const *overrides; /* NULL-terminated */
+    const char *commit;           /* "": unknown */
     bool verbose;
     int argc; /* from the name on */
     char **argv;
@@ -110,6 +111,7 @@ int cmd_export(struct cmd *cmd);
 int cmd_forget(struct cmd *cmd);
 int cmd_locks(struct cmd *cmd);
 int cmd_feed(struct cmd *cmd);
+int cmd_version(struct cmd *cmd);
 
 #define CMD_FEED_WORDS "list, run, show, wait, retry, fill, reset or drop"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * The table of commands, and those that need no configuration: version, help. */
+ * The table of commands, and help. */
 #include "cmd/cmd.h"
 
 #include <glib.h>
@@ -10,15 +10,6 @@
 #include <sysexits.h>
 
 #include "command_pages.h" /* PAGE_DELIVER ... */
-
-static int run_version(struct cmd *cmd)
-{
-    if (cmd->options.json)
-        table_print_json(json_pack("{s:s}", "version", VERSION));
-    else
-        puts("oncedrop " VERSION);
-    return 0;
-}
 
 static int run_help(struct cmd *cmd);
 
@@ -44,7 +35,7 @@ static const struct command commands[] = {
     {"expire", cmd_expire, false, true, 0, INT_MAX, NULL, PAGE_EXPIRE},
     {"export", cmd_export, false, false, 1, 1, "an address", PAGE_EXPORT},
     {"forget", cmd_forget, false, false, 1, 1, "an address", PAGE_FORGET},
-    {"version", run_version, false, false, 0, 0, NULL, PAGE_VERSION},
+    {"version", cmd_version, false, false, 0, 0, NULL, PAGE_VERSION},
     {"help", run_help, false, false, 0, 1, NULL, PAGE_HELP},
     {.name = NULL},
 };

@@ -4,9 +4,14 @@
 #include "decode/decode_internal.h"
 #include "module_build.h"
 
-/* read by module_load */
+/* read by module.c */
 extern const char decode_module_build[];
+extern char *decode_module_libraries(void);
 const char decode_module_build[] = MODULE_BUILD;
+char *decode_module_libraries(void)
+{
+    return base_printf("gmime %u.%u.%u", gmime_major_version, gmime_minor_version, gmime_micro_version);
+}
 const struct decode_module decode_module = {decode_message, decode_extract, decode_sandbox};
 
 struct work {

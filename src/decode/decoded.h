@@ -43,8 +43,7 @@ struct decoded *decode_message(const struct message *message, enum record_level 
 /* As decoding_extract(). Call it only in a child, too. */
 bool decode_extract(const struct message *message, const char *path, int fd) OD_MUST;
 
-/* The module oncedrop-decode.so. Only children load it (base/module.c): gmime, libseccomp and their libraries take a
- * quarter of the program's load time. */
+/* oncedrop-decode.so, a module since gmime, libseccomp and their libraries take a quarter of the load time. */
 struct decode_module {
     struct decoded *(*decode)(const struct message *message, enum record_level level, decode_step step, void *context);
     bool (*extract)(const struct message *message, const char *path, int fd);
@@ -54,7 +53,7 @@ struct decode_module {
 /* decode_message.c */
 extern const struct decode_module decode_module;
 
-/* decoding.c: returns the module, if linked (as in tests), or loads it. Returns NULL and sets the error on failure. */
+/* decoding.c: returns the module, linked (as in tests) or loaded. NULL: the error is set. */
 const struct decode_module *decoding_load_module(struct error *error) OD_MUST;
 
 #endif

@@ -44,14 +44,8 @@ static bool every_charset;
 const struct decode_module *decoding_load_module(struct error *error)
 {
     static const struct decode_module *loaded = &decode_module;
-    static const struct module module = {
-        .file = "oncedrop-decode.so",
-        .table = "decode_module",
-        .what = "the decoder",
-        .package = "oncedrop",
-    };
     if (loaded == NULL)
-        loaded = module_load(&module, error);
+        loaded = module_load(MODULE_DECODE, error);
     return loaded;
 }
 

@@ -55,12 +55,11 @@ static bool refuse_cut_file(uintptr_t address, struct error *error)
 
 bool front_program_load(const struct front_program **ret, struct error *error)
 {
-    static const struct module module = {"oncedrop-main.so", "oncedrop_program", "the program", "oncedrop", true};
     struct sigaction leave = {.sa_sigaction = leave_loading, .sa_flags = SA_SIGINFO}, before;
     if (sigsetjmp(before_loading, 1) != 0)
         return refuse_cut_file(cut_at, error);
     (void)sigaction(SIGBUS, &leave, &before);
-    program = module_load(&module, error);
+    program = module_load(MODULE_PROGRAM, error);
     (void)sigaction(SIGBUS, &before, NULL);
     *ret = program;
     return program != NULL;

@@ -24,14 +24,8 @@ struct imap_stream {
 const struct imap_tls_module *imap_stream_load_tls(struct error *error)
 {
     static const struct imap_tls_module *loaded = &imap_tls_module;
-    static const struct module module = {
-        .file = "oncedrop-tls.so",
-        .table = "imap_tls_module",
-        .what = "TLS for IMAP",
-        .package = "oncedrop",
-    };
     if (loaded == NULL)
-        loaded = module_load(&module, error);
+        loaded = module_load(MODULE_TLS, error);
     return loaded;
 }
 

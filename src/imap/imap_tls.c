@@ -4,6 +4,7 @@
  * here. */
 #include <arpa/inet.h>
 #include <gnutls/x509.h>
+#include <libetpan/libetpan_version.h>
 #include <libetpan/mailstream_socket.h>
 #include <libetpan/mailstream_ssl.h>
 #include <libetpan/mmapstring.h>
@@ -14,9 +15,15 @@
 #include "imap/imap_tls.h"
 #include "module_build.h"
 
-/* Read by module_load(). */
+/* Read by module.c. */
 extern const char imap_tls_module_build[];
+extern char *imap_tls_module_libraries(void);
 const char imap_tls_module_build[] = MODULE_BUILD;
+char *imap_tls_module_libraries(void)
+{
+    return base_printf("GnuTLS %s, libetpan %d.%d", gnutls_check_version(NULL), libetpan_get_version_major(),
+                       libetpan_get_version_minor());
+}
 
 #define CHAIN_MAX 16 /* as in GnuTLS */
 #define AUTHORITIES_KEPT_MS INT64_C(600000)

@@ -9,10 +9,15 @@
 #include "mariadb_steps.h"
 #include "module_build.h"
 
-/* Read by module_load. */
+/* Read by module.c. */
 extern const struct sql_engine mariadb_engine;
 extern const char mariadb_engine_build[];
+extern char *mariadb_engine_libraries(void);
 const char mariadb_engine_build[] = MODULE_BUILD;
+char *mariadb_engine_libraries(void)
+{
+    return base_printf("libmariadb %s", mysql_get_client_info());
+}
 
 static void maria_engine_set_timeout(struct sql_session *maria, int64_t ms)
 {

@@ -6,10 +6,15 @@
 #include "postgres_schema.h"
 #include "postgres_steps.h"
 
-/* Read by module_load. */
+/* Read by module.c. */
 extern const struct sql_engine postgres_engine;
 extern const char postgres_engine_build[];
+extern char *postgres_engine_libraries(void);
 const char postgres_engine_build[] = MODULE_BUILD;
+char *postgres_engine_libraries(void)
+{
+    return base_printf("libpq %d.%d", PQlibVersion() / 10000, PQlibVersion() % 10000);
+}
 
 static void engine_add(struct sql_session *pg, enum sql_step step, const struct sql_value *values)
 {

@@ -7,25 +7,16 @@ extern const struct sql_engine postgres_engine, sqlite_engine, mariadb_engine;
 #pragma weak sqlite_engine
 #pragma weak mariadb_engine
 
-static struct engine {
-    const struct sql_engine *engine;
-    struct module module;
-} engines[] = {
-    [CONFIG_ENGINE_POSTGRES] = {&postgres_engine,
-                                {"oncedrop-postgres.so", "postgres_engine", "the engine for PostgreSQL",
-                                 "oncedrop-postgres", false}},
-    [CONFIG_ENGINE_SQLITE] = {&sqlite_engine,
-                              {"oncedrop-sqlite.so", "sqlite_engine", "the engine for SQLite", "oncedrop-sqlite",
-                               false}},
-    [CONFIG_ENGINE_MARIADB] = {&mariadb_engine,
-                               {"oncedrop-mariadb.so", "mariadb_engine", "the engine for MariaDB", "oncedrop-mariadb",
-                                false}},
+static const struct sql_engine *engines[] = {
+    [CONFIG_ENGINE_POSTGRES] = &postgres_engine,
+    [CONFIG_ENGINE_SQLITE] = &sqlite_engine,
+    [CONFIG_ENGINE_MARIADB] = &mariadb_engine,
 };
 
 const struct sql_engine *sql_load(const struct config *config, struct error *error)
 {
-    struct engine *engine = &engines[config_engine(config)];
-    if (engine->engine == NULL)
-        engine->engine = module_load(&engine->module, error);
-    return engine->engine;
+    enum config_engine engine = config_engine(config);
+    if (engines[engine] == NULL)
+        engines[engine] = module_load(MODULE_ENGINE + engine, error);
+    return engines[engine];
 }

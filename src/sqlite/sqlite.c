@@ -6,10 +6,15 @@
 #include "sqlite_schema.h"
 #include "sqlite_steps.h"
 
-/* Read by module_load. */
+/* Read by module.c. */
 extern const struct sql_engine sqlite_engine;
 extern const char sqlite_engine_build[];
+extern char *sqlite_engine_libraries(void);
 const char sqlite_engine_build[] = MODULE_BUILD;
+char *sqlite_engine_libraries(void)
+{
+    return base_printf("SQLite %s", sqlite3_libversion());
+}
 
 static bool lite_engine_usable(const struct sql_session *lite)
 {
