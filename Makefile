@@ -335,7 +335,7 @@ uninstall:
 	  [ ! -d $(DESTDIR)$$folder ] || find $(DESTDIR)$$folder -depth -type d -empty -delete || exit 1; \
 	done
 
-# What is released: the tarball, its checksum, and what the program is made of. Fails with uncommitted changes.
+# What is released: the tarball, its checksum, and what the program is made of. release/README.md has the steps.
 dist:
 	@tests/install-packages build
 	@$(MAKE) --no-print-directory -s -j "$$(nproc)" all

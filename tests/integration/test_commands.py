@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import sqlite3
 import subprocess
 
 import expect
@@ -17,8 +18,21 @@ COMMANDS = ["deliver", "lmtp", "serve", "replay", "resume", "restore", "setup", 
 
 
 def test_version(site):
+    """The same as text and for programs, and by the option; without a configuration."""
     done = site.run("version", config=False)
-    assert done.exit == 0 and re.fullmatch(r"oncedrop \d+\.\d+\n", done.out) and not done.err, done
+    first, *lines = done.out.splitlines()
+    assert done.exit == 0 and re.fullmatch(r"oncedrop \d+(\.\d+)+", first) and not done.err, done
+    facts = dict(line.split(": ", 1) for line in lines)
+    assert list(facts) == ["commit", "compiler", "main", "tls", "decode", "postgres", "sqlite", "mariadb"], done
+    assert re.fullmatch(r"[0-9a-f]{40}(-dirty)?|unknown", facts["commit"]), done
+    assert facts["sqlite"] == "SQLite " + sqlite3.sqlite_version, done
+    for name, pattern in (("compiler", r".*\d\.\d.*"), ("main", r"GLib 2\.\d+\.\d+"), ("decode", r"gmime 3\.\d+\.\d+"),
+                          ("tls", r"GnuTLS \d+\.\d+\.\d+, libetpan \d\.\d+"), ("postgres", r"libpq \d+\.\d+"),
+                          ("mariadb", r"libmariadb \d+\.\d+\.\d+")):
+        assert re.fullmatch(pattern, facts[name]), (name, done)
+    assert site.run(options=["--version"], config=False).out == done.out
+    commit = None if facts["commit"] == "unknown" else facts["commit"]
+    assert json.loads(site.run("version", "--json", config=False).out) == {"version": first.split()[1], **facts, "commit": commit}
 
 
 def test_help(site):
@@ -85,7 +99,6 @@ def test_config_for_programs(site):
     assert "password=mailer" not in site.run("config", "--json").out
     done = site.run("config", "--json", "--test")
     assert done.exit == 0 and not done.out, done
-    assert json.loads(site.run("version", "--json").out) == {"version": site.run("version").out.split()[1]}
 
 
 def test_config_shows_no_password(site):

@@ -11,6 +11,7 @@ Left out: a damaged front program. Nothing of ours runs then: pipe(8) and local(
 is cut so that the kernel executes it; the service does not need the front."""
 
 import itertools
+import json
 import os
 import re
 import shutil
@@ -168,6 +169,23 @@ def every(installation, who):
         if os.path.exists(with_names["COPY"]):
             os.unlink(with_names["COPY"])
     return done
+
+
+LABELS = {"-decode.so": "decode", "-tls.so": "tls", ENGINE: engine()}
+
+
+@pytest.mark.parametrize("name, fault", itertools.product(LABELS, FAULTS))
+def test_the_version_of_what_cannot_be_loaded(installation, name, fault):
+    """Seen to fail with: the error printed of an absent module; the labels of two modules exchanged."""
+    _, whole, _ = installation.run(["version"], USERS["user"])
+    installation.break_(name, fault)
+    status, out, err = installation.run(["version"], USERS["user"])
+    differs = [line for line in out.splitlines() if line not in whole.splitlines()]
+    assert (status, err, len(differs), len(out.splitlines())) == (0, "", 1, len(whole.splitlines())), (out, err)
+    assert differs[0].startswith(LABELS[name] + ": "), differs
+    assert differs[0].endswith(": not installed") if fault == "absent" else says(out, installation.file, fault), differs
+    _, out, _ = installation.run(["version", "--json"], USERS["user"])
+    assert (json.loads(out)[LABELS[name]] is None) == (fault == "absent"), out
 
 
 def failed(status, out):
