@@ -23,7 +23,7 @@ version=$(cat VERSION)
 same 'VERSION and conf/debian/changelog' "$version" "$(sed -n '1s/^oncedrop (\(.*\)) .*/\1/p' conf/debian/changelog)"
 same 'VERSION and NEWS.md' "## $version" "$(grep -m 1 '^## ' NEWS.md)"
 for text in README.md man/oncedrop-setup.7; do
-    same "VERSION and $text" "oncedrop_${version}_amd64.deb" "$(grep -o 'oncedrop_[0-9.]*_amd64\.deb' $text | sort -u)"
+    same "VERSION and packages in $text" "_${version}_amd64.deb" "$(grep -o '_[0-9.]*_amd64\.deb' $text | sort -u)"
 done
 newest=$(find src/postgres/schema -name '[0-9]*.sql' | sort | tail -n 1 | sed 's,.*/0*\([0-9]*\)-.*,\1,')
 same 'schema of NEWS.md and of src/postgres/schema' "Schema $newest." "$(grep -m 1 -o '^Schema [0-9]*\.' NEWS.md)"

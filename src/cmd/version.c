@@ -10,7 +10,7 @@
 #define COMPILER "GCC " __VERSION__
 #endif
 
-static void add(json_t *object, const char *name, const char *text, const char *absent)
+static void add_fact(json_t *object, const char *name, const char *text, const char *absent)
 {
     if (object != NULL)
         json_object_set_new(object, name, text != NULL ? replay_json_text(text) : json_null());
@@ -26,12 +26,12 @@ int cmd_version(struct cmd *cmd)
         base_printf("GLib %u.%u.%u", glib_major_version, glib_minor_version, glib_micro_version);
     if (object == NULL)
         puts("oncedrop " VERSION);
-    add(object, "commit", cmd->commit[0] != '\0' ? cmd->commit : NULL, "unknown");
-    add(object, "compiler", COMPILER, NULL);
-    add(object, "main", glib, NULL);
+    add_fact(object, "commit", cmd->commit[0] != '\0' ? cmd->commit : NULL, "unknown");
+    add_fact(object, "compiler", COMPILER, NULL);
+    add_fact(object, "main", glib, NULL);
     for (enum module module = MODULE_TLS; module < MODULES; module++) {
         char *libraries OD_CLEANUP(base_free) = module_libraries(module);
-        add(object, names[module], libraries, "not installed");
+        add_fact(object, names[module], libraries, "not installed");
     }
     if (object != NULL)
         table_print_json(object);

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not 
 
 
 class Tree:
-    """home: of git and gpg."""
+    """home: of the user."""
 
     def __init__(self, directory, home):
         self.directory = directory
@@ -73,7 +73,7 @@ class Tree:
 
 @pytest.fixture
 def tree():
-    """A repository with a commit that can be released. Its path is short, for gpg's socket is below it."""
+    """A repository with a commit that can be released. Its path is short, for a socket of `gpg` is below it."""
     top = private_directory()
     made = Tree(os.path.join(top, "tree"), os.path.join(top, "home"))
     os.mkdir(os.path.join(top, "home"), 0o700)
