@@ -87,6 +87,7 @@ class Site:
         self.imap = lab.dovecot
         self.password_file = self.write("password", lab.dovecot.password + "\n")
         self.settings = {
+            "service.user": "",     # the user who runs the tests
             **self.ledger.settings(lab_module.DELIVERY),
             "imap.host": "127.0.0.1",
             "imap.port": lab.dovecot.tls_port,
