@@ -123,7 +123,8 @@ bool verify_begin(struct cmd *cmd)
 {
     if (cmd->sessions != NULL)
         return true;
-    if (!mailbox_load(cmd->config, &cmd->error) || !privilege_must_become(cmd->config->service.user, false, &cmd->error))
+    if (!mailbox_load(cmd->config, &cmd->error) ||
+        !privilege_must_become(cmd->config->service.user, false, &cmd->error))
         return false;
     cmd->sessions = sessions_new(cmd->config, 1);
     return true;

@@ -212,7 +212,7 @@ def objects(guarded):
 @pytest.mark.sqlite
 def test_who_may_do_what(guarded):
     """Prints all cells that are wrong, with the number of the action."""
-    found, wanted = {}, rows_of(TABLE)
+    wrong, wanted = [], rows_of(TABLE)
     for what, it in objects(guarded).items():
         for name in USERS:
             for letter, actions in actions_on(it).items():
@@ -220,8 +220,8 @@ def test_who_may_do_what(guarded):
                 for number, action in enumerate(actions):
                     result = attempt(name, action, it)
                     if (result == 0) != allowed or (result and result not in REFUSED):
-                        found[what, name, f"{letter}{number}"] = errno.errorcode.get(result, result)
-    assert not found, found
+                        wrong.append(f"{what}: {name} {letter}{number}: {errno.errorcode.get(result, result)}")
+    assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.sqlite
