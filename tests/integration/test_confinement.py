@@ -2,8 +2,8 @@
 """What systemd and AppArmor allow the service: as little as possible, and all that it needs. Neither is in force here: the units
 are rated by systemd-analyze(1), and the files that a service opens are compared with the profile's rules.
 
-Seen to fail with: a unit without its filter of system calls; a rule that ends with no comma; no rule for a module, for the ledger's lock
-file, or to write -shm."""
+Seen to fail with: a unit without its filter of system calls, or with a capability more; a rule that ends with no comma; no rule for
+a module, the root directory, or the ledger's lock file and -shm."""
 
 import glob
 import os
@@ -68,9 +68,10 @@ def alternatives(text, variables):
 def expression(pattern):
     """AppArmor's pattern as a regular expression (apparmor.d(5), "Globbing")."""
     parts = {"**": ".*", "*": "[^/]*", "?": "[^/]", "{": "(?:", "}": ")", ",": "|"}
-    text = re.sub(r"\*\*|[*?{},]|\[[^]]*\]|.", lambda one: parts.get(one[0], one[0] if one[0].startswith("[") else re.escape(one[0])),
-                  re.sub("//+", "/", pattern))
-    return re.compile(text)
+
+    def translated(one):
+        return parts.get(one[0], one[0] if one[0].startswith("[") else re.escape(one[0]))
+    return re.compile(re.sub(r"\*\*|[*?{},]|\[[^]]*\]|.", translated, re.sub("//+", "/", pattern)))
 
 
 def rules_of(profile):

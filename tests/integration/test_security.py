@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: ISC
 """SECURITY.md's promises: who may read, write, stop or watch what. Each cell of the table is tried by a process of that user.
 
-Seen to fail with: the ledger, its lock file or the counter open to the group or to others; a socket for its owner alone; no
-PR_SET_DUMPABLE, no filter or no limit in the decoder; an environment that is kept; a feed's command that root runs; a
-descriptor of the configuration that stays open."""
+Seen to fail with: the ledger or the counter open to the group for writing, lock files for reading; a socket for its owner alone;
+processes that can be traced; no filter in the decoder, or descriptors that it keeps; capabilities that stay; an environment that
+stays; a descriptor of root's; a feed's command that root runs."""
 
 import ctypes
 import errno
@@ -156,7 +156,7 @@ class Guarded:
         away = ["-o", "database.conninfo=sqlite:/nonexistent/ledger.db"]
         expect.deferred(site.run("deliver", "-d", account, stdin=message(), config=False,
                                  options=["-c", self.embedded.configuration(), *away]), r"4\.3\.0")
-        self.service = Service(site, settings={"service.trusted_users": TRUSTED, "log.to": "stderr"})
+        self.service = Service(site, settings={"service.trusted_users": TRUSTED})
         stored(self.service.deliver(NEEDS_DECODER + message(), account)[0])
 
     def processes(self):
@@ -276,9 +276,8 @@ def test_the_environment_is_cleared(site, command):
 def test_a_command_of_a_feed_has_no_rights_of_root(site, jobs):
     user = pwd.getpwnam(SERVICE)
     os.chmod(site.directory, 0o711)
-    site.settings.update({"feed all.role": "both"})
-    account = site.account()
-    expect.stored(site.deliver(message(), account))
+    site.settings["feed all.role"] = "both"
+    expect.stored(site.deliver(message(), site.account()))
     site.ledger.give_to(user)
     os.chown(site.password_file, user.pw_uid, user.pw_gid)
     site.settings["service.user"] = SERVICE
@@ -291,9 +290,8 @@ def test_a_command_of_a_feed_has_no_rights_of_root(site, jobs):
 
 def test_a_command_of_a_feed_never_runs_as_root_for_want_of_a_user(site):
     path = os.path.join(site.directory, "run")
-    site.settings.update({"feed all.role": "both"})
-    account = site.account()
-    expect.stored(site.deliver(message(), account))
+    site.settings["feed all.role"] = "both"
+    expect.stored(site.deliver(message(), site.account()))
     site.settings["service.user"] = "nosuchuser"
     done = site.run("feed", "run", "all", "--", "touch", path)
     assert done.exit == 71 and "there is no user nosuchuser (service.user)" in done.err, done
