@@ -116,7 +116,7 @@ static int copy_tables(struct cmd *cmd, struct ledger *target)
     for (size_t table = 0; table < LEDGER_TRANSFER_TABLES; table++) {
         struct ledger_transferred done;
         if (!ledger_transfer_table(cmd->ledger, target, table, &done, &cmd->error))
-            return cmd_fail(1, "%s; TARGET must be empty, or hold the beginning of this ledger from an earlier copy",
+            return cmd_fail(1, "%s; TARGET must be another ledger, empty or with the beginning of an earlier copy",
                             cmd->error.text);
         printf("%s: %" PRId64 " rows, %" PRId64 " of them copied now\n", done.table, done.rows, done.added);
         fflush(stdout);

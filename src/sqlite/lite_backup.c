@@ -51,6 +51,9 @@ bool lite_backup(const struct config *config, const char *file, struct error *er
     if (access(path, F_OK) != 0 && errno == ENOENT)
         return error_set(error, "database: there is no %s", path);
     int fd = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 && errno == EACCES)
+        return error_set(error, "%s: %m; user %s (service.user) must be able to write there", file,
+                         config->service.user);
     if (fd < 0)
         return error_set(error, "%s: %m", file);
     (void)fchmod(fd, 0640);

@@ -75,6 +75,15 @@ def as_user(name, path, *command, stdin=b""):
                           capture_output=True)
 
 
+def test_a_backup_where_the_service_user_may_not_write(embedded):
+    directory = embedded.site.lab.new_directory("backup")
+    os.chown(directory, 0, 0)
+    os.chmod(directory, 0o755)
+    done = embedded.run("ledger", "backup", os.path.join(directory, "ledger.db"))
+    assert done.exit == 73 and f"Permission denied; user {USER} (service.user) must be able to write there" in done.err, done
+    assert os.listdir(directory) == []
+
+
 def test_the_service_user_delivers_without_root(embedded):
     account = embedded.site.account()
     done = as_user(USER, embedded.configuration(), "deliver", "-d", account, stdin=message())
