@@ -11,7 +11,7 @@ import measure
 import part_lmtp
 from lab import process
 
-BATCHES, ROUNDS = 150, 10
+BATCHES, TURNS, ROUNDS = 150, 4, 4
 FEW, MANY, TAKEN = 10, 10_000, 100
 STAMP = "cat >/dev/null; echo $EPOCHREALTIME >>"
 
@@ -60,16 +60,15 @@ def per_command(stamps):
 
 
 def measure_waiting(bench, results, program, accounts):
+    """In turns, so that other load slows both."""
     waiting = Waiting(bench, program, accounts)
     many, taken = (20, 10) if bench.tiny else (MANY, TAKEN)
-    for number in range(-1, 2 if bench.tiny else ROUNDS):
-        waiting.fill(FEW)
-        few = per_command(waiting.times(FEW))
-        if number >= 0:
-            results.add("feed", f"a command, {FEW} wait", program.name, "ms", few)
-    for _ in range(1 if bench.tiny else 3):
-        waiting.fill(many)
-        results.add("feed", f"a command, {MANY:,} wait", program.name, "ms", per_command(waiting.times(taken)))
+    waiting.fill(FEW)
+    waiting.times(FEW)
+    for _ in range(1 if bench.tiny else TURNS):
+        for count, said, commands in ((FEW, f"{FEW}", FEW),) * ROUNDS + ((many, f"{MANY:,}", taken),):
+            waiting.fill(count)
+            results.add("feed", f"a command, {said} wait", program.name, "ms", per_command(waiting.times(commands)))
 
 
 def measure_delivery(bench, results, program, accounts):
