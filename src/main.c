@@ -61,9 +61,9 @@ OD_PRINTF(1, 2) static int refuse_usage(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    if (output_is_typed())
-        return cmd_fail(EX_USAGE, "%s; see oncedrop help", text);
     report_set(&report, OUTCOME_CONFIG, "%s; see oncedrop help", text);
+    if (output_is_typed())
+        return cmd_fail(EX_USAGE, "%s", report.text);
     report_write(&report);
     return outcome_row(report.outcome)->exit_status;
 }
@@ -117,7 +117,7 @@ static int end_output(int status)
         return status;
     if (status == 0)
         status = EX_IOERR;
-    return reads ? cmd_fail(status, "write error: %s", error != 0 ? strerror(error) : "the output is incomplete")
+    return reads ? cmd_fail(status, "cannot write the output: %s", error != 0 ? strerror(error) : "it is incomplete")
                  : status;
 }
 

@@ -115,6 +115,16 @@ int base_wait(pid_t child)
     return child > 0 && TEMP_FAILURE_RETRY(waitpid(child, &status, 0)) == child ? status : SIGKILL;
 }
 
+const char *base_status_text(int status)
+{
+    static char text[64];
+    if (WIFSIGNALED(status))
+        snprintf(text, sizeof(text), "was killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else
+        snprintf(text, sizeof(text), "ended with status %d", WEXITSTATUS(status));
+    return text;
+}
+
 int base_kill(pid_t *child)
 {
     if (*child > 0)
@@ -243,7 +253,7 @@ bool base_random(int64_t *ret, struct error *error)
 {
     if (getrandom(ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret))
         return true;
-    return error_set(error, "cannot get a random number from the kernel");
+    return error_set(error, "cannot get a random number from the kernel: %m");
 }
 
 const char *base_excess_rights(void)

@@ -37,6 +37,9 @@ int base_poll(struct pollfd *waited, size_t count, int64_t until_ms) OD_MUST;
 /* Waits until a child ends. Returns its status (waitpid(2)); without such a child, that of a killed one. */
 int base_wait(pid_t child) OD_MUST;
 
+/* Returns "ended with status 1", for example; valid until the next call. */
+const char *base_status_text(int status) OD_MUST;
+
 /* Kills a child, and waits for it; sets *child to 0. Returns its status, which is its own if it had ended. */
 int base_kill(pid_t *child);
 
@@ -153,7 +156,7 @@ int tempfile_open(void) OD_MUST;
 /* Like tempfile_open, in memory (memfd_create(2)). */
 int tempfile_memory(void) OD_MUST;
 
-/* Sets the error, with a hint; returns false. what: "make a", "write the"; error: errno. */
+/* Sets the error, with a hint; returns false. what: "make a", "write the". */
 bool tempfile_error(struct error *error, const char *what, int errnum);
 
 /* secret_file.c
@@ -189,8 +192,7 @@ _Noreturn void output_exit(const char *line, size_t length);
 /* Returns true if stdout is a pipe that the peer closed: Postfix stopped, and our input may be incomplete. */
 bool output_peer_closed(void) OD_MUST;
 
-/* The reply then. */
-#define OUTPUT_CUT "the reader of our answer is gone: the message may be cut short"
+#define OUTPUT_CUT "Postfix has gone away: the message may be cut short"
 
 /* Returns true if a standard descriptor is a terminal: never for a delivery agent. */
 bool output_is_typed(void) OD_MUST;
@@ -207,6 +209,8 @@ int output_pipe(void) OD_MUST;
  * blocked. */
 void deadline_install(void (*end)(int signal));
 
+#define DEADLINE_OVER "the deadline is over (delivery.deadline)"
+#define DEADLINE_SIGNAL "ended by a signal"
 #define DEADLINE_BUS "a file was cut, or could not be read, while it was in use (SIGBUS)"
 
 /* Sets a child's process group, killed before the handler runs; 0: none. Block signals from before fork(2) until

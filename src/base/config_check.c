@@ -47,14 +47,9 @@ static bool valid_path(const struct config_loading *it)
 
 static bool refuse_foreign(const struct config_loading *it, const void *field, const char *owner)
 {
-    const char *conninfo = it->config->database.conninfo;
-    if (config_is_file(it->config))
-        return refuse_value(it, field,
-                            "belongs to %s, but the ledger is the file of [database] conninfo = %s; remove this"
-                            " setting, or set conninfo to a database of %s",
-                            owner, conninfo, owner);
-    return refuse_value(it, field, "belongs to %s, but [database] conninfo is one of %s; remove this setting", owner,
-                        config_engine(it->config) == CONFIG_ENGINE_MARIADB ? "MariaDB" : "PostgreSQL");
+    static const char *const engines[] = {"PostgreSQL", "SQLite", "MariaDB"};
+    return refuse_value(it, field, "belongs to %s, but database.conninfo is one of %s; remove it, or change conninfo",
+                        owner, engines[config_engine(it->config)]);
 }
 
 static bool valid_owners(const struct config_loading *it)
@@ -97,9 +92,9 @@ static bool valid_times(const struct config_loading *it)
 {
     const struct config *config = it->config;
     if (config->lock.wait >= config->delivery.deadline)
-        return refuse_value(it, &config->lock.wait, "must be less than [delivery] deadline");
+        return refuse_value(it, &config->lock.wait, "must be less than delivery.deadline");
     if (config->delivery.hold_off <= config->delivery.deadline)
-        return refuse_value(it, &config->delivery.hold_off, "must be more than [delivery] deadline");
+        return refuse_value(it, &config->delivery.hold_off, "must be more than delivery.deadline");
     return true;
 }
 
@@ -125,7 +120,8 @@ static bool valid_password(const struct config_loading *it)
 {
     char *const *file = &it->config->imap.password_file, *const *command = &it->config->imap.password_command;
     if (**command)
-        return valid_command(it, command) && (!**file || refuse_value(it, command, "password_file is set, too"));
+        return valid_command(it, command) &&
+               (!**file || refuse_value(it, command, "password_file is set, too; remove one of them"));
     return **file ||
            refuse_value(it, file, "must be set, or password_command: logging in to the IMAP server needs a password");
 }

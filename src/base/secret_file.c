@@ -14,9 +14,7 @@
 static bool check_secret_file(const char *path, int fd, struct error *error)
 {
     struct stat status;
-    if (fstat(fd, &status) < 0)
-        return error_set(error, "%s: %m", path);
-    if (!S_ISREG(status.st_mode))
+    if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
         return error_set(error, "%s: not a regular file", path);
     if (status.st_mode & S_IRWXO)
         return error_set(error, "%s: accessible to others (mode %04o); run: chmod o-rwx %s", path,
@@ -24,15 +22,12 @@ static bool check_secret_file(const char *path, int fd, struct error *error)
     return true;
 }
 
-/* Adds to the error who we are and who may read. */
+/* Adds who may read it. */
 static void name_readers(const char *path, struct error *error)
 {
     struct stat status;
     const struct passwd *user = getpwuid(geteuid());
-    if (user != NULL)
-        error_set(error, "%s for the user %s", error->text, user->pw_name);
-    else
-        error_set(error, "%s for the user %u", error->text, (unsigned)geteuid());
+    error_set(error, "%s for the user %s", error->text, user != NULL ? user->pw_name : "without a name");
     const struct group *group = stat(path, &status) == 0 && (status.st_mode & S_IRGRP) ? getgrgid(status.st_gid) : NULL;
     if (group != NULL)
         error_set(error, "%s; root and the group %s may read it", error->text, group->gr_name);
@@ -137,5 +132,5 @@ bool config_secret_read(const struct config_loading *it)
     const struct setting *setting = config_table_find("imap", "password_file");
     if (prefer_credential(it) && config_renew_password(it->config, it->error))
         return true;
-    return error_prefix(it->error, "%s: [imap] password_file", it->set_by[setting - config_table]);
+    return error_prefix(it->error, "%s: imap.password_file", it->set_by[setting - config_table]);
 }

@@ -79,11 +79,9 @@ static void step_lock(struct check *check)
         return;
     if (!ledger_check_lock(check->cmd->config, &lock, &error))
         check_item(false, "lock", "%s", error.text);
-    else if (lock.hosts > 1)
-        check_item(true, "lock", "excludes a second session, also between %zu hosts, and is free again afterwards",
-                   lock.hosts);
     else
-        check_item(true, "lock", "excludes a second session, and is free again afterwards");
+        check_item(true, "lock", "excludes a second session%s, and is free again afterwards",
+                   lock.hosts > 1 ? ", also on another host" : "");
     if (lock.left_out != NULL)
         check_item(CHECK_WARNING, "hosts", "the lock was not tested with all of database.conninfo's hosts: %s",
                    lock.left_out);
@@ -187,7 +185,7 @@ static const struct {
     void (*run)(struct check *check);
 } steps[] = {
     {"decoder", 10000, "loading it takes too long", step_decoder},
-    {"database", 10000, "it accepts connections but does not answer", check_database},
+    {"database", 10000, CHECK_NO_ANSWER, check_database},
     {"files", 15000, "another process does not stop writing to the ledger", step_engine},
     /* three transactions of up to 4 s each (ledger_check_lock.c) */
     {"lock", 15000, "the database does not answer any more", step_lock},
@@ -220,7 +218,7 @@ static int examine_apart(struct check *check)
     fflush(stdout);
     pid_t child = fork();
     if (child < 0)
-        return cmd_fail(EX_OSERR, "check: fork: %m");
+        return cmd_fail(EX_OSERR, "check: cannot start a process: %m");
     if (child == 0)
         _exit(examine_all(check));
     int status = base_wait(child);
@@ -235,7 +233,7 @@ static int examine_and_send(struct check *check)
     if (status != 0)
         return status;
     if (check_failures() > 0 || !check->routed)
-        check_item(false, "send", "nothing was sent, since something failed");
+        check_item(false, "send", "nothing was sent, since something above failed");
     else
         check_step("send", CHECK_SEND_MS,
                    "neither stored nor deferred: the ledger does not know the message, see mailq(1) and Postfix's log",

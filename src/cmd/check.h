@@ -26,6 +26,8 @@ struct check {
 /* Call first. json: check_end prints one array, instead of lines. */
 void check_begin(bool json);
 
+#define CHECK_NO_ANSWER "it accepts connections but does not answer, or is slow"
+
 enum check_status { CHECK_FAILED = false, CHECK_OK = true, CHECK_WARNING };
 
 /* Reports the status, which may be a truth, the item, and a text, which says what to do after a failure. Returns false

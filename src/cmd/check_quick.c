@@ -14,7 +14,6 @@
 #define WORDS_MS 50     /* ... and reporting an unresponsive server */
 #define TIMED_OUT \
     "the configuration, a file that it names, the user database or the disk of the ledger does not answer in time"
-#define SLOW "it accepts connections but does not answer, or is slow"
 
 static bool as_json;
 
@@ -42,8 +41,8 @@ int check_quick(struct check *check)
     cmd->config = cmd_config_load(cmd, STDERR_FILENO, &cmd->error);
     if (cmd->config != NULL && cmd_become(cmd->config, CMD_AS_SERVICE, &cmd->error) == 0) {
         check_item(true, "configuration", "%s", cmd->config_file);
-        check_step("database", DATABASE_MS, SLOW, check_database, check);
-        check_step("imap", MAX(deadline_left_ms() - REPORT_MS, 1), SLOW, step_greeting, check);
+        check_step("database", DATABASE_MS, CHECK_NO_ANSWER, check_database, check);
+        check_step("imap", MAX(deadline_left_ms() - REPORT_MS, 1), CHECK_NO_ANSWER, step_greeting, check);
     } else {
         check_item(false, "configuration", "%s", cmd->error.text);
     }

@@ -131,13 +131,11 @@ void check_step(const char *name, int64_t ms, const char *timeout_text, void (*r
         run_step(ms, run, check);
     int errnum = errno, status = base_wait(child);
     if (child < 0)
-        check_item(false, name, "not tried: fork: %s", strerror(errnum));
+        check_item(false, name, "not tried: cannot start a process: %s", strerror(errnum));
     else if (WIFEXITED(status) && WEXITSTATUS(status) == TIME_OVER)
         check_item(false, name, "not done within %g s: %s", (double)ms / 1000, timeout_text);
-    else if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
-        check_item(false, name, "this step ended with status %d", WEXITSTATUS(status));
-    else if (WIFSIGNALED(status))
-        check_item(false, name, "this step was killed by signal %d", WTERMSIG(status));
+    else if (status != 0)
+        check_item(false, name, "this step %s", base_status_text(status));
     print_new();
 }
 

@@ -54,6 +54,14 @@ int cmd_no_feed(const struct cmd *cmd, const char *feed)
     return cmd_fail(EX_USAGE, "feed %s: there is no [feed %s] in %s", cmd->operands[0], feed, cmd->config_file);
 }
 
+int cmd_no_message(struct cmd *cmd, const char *id)
+{
+    struct sql_rows *oldest OD_CLEANUP(sql_rows_free) = ledger_oldest(cmd->ledger, &cmd->error);
+    bool any = oldest != NULL && oldest->count > 0;
+    char *since OD_CLEANUP(base_free) = any ? format_time_local(sql_text(oldest, 0, 0)) : NULL;
+    return cmd_fail(1, "%s: no such message%s%s", id, any ? "; the record goes back to " : "", any ? since : "");
+}
+
 int cmd_parse_address(const struct cmd *cmd, char **ret)
 {
     char *text OD_CLEANUP(base_free) = base_strip_brackets(cmd->operands[0]);

@@ -113,6 +113,7 @@ int cmd_locks(struct cmd *cmd);
 int cmd_feed(struct cmd *cmd);
 int cmd_version(struct cmd *cmd);
 
+#define CMD_NOTHING "nothing is recorded about %s"
 #define CMD_FEED_WORDS "list, run, show, wait, retry, fill, reset or drop"
 
 /* The first operand of `schema` or `ledger` is one of these. */
@@ -147,8 +148,11 @@ int cmd_error(int status, const struct cmd *cmd);
 /* Prints "oncedrop: COMMAND: text" on stderr. Returns CMD_USAGE. */
 int cmd_wrong(const struct cmd *cmd, const char *format, ...) OD_PRINTF(2, 3);
 
-/* Reports that there is no such feed in the configuration. Returns EX_USAGE. */
+/* Reports that there is no such feed. Returns EX_USAGE. */
 int cmd_no_feed(const struct cmd *cmd, const char *feed) OD_MUST;
+
+/* Reports that there is no such message. Returns 1. */
+int cmd_no_message(struct cmd *cmd, const char *id) OD_MUST;
 
 /* Sets *ret to the first operand as the ledger compares it: a new string, without <>, in lower case. Returns 0, or
  * CMD_USAGE, with a report, if it is empty (every bounce's sender) or not UTF-8. */

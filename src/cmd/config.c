@@ -49,7 +49,7 @@ int cmd_setup(struct cmd *cmd)
     GPtrArray *words = cmd->options.given;
     struct stat status;
     if (cmd->options.domain == NULL && !cmd->options.undo)
-        return cmd_wrong(cmd, "which domain has its mail here? --domain example.org");
+        return cmd_wrong(cmd, "--domain is missing: the domain that has its mail here, as in --domain example.org");
     char *script = module_path("oncedrop-setup");
     g_ptr_array_insert(words, 0, script);
     g_ptr_array_add(words, NULL);

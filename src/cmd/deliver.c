@@ -17,8 +17,8 @@
 static void end_delivery(int signal)
 {
     const char *text = signal == SIGBUS    ? "4.3.0 " DEADLINE_BUS "\n"
-                       : signal == SIGALRM ? "4.3.0 the deadline is over (delivery.deadline)\n"
-                                           : "4.3.0 ended by a signal\n";
+                       : signal == SIGALRM ? "4.3.0 " DEADLINE_OVER "\n"
+                                           : "4.3.0 " DEADLINE_SIGNAL "\n";
     delivery_log_end(signal);
     output_exit(text, strlen(text));
 }

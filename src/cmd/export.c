@@ -67,7 +67,7 @@ static json_t *rows_with(const struct sql_rows *table, size_t column, GHashTable
 
 static bool write_piece(void *context, const void *bytes, size_t size, struct error *error)
 {
-    return base_write(*(int *)context, bytes, size) || error_set(error, "write: %m");
+    return base_write(*(int *)context, bytes, size) || error_set(error, "%m");
 }
 
 /* An existing file has the same content, recorded under another lock.namespace. */
@@ -76,12 +76,11 @@ static bool write_raw(struct cmd *cmd, const struct export *export, int64_t id, 
     int fd = openat(export->directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 && errno == EEXIST)
         return true;
-    bool done = fd >= 0 ? ledger_raw(cmd->ledger, id, write_piece, &fd, &cmd->error)
-                        : error_set(&cmd->error, "open: %m");
+    bool done = fd >= 0 ? ledger_raw(cmd->ledger, id, write_piece, &fd, &cmd->error) : error_set(&cmd->error, "%m");
     if (fd >= 0 && close(fd) != 0 && done)
-        done = error_set(&cmd->error, "close: %m");
+        done = error_set(&cmd->error, "%m");
     if (!done)
-        error_prefix(&cmd->error, "%s/%s", export->raw, name);
+        error_prefix(&cmd->error, "cannot write %s/%s", export->raw, name);
     return done;
 }
 
@@ -166,14 +165,15 @@ static bool open_directory(struct cmd *cmd, struct export *export)
     if (export->raw == NULL)
         return true;
     if (mkdir(export->raw, 0700) != 0 && errno != EEXIST)
-        return error_set(&cmd->error, "%s: %m", export->raw);
+        return error_set(&cmd->error, "cannot make the directory %s: %m", export->raw);
     export->directory = open(export->raw, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (export->directory < 0)
-        return error_set(&cmd->error, "%s: %m", export->raw);
+        return error_set(&cmd->error, "cannot open the directory %s: %m", export->raw);
     g_autoptr(GDir) entries = g_dir_open(export->raw, 0, NULL);
     if (entries == NULL || g_dir_read_name(entries) != NULL)
-        return error_set(&cmd->error, "%s: must be new or empty", export->raw);
-    return fchmod(export->directory, 0700) == 0 || error_set(&cmd->error, "%s: %m", export->raw);
+        return error_set(&cmd->error, "--raw %s: the directory must be new or empty", export->raw);
+    return fchmod(export->directory, 0700) == 0 ||
+           error_set(&cmd->error, "cannot change the mode of %s: %m", export->raw);
 }
 
 int cmd_export(struct cmd *cmd)
@@ -189,7 +189,7 @@ int cmd_export(struct cmd *cmd)
     else if (!export_all(cmd, &export))
         status = cmd_error(EX_UNAVAILABLE, cmd);
     else if (export.found == 0)
-        status = cmd_fail(1, "nothing is recorded about %s", export.address);
+        status = cmd_fail(1, CMD_NOTHING, export.address);
     base_close(&export.directory);
     base_free(&export.address);
     return status;

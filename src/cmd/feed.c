@@ -49,8 +49,8 @@ static int print_bytes(int from)
     ssize_t size;
     while ((size = read(from, piece, sizeof(piece))) > 0)
         if (!base_write(STDOUT_FILENO, piece, (size_t)size))
-            return cmd_fail(EX_IOERR, "write error: %m");
-    return size == 0 ? 0 : cmd_fail(EX_IOERR, "read error: %m");
+            return cmd_fail(EX_IOERR, "feed show: cannot write the message: %m");
+    return size == 0 ? 0 : cmd_fail(EX_IOERR, "feed show: cannot read the message: %m");
 }
 
 /* Record and message. Returns false if that cannot be read. */
@@ -180,7 +180,7 @@ static int run_word(struct cmd *cmd, const char *word, char **rest, int count)
         return drop_rows(cmd, rest[0], id);
     if (strcmp(word, "retry") == 0 && takes_id)
         return retry_rows(cmd, rest[0], id);
-    return cmd_wrong(cmd, "these are not the operands of %s", word);
+    return cmd_wrong(cmd, "%s: wrong operands; see oncedrop help feed", word);
 }
 
 int cmd_feed(struct cmd *cmd)
@@ -189,7 +189,7 @@ int cmd_feed(struct cmd *cmd)
     char **rest = cmd->operands + 1;
     int count = 0;
     if (!g_strv_contains(words, cmd->operands[0]))
-        return cmd_wrong(cmd, "no such word: %.80s; it is one of " CMD_FEED_WORDS, cmd->operands[0]);
+        return cmd_wrong(cmd, "%.80s: must be " CMD_FEED_WORDS, cmd->operands[0]);
     while (rest[count] != NULL)
         count++;
     if (strcmp(cmd->operands[0], "run") == 0 && count >= 2)

@@ -129,9 +129,7 @@ static bool end_row(struct run *run, const struct ledger_feed_row *row, const st
         return true;
     }
     bool temporary = WIFSIGNALED(status) || WEXITSTATUS(status) == EX_TEMPFAIL;
-    char *why OD_CLEANUP(base_free) = WIFSIGNALED(status)
-                                          ? base_printf("the command was ended by signal %d", WTERMSIG(status))
-                                          : base_printf("the command exited with status %d", WEXITSTATUS(status));
+    char *why OD_CLEANUP(base_free) = base_printf("the command %s", base_status_text(status));
     return leave(run, row, rows, !temporary, why);
 }
 
@@ -225,7 +223,7 @@ static int run_jobs(struct run *run, int64_t count)
         if (job == 0)
             _exit(work(run));
         if (job < 0) {
-            cmd_fail(EX_OSERR, "feed run: fork: %m");
+            cmd_fail(EX_OSERR, "feed run: cannot start a job: %m");
             run->ends = true;
             (void)wait_jobs(run, group);
             return EX_OSERR;
@@ -240,16 +238,14 @@ int feed_run(struct cmd *cmd, const char *feed, char **command)
 {
     struct run run = {.cmd = cmd, .feed = feed, .command = command};
     run.counts = mmap(NULL, sizeof(*run.counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (run.counts == MAP_FAILED)
-        return cmd_fail(EX_OSERR, "feed run: %m");
     sigemptyset(&run.watched);
     sigaddset(&run.watched, SIGCHLD);
     sigaddset(&run.watched, SIGTERM);
     sigaddset(&run.watched, SIGINT);
     (void)sigprocmask(SIG_BLOCK, &run.watched, NULL);
     run.signals = signalfd(-1, &run.watched, SFD_CLOEXEC);
-    if (run.signals < 0)
-        return cmd_fail(EX_OSERR, "feed run: %m");
+    if (run.counts == MAP_FAILED || run.signals < 0)
+        return cmd_fail(EX_OSERR, "feed run: cannot begin, too little memory or too many open files: %m");
     int status = cmd->options.jobs > 1 ? run_jobs(&run, cmd->options.jobs) : work(&run);
     if (status == EX_USAGE || status == EX_CONFIG)
         return status;

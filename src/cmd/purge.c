@@ -106,7 +106,7 @@ static int expire_id(struct cmd *cmd, const char *id, struct sql_rows **all)
     if (found == NULL)
         return EX_UNAVAILABLE;
     if (found->count == 0)
-        return cmd_fail(1, "%s: no such message", id);
+        return cmd_no_message(cmd, id);
     for (size_t row = 0; row < found->count && worst != EX_UNAVAILABLE; row++) {
         int64_t number = strtoll(sql_text(found, row, FIND_MESSAGES_ID), NULL, 10);
         int status = expire_message(cmd, id, number, all);
@@ -220,7 +220,7 @@ static int forget_messages(struct cmd *cmd, struct ledger_forget *forget)
     bool done = forget_all(cmd, forget);
     int64_t left = forget->too_recent + forget->unfinished + forget->busy;
     if (done && forget->removed + left == 0)
-        return cmd_fail(1, "nothing is recorded about %s", forget->address);
+        return cmd_fail(1, CMD_NOTHING, forget->address);
     if (done || forget->removed > 0)
         print_forgotten(forget);
     if (!done)

@@ -92,14 +92,6 @@ static void print_key(const struct question *question)
     fflush(stdout);
 }
 
-static void report_unknown(struct cmd *cmd)
-{
-    struct sql_rows *oldest OD_CLEANUP(sql_rows_free) = ledger_oldest(cmd->ledger, &cmd->error);
-    bool any = oldest != NULL && oldest->count > 0;
-    char *since OD_CLEANUP(base_free) = any ? format_time_local(sql_text(oldest, 0, 0)) : NULL;
-    cmd_fail(0, "no such message%s%s", any ? "; the record goes back to " : "", any ? since : "");
-}
-
 static struct sql_rows *find_shown(struct cmd *cmd, const struct question *question)
 {
     const unsigned char *digest = question->is_digest ? question->digest : NULL;
@@ -131,8 +123,7 @@ static int show_messages(struct cmd *cmd, const struct question *question, json_
         return 0;
     if (json == NULL)
         print_key(question);
-    report_unknown(cmd);
-    return 1;
+    return cmd_no_message(cmd, question->id);
 }
 
 /* The lock key needs no database. */

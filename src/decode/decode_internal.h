@@ -14,6 +14,7 @@
 #include "decode/decoded.h"
 #include "message/message_field.h"
 
+#define DECODER_NOT_STARTED "cannot start a process to decode the message: %m"
 #define DECODE_HEADER_MAX ((size_t)1 << 20) /* bytes read of a header */
 #define DECODE_VALUE_MAX ((size_t)1 << 14)  /* longest value for gmime in one piece */
 #define DECODE_ADDRESS_MAX ((size_t)2048)

@@ -137,7 +137,7 @@ struct decoder *decoder_new(decoder_work work, const struct message *message, st
     decoder->shared =
         mmap(NULL, sizeof(*decoder->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (decoder->shared == MAP_FAILED || !fork_child(decoder, work, message, request, memory)) {
-        error_set(error, "cannot start a process to decode the message: %m");
+        error_set(error, DECODER_NOT_STARTED);
         decoder_free(&decoder);
     }
     return decoder;

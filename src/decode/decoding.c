@@ -152,7 +152,7 @@ static bool explain_failure(enum decoder_state state, int status, struct error *
     else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
         error_set(error, "decoding took too much processor time");
     else if (WIFSIGNALED(status))
-        error_set(error, "the decoder was killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        error_set(error, "the decoder %s", base_status_text(status));
     else if (code == DECODE_CHARSET_MISSING)
         error_set(error, "the decoder could not be started again, with all character sets");
     else if (code != DECODER_MODULE_MISSING)
@@ -268,6 +268,6 @@ bool decoding_extract(const struct message *message, const char *path, int fd, s
         _exit(module->extract(message, path, 0) ? 0 : 1);
     }
     if (child < 0 || waitpid(child, &status, 0) != child)
-        return error_set(error, "cannot start a decoder: %m");
+        return error_set(error, DECODER_NOT_STARTED);
     return status == 0 || error_set(error, "the message has no part %s, or it could not be written", path);
 }

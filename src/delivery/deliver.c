@@ -188,14 +188,16 @@ static bool hold(struct delivery_work *work)
     work->complete = !gone;
     if (result == LEDGER_OK && !gone)
         return true;
-    if (result == LEDGER_OK)
-        reply_rest(work, OUTCOME_TEMPFAIL, OUTPUT_CUT);
-    else if (result == LEDGER_BUSY)
+    if (result == LEDGER_OK) {
+        error_set(&error, OUTPUT_CUT);
+        reply_rest(work, OUTCOME_TEMPFAIL, error.text);
+    } else if (result == LEDGER_BUSY) {
         reply_busy(work);
-    else
+    } else {
         reply_unrecorded(work, result, error.text);
+    }
     if (work->plan->sent_waits || plan_makes_sent(work->plan))
-        reply_sent(work, OUTCOME_BUSY, result == LEDGER_BUSY ? "it is being delivered elsewhere" : "not held");
+        reply_sent(work, OUTCOME_BUSY, result == LEDGER_BUSY ? "it is being delivered elsewhere" : error.text);
     inboxes_cancel(work);
     release_claim(work, result);
     if (result == LEDGER_BUSY)

@@ -8,6 +8,8 @@
 #include "delivery/delivery.h"
 #include "delivery/plan.h"
 
+#define NO_TIME_LEFT "no time was left for it (delivery.deadline)"
+
 /* targets.c
  * Where a message belongs: each recipient's mailbox once, and the sender's Sent mailbox. */
 

@@ -89,9 +89,7 @@ void delivery_keep_log(const struct delivery *delivery)
 
 void delivery_log_end(int signal)
 {
-    log_last(signal == SIGALRM  ? "the deadline is over (delivery.deadline)"
-             : signal == SIGBUS ? DEADLINE_BUS
-                                : "ended by a signal");
+    log_last(signal == SIGALRM ? DEADLINE_OVER : signal == SIGBUS ? DEADLINE_BUS : DEADLINE_SIGNAL);
 }
 
 static void count_unrecorded(const struct delivery *delivery)

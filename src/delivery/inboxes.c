@@ -135,7 +135,7 @@ static struct report *put_aside(struct delivery_work *work, size_t target)
 
 static void leave_for_later(struct delivery_work *work, size_t target)
 {
-    report_set(put_aside(work, target), OUTCOME_TEMPFAIL, "other mailboxes took up the time for this message");
+    report_set(put_aside(work, target), OUTCOME_TEMPFAIL, NO_TIME_LEFT);
 }
 
 static void search_and_append(struct delivery_work *work, size_t target, bool *first)

@@ -31,8 +31,8 @@ static const char *postponed_because(const struct delivery_work *work, bool held
     if (work->plan->targets[sent].same_mailbox && fallback_awaits(work, sent, work->targets.list[sent].mailbox))
         return "another copy may be on its way to its mailbox";
     if (!held)
-        return "not held";
-    return first || append_fits_deadline(work, sent) ? NULL : "no time was left for it (delivery.deadline)";
+        return "its claim was lost: another delivery has taken over, or the ledger cannot be written";
+    return first || append_fits_deadline(work, sent) ? NULL : NO_TIME_LEFT;
 }
 
 void sent_deliver(struct delivery_work *work, bool held, bool first)

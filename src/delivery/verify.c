@@ -28,7 +28,7 @@ static bool search_mailboxes(struct delivery_work *work, size_t target, struct c
 {
     struct append_item item = append_item_planned(work, target);
     if (!append_fits_deadline(work, target)) {
-        report_set(&result->report, OUTCOME_TEMPFAIL, "other mailboxes took up the time for this message");
+        report_set(&result->report, OUTCOME_TEMPFAIL, NO_TIME_LEFT);
         return true;
     }
     return search_copy(work, &item, result) != SEARCH_MISSING || !fallback_search(work, &item, result) ||

@@ -20,7 +20,7 @@ _Static_assert(READ_MS + FRONT_TURN_MS + FRONT_HAND_OVER_MS + FRONT_REPLY_MS <= 
 static void defer_by_signal(int signal)
 {
     static const char over[] = "4.3.0 the deadline is over\n";
-    static const char asked[] = "4.3.0 ended by a signal\n";
+    static const char asked[] = "4.3.0 " DEADLINE_SIGNAL "\n";
     if (signal == SIGALRM)
         output_exit(over, sizeof(over) - 1);
     output_exit(asked, sizeof(asked) - 1);
@@ -101,7 +101,7 @@ static int hand_over(const struct front_request *request, int fd, int argc, char
     case FRONT_SERVICE_NOT_TAKEN:
         return deliver_otherwise(&message, argc, argv);
     case FRONT_SERVICE_BUSY:
-        return defer("the service is busy");
+        return defer("every worker of the service is busy (service.workers)");
     case FRONT_SERVICE_GONE:
         return defer(OUTPUT_CUT);
     case FRONT_SERVICE_UNKNOWN:

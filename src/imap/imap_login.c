@@ -30,9 +30,9 @@ static bool check_credentials(const struct config *config, const char *peer_name
         return error_set(error, "%s requires a login, but neither imap.password_file nor imap.password_command is set",
                          peer_name);
     if (imap_has_control(login) || imap_has_control(master) || imap_has_control(password))
-        return error_set(error, "IMAP user, master user or password has a control character");
+        return error_set(error, "%s: login name, imap.master_user or password has a control character", peer_name);
     return *master == '\0' || config->imap.auth == IMAP_AUTH_PLAIN ||
-           error_set(error, "imap.master_user works only with imap.auth=plain");
+           error_set(error, "imap.master_user works only with imap.auth = plain");
 }
 
 static bool check_offer(struct imap *imap, const struct config *config, struct error *error)
@@ -43,9 +43,8 @@ static bool check_offer(struct imap *imap, const struct config *config, struct e
     char *capability OD_CLEANUP(base_free) = base_printf("AUTH=%s", login ? "" : methods[config->imap.auth].mechanism);
     if (imap_can(imap, login ? "LOGINDISABLED" : capability) != login)
         return true;
-    if (login)
-        return error_set(error, "%s forbids LOGIN (LOGINDISABLED): change imap.tls or imap.auth", imap->peer_name);
-    return error_set(error, "%s does not offer %s: change imap.tls or imap.auth", imap->peer_name, capability);
+    return error_set(error, "%s does not offer %s: change imap.tls or imap.auth", imap->peer_name,
+                     login ? "LOGIN (it says LOGINDISABLED)" : capability);
 }
 
 /* RFC 5801, 4. */

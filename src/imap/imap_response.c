@@ -8,7 +8,7 @@
 
 static bool fail_oversize(struct imap *imap, struct error *error)
 {
-    return imap_stream_fail(imap, error, "the server sends more than it should");
+    return imap_stream_fail(imap, error, "the response is larger than any that is expected");
 }
 
 /* For bytes that have arrived, not for what is merely announced. */
@@ -85,7 +85,7 @@ static bool pass_literal(struct imap *imap, size_t literal, size_t start, struct
     char piece[8192];
     const char *arrived;
     if (literal > imap->body_budget)
-        return imap_stream_fail(imap, error, "the server announces more than a message can have");
+        return imap_stream_fail(imap, error, "the server announces more than the 4 GiB that a message can have");
     imap->body_budget -= literal;
     imap->size = start;
     add_two(imap, "\"\"");

@@ -22,17 +22,9 @@ static int get_socket(struct imap *imap, const struct config *config, const char
     bool local;
     if (*config->imap.command != '\0')
         return imap_spawn(config, account, &imap->child, error);
-    if (*config->imap.host == '\0') {
-        error_set(error, "imap.host and imap.command are both empty");
-        return -1;
-    }
-    if (config->imap.host[0] == '/' && !none) {
-        error_set(error, "%s: a unix socket needs imap.tls=none", imap->peer_name);
-        return -1;
-    }
     int fd = imap_connect(config, imap->peer_name, imap->timeout, &local, error);
     if (fd >= 0 && none && !local) {
-        error_set(error, "%s: imap.tls=none is for loopback addresses, unix sockets and commands only",
+        error_set(error, "%s: imap.tls = none is for loopback addresses, unix sockets and commands only",
                   imap->peer_name);
         close(fd);
         return -1;
@@ -65,7 +57,8 @@ static bool is_greeted(struct imap *imap, struct error *error)
     if (reply->kind == REPLY_UNTAGGED && (reply->status == STATUS_OK || reply->status == STATUS_PREAUTH))
         return true;
     imap->ended = reply->status == STATUS_BYE;
-    error_set(error, "%s: does not greet as an IMAP server: %.200s", imap->peer_name, imap->bytes);
+    error_set(error, "%s: does not greet as an IMAP server (check imap.port and imap.tls): %.200s", imap->peer_name,
+              imap->bytes);
     imap_stream_drop(imap);
     return false;
 }

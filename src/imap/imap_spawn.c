@@ -97,13 +97,10 @@ static bool read_output(int fd, char *output, size_t limit, size_t *ret_size, in
 
 static bool check_status(int status, struct error *error)
 {
-    if (status >= 0 && WIFEXITED(status))
-        return WEXITSTATUS(status) == 0 ||
-               error_set(error, "imap.password_command exited with status %d; run it as the same user to see why",
-                         WEXITSTATUS(status));
-    if (status >= 0 && WIFSIGNALED(status))
-        return error_set(error, "imap.password_command was killed by signal %d", WTERMSIG(status));
-    return error_set(error, "imap.password_command: it has not ended after its output");
+    if (status < 0)
+        return error_set(error, "imap.password_command: it has not ended after its output");
+    return status == 0 ||
+           error_set(error, "imap.password_command %s; run it as the same user to see why", base_status_text(status));
 }
 
 /* The deadline, or a signal that ends this process, also kills the command. Returns its output's descriptor; -1 with

@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define LOST_EARLIER "the connection was lost earlier"
+
 /* NULL unless linked to the program. */
 #pragma weak imap_tls_module
 
@@ -133,7 +135,7 @@ size_t imap_stream_wait(struct imap *imap, const char **ret, struct error *error
 {
     struct imap_stream *stream = imap->stream;
     if (stream == NULL)
-        return imap_stream_fail(imap, error, "the connection was lost earlier");
+        return imap_stream_fail(imap, error, LOST_EARLIER);
     int64_t started = base_now_ms();
     if (stream->in_from == stream->in_to) {
         ssize_t n = read_bytes(stream, time_remaining(imap));
@@ -203,7 +205,7 @@ bool imap_stream_send(struct imap *imap, const struct iovec *pieces, size_t coun
 bool imap_stream_line(struct imap *imap, const char *text, struct error *error)
 {
     if (imap->stream == NULL)
-        return imap_stream_fail(imap, error, "the connection was lost earlier");
+        return imap_stream_fail(imap, error, LOST_EARLIER);
     imap_debug_sent(&imap->debug, imap->tag, text);
     static const char end[] = "\r\n";
     const struct iovec line[] = {{(char *)(uintptr_t)text, strlen(text)}, {(char *)(uintptr_t)end, 2}};

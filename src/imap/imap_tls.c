@@ -213,7 +213,7 @@ static bool tls_begin(int fd, const struct config *config, const char *peer_name
     struct peer peer = expected_peer(config);
     const struct descriptors pipe_ends = {IMAP_TLS_DESCRIPTORS - 1, IMAP_TLS_BELOW};
     if (fd >= IMAP_TLS_BELOW || !descriptors_available(pipe_ends, error)) /* else libetpan writes beyond an fd_set */
-        return error_set(error, "%s: too many open files for TLS", peer_name);
+        return error_set(error, "%s: too many open files for TLS; lower imap.sessions", peer_name);
     set_timeout(ms);
     mailstream_low *low = mailstream_low_tls_open_with_callback_timeout(fd, 0, set_server_name, &peer);
     if (low == NULL)

@@ -89,7 +89,7 @@ bool ledger_check_write(struct ledger *ledger, struct error *error)
     memcpy(message.digest, (const char *)random + LEDGER_HASH_SIZE, LEDGER_HASH_SIZE);
     enum ledger_result result = ledger_read_state(ledger, &message, &found, error);
     if (result == LEDGER_BUSY)
-        error_set(error, "the lock is not granted although it is free");
+        error_set(error, SQL_NOT_GRANTED);
     bool written = result == LEDGER_OK && write_delivery(ledger, &message, found, error);
     if (!written && result == LEDGER_OK) /* ledger_read_state has added its own */
         ledger_add_hint(ledger, SQL_DELIVERY, error);

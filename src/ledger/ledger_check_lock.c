@@ -112,7 +112,7 @@ static bool explain_sharing(struct ledger *ledger, struct ledger *other, enum sh
                             struct error *error)
 {
     static const char *const wrong[] = {
-        [NOT_GRANTED] = "the lock is not granted although it is free",
+        [NOT_GRANTED] = SQL_NOT_GRANTED,
         [GRANTED_TWICE] = "hold the same lock: it does not exclude",
         [NOT_RELEASED] = "the lock is not released when its transaction ends",
     };
@@ -123,15 +123,17 @@ static bool explain_sharing(struct ledger *ledger, struct ledger *other, enum sh
                                          : sharing == GRANTED_TWICE ? base_printf("%s %s", who, wrong[sharing])
                                                                     : base_printf("%s: %s", who, wrong[sharing]);
     if (others != NULL)
-        error_set(error,
-                  "method = %s cannot be used here: %s; set lock.method = %s on all hosts, then run: oncedrop ledger"
-                  " method",
-                  method, reason, others);
+        error_set(
+            error,
+            "lock.method = %s cannot be used here: %s; set lock.method = %s on all hosts, then run: oncedrop ledger"
+            " method",
+            method, reason, others);
     else if (sharing != SHARING_ERROR)
-        error_set(error,
-                  "method = %s cannot be used here, nor any other: %s; this database or pooler has no locks, or they"
-                  " reached two databases; all deliveries must reach one primary",
-                  method, reason);
+        error_set(
+            error,
+            "lock.method = %s cannot be used here, nor any other: %s; this database or pooler has no locks, or they"
+            " reached two databases; all deliveries must reach one primary",
+            method, reason);
     return false;
 }
 

@@ -217,7 +217,7 @@ enum ledger_result ledger_hold(struct ledger *ledger, struct ledger_claim *claim
     bool alive = sql_finish(ledger->sql);
     claim->refused = !claim->committed && (alive || error->code[0] != '\0');
     if (!alive && result == LEDGER_OK && claim->copy_count > 0) {
-        error_set(error, "database: connection lost");
+        error_set(error, "database: " SQL_LOST);
         result = LEDGER_ERROR;
     }
     return result;

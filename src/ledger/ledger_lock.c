@@ -46,7 +46,7 @@ bool ledger_agrees(const struct ledger *ledger, const char *recorded, struct err
     if (recorded != NULL && strcmp(recorded, method) == 0)
         return true;
     return error_set(error,
-                     "[lock] method = %s, but the hosts of this database have agreed on %s, and with different methods"
+                     "lock.method = %s, but the hosts of this database have agreed on %s, and with different methods"
                      " deliveries would not exclude each other (to change it everywhere: oncedrop ledger method)",
                      method, recorded != NULL ? recorded : "none");
 }

@@ -56,12 +56,12 @@ static bool account_query_once(struct ledger *ledger, const char *query, const c
     sql_finish(ledger->sql);
     if (rows == NULL) {
         ledger_rollback(ledger);
-        return error_prefix(error, "[route] account_query");
+        return error_prefix(error, "route.account_query");
     }
     if (rows->count > 1)
-        return error_set(error, "[route] account_query: %zu rows for one address, at most one is allowed", rows->count);
+        return error_set(error, "route.account_query: %zu rows for one address, at most one is allowed", rows->count);
     if (rows->columns == 0) /* this does not say that the account is unknown */
-        return error_set(error, "[route] account_query: the statement returns no columns");
+        return error_set(error, "route.account_query: the statement returns no columns");
     *ret_found = rows->count == 1;
     for (size_t i = 0; *ret_found && i < 4; i++)
         ret_columns[i] = i < rows->columns ? sql_copy(rows, 0, i) : NULL;

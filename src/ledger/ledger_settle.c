@@ -182,7 +182,7 @@ enum ledger_result ledger_settle(struct ledger *ledger, struct ledger_claim *cla
     if (result != LEDGER_ERROR)
         return result;
     /* The message may be in the mailbox: a new session is cheaper than a search by the next delivery. */
-    warn(claim, "settling failed, trying once more on a new connection", error);
+    warn(claim, "the result could not be recorded, trying once more on a new connection", error);
     sql_close(&ledger->sql);
     again.next = LEDGER_NO_TARGET;
     result = settle_once(ledger, claim, &again, ret_next, ret_taken, error);

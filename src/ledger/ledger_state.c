@@ -180,7 +180,7 @@ static bool end_batch(struct ledger *ledger, bool good, struct error *error)
 {
     if (sql_finish(ledger->sql) || !good)
         return good;
-    return error_set(error, "database: connection lost");
+    return error_set(error, "database: " SQL_LOST);
 }
 
 static struct ledger_state *read_found(struct ledger *ledger, const struct ledger_message *message,

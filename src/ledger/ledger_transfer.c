@@ -123,7 +123,7 @@ static bool go_through(struct ledger *source, struct ledger *target, const struc
             return false;
         size_t same = count_same(ours, theirs);
         if (same < theirs->count || (!load && same < ours->count))
-            return error_set(error, "table %s of the target is another one, from row %" PRId64 " on", table->name,
+            return error_set(error, "table %s of TARGET is another one, from row %" PRId64 " on", table->name,
                              ret->rows + (int64_t)same + 1);
         if (same < ours->count && !write_batch(target, table, ours, same, error))
             return false;
@@ -174,7 +174,7 @@ bool ledger_transfer_begin(struct ledger *source, bool running, struct error *er
     if (begun)
         return running || no_delivery_runs(source, error);
     if (sql_failure(source->engine->failures, error) == SQL_FAILURE_LOCK_TIMEOUT)
-        return error_set(error, "it is in use: %s", error->text);
+        return error_set(error, "the ledger is in use: %s", error->text);
     ledger_add_hint(source, SQL_OPERATOR, error);
     return false;
 }
@@ -218,7 +218,8 @@ static bool compare_row(struct ledger *source, struct ledger *target, enum sql_s
     if (ours == NULL || theirs == NULL)
         return false;
     return (ours->count == 1 && theirs->count == 1 && same_row(ours, theirs, 0)) ||
-           error_set(error, "%s of the target gives something else", source->engine->steps[dump].name);
+           error_set(error, "TARGET differs from the ledger after the copy (%s): empty it, and copy again",
+                     source->engine->steps[dump].name);
 }
 
 bool ledger_transfer_compare(struct ledger *source, struct ledger *target, struct error *error)

@@ -163,11 +163,8 @@ static void report_end(const struct worker *worker, pid_t pid, int status)
 {
     const char *what = worker->group != NULL ? "the ledger's writer" : "worker";
     const char *then = worker->group != NULL ? "" : "; its client will try again";
-    if (WIFSIGNALED(status))
-        log_warning("%s %d was ended by signal %d (%s)%s", what, (int)pid, WTERMSIG(status),
-                    strsignal(WTERMSIG(status)), then);
-    else if (WEXITSTATUS(status) != 0)
-        log_warning("%s %d ended with status %d%s", what, (int)pid, WEXITSTATUS(status), then);
+    if (status != 0)
+        log_warning("%s %d %s%s", what, (int)pid, base_status_text(status), then);
 }
 
 /* The process may not be a worker: a container's first process inherits children. */

@@ -45,6 +45,7 @@ static bool is_passed(int *ret_count)
 
 static bool take_passed(int count, const char *networks, struct lmtp_service_socket *ret, struct error *error)
 {
+    static const char what[] = "the socket that systemd passes";
     int fd = FIRST_PASSED, listens = 0, type = 0;
     union socket_address address = {.any.sa_family = AF_UNSPEC};
     socklen_t size = sizeof(listens), type_size = sizeof(type), address_size = sizeof(address);
@@ -52,15 +53,12 @@ static bool take_passed(int count, const char *networks, struct lmtp_service_soc
         return error_set(error, "systemd passes %d sockets, but the service listens on one", count);
     if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 ||
         getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_size) != 0 ||
-        getsockname(fd, &address.any, &address_size) != 0)
-        return error_set(error, "the descriptor passed by systemd is not a socket: %m");
-    if (!listens || type != SOCK_STREAM)
-        return error_set(error,
-                         "the socket that systemd passes does not listen: it must be a ListenStream with Accept=no");
-    if (!is_allowed("the socket that systemd passes", &address, networks, error))
+        getsockname(fd, &address.any, &address_size) != 0 || !listens || type != SOCK_STREAM)
+        return error_set(error, "%s does not listen: it must be a ListenStream with Accept=no", what);
+    if (!is_allowed(what, &address, networks, error))
         return false;
     if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || fcntl(fd, F_SETFL, O_NONBLOCK) != 0)
-        return error_set(error, "the socket that systemd passes: %m");
+        return error_set(error, "%s: %m", what);
     *ret = (struct lmtp_service_socket){.fd = fd, .lock_fd = -1};
     return true;
 }
@@ -124,7 +122,7 @@ static int lock_path(const char *path, struct error *error)
     char *name OD_CLEANUP(base_free) = base_printf("%s.lock", path);
     int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
-        error_set(error, "%s: %m%s", name,
+        error_set(error, "cannot make %s: %m%s", name,
                   errno == ENOENT
                       ? " (the directory of service.socket must exist; systemd's RuntimeDirectory makes one)"
                       : "");
@@ -145,10 +143,10 @@ static bool free_path(const union socket_address *address, struct error *error)
     if (lstat(path, &status) != 0) {
         if (errno == ENOENT)
             return true;
-        return error_set(error, "%s: %m", path);
+        return error_set(error, "service.socket = %s: %m", path);
     }
     if (!S_ISSOCK(status.st_mode))
-        return error_set(error, "%s: exists and is not a socket; not replaced", path);
+        return error_set(error, "%s: is not a socket: remove it, or set service.socket to another path", path);
     int fd OD_CLEANUP(base_close) = new_socket(AF_UNIX, error);
     if (fd < 0)
         return false;
@@ -177,7 +175,7 @@ static bool open_unix(const char *path, struct lmtp_service_socket *ret, struct 
     bool bound = bind(fd, &address.any, sizeof(address.local)) == 0;
     umask(before);
     if (!bound || lstat(path, &status) != 0 || listen(fd, SOMAXCONN) != 0)
-        return error_set(error, "%s: %m", path);
+        return error_set(error, "service.socket = %s: cannot listen: %m", path);
     *ret = (struct lmtp_service_socket){
         .fd = fd, .lock_fd = lock, .path = base_strdup(path), .device = status.st_dev, .inode = status.st_ino};
     fd = lock = -1;

@@ -7,6 +7,7 @@
 #define EARLY_MAX ((size_t)1024 * 1024)  /* larger messages are only announced: a lost claim must not cost much */
 #define LITERAL_MINUS_MAX ((size_t)4096) /* RFC 7888, 5 */
 #define UNUSED_MS 60000
+#define TOO_EARLY "%s: APPEND answered before the message was sent: %s"
 
 /* Functions that end an APPEND return false. */
 static bool end(struct mailbox *mailbox, enum append_result result)
@@ -122,7 +123,7 @@ static bool end_before_literal(struct mailbox *mailbox)
     const struct imap_reply *reply = &mailbox->imap->reply;
     if (reply->status != STATUS_OK)
         return end_refused(mailbox, false);
-    error_set(&it->why, "%s: APPEND answered before it was sent: %s", mailbox->imap->peer_name, reply->data);
+    error_set(&it->why, TOO_EARLY, mailbox->imap->peer_name, reply->data);
     imap_stream_drop(mailbox->imap);
     return end(mailbox, it->early ? APPEND_UNKNOWN : APPEND_NOT_SENT);
 }
@@ -255,8 +256,7 @@ static bool is_stored(struct mailbox *mailbox, uint32_t *ret_uidvalidity, uint32
     if (reply->status != STATUS_OK)
         return end_refused(mailbox, true);
     if (!it->complete) {
-        error_set(&it->why, "%s: APPEND answered before the message was sent: %s", mailbox->imap->peer_name,
-                  reply->data);
+        error_set(&it->why, TOO_EARLY, mailbox->imap->peer_name, reply->data);
         return end(mailbox, APPEND_UNKNOWN);
     }
     uint32_t uidvalidity = 0, uid = 0;

@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "mailbox/mailbox_internal.h"
 
@@ -49,10 +48,8 @@ static void explain_command(struct imap *imap, struct error *error)
     if (imap->child == 0 || imap->stream != NULL)
         return;
     int status = imap_spawn_reap(&imap->child);
-    if (status >= 0 && WIFEXITED(status))
-        error_prefix(error, "imap.command exited with status %d", WEXITSTATUS(status));
-    else if (status >= 0 && WIFSIGNALED(status))
-        error_prefix(error, "imap.command was killed by signal %d", WTERMSIG(status));
+    if (status >= 0)
+        error_prefix(error, "imap.command %s", base_status_text(status));
 }
 
 /* Returns the time until until_ms (0: none), at most imap.timeout. */

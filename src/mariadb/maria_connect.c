@@ -104,7 +104,7 @@ static bool connect_host(struct sql_session *maria, const struct maria_conninfo 
     while (status != 0) {
         int ready = maria_wait(maria, status, until);
         if (ready == 0)
-            return error_set(error, "no answer in time");
+            return error_set(error, SQL_NO_ANSWER);
         set_nonblocking(maria->mysql);
         status = mysql_real_connect_cont(&done, maria->mysql, ready);
     }
@@ -112,7 +112,7 @@ static bool connect_host(struct sql_session *maria, const struct maria_conninfo 
     if (done != NULL)
         return true;
     if (base_now_ms() >= until)
-        return error_set(error, "no answer in time");
+        return error_set(error, SQL_NO_ANSWER);
     error_set(error, "%s", mysql_error(maria->mysql));
     (void)snprintf(error->code, sizeof(error->code), "%u", mysql_errno(maria->mysql));
     return false;
@@ -130,7 +130,7 @@ static bool takes_writes(struct sql_session *maria, int64_t until, struct error 
     maria->timeout_ms = SQL_TIMEOUT_MS;
     if (rows == NULL)
         return !maria->lost;
-    return sql_number(rows, 0, 0) == 0 || error_set(error, "it is read-only");
+    return sql_number(rows, 0, 0) == 0 || error_set(error, "it is read-only: a replica, or a node without its cluster");
 }
 
 /* MySQL has no RETURNING and other collations, and is untested. */
@@ -147,9 +147,8 @@ static void add_host_reason(const struct maria_host *host, const struct error *r
 {
     const struct error was = *error;
     const char *name = host->name != NULL ? host->name : "localhost";
-    error_set(error, "%s%s%s: %s",
-              was.text[0] != '\0' ? was.text : "database: no connection: ", was.text[0] != '\0' ? "; " : "", name,
-              reason->text);
+    error_set(error, "%s%s%s: %s", was.text[0] != '\0' ? was.text : SQL_NO_CONNECTION ": ",
+              was.text[0] != '\0' ? "; " : "", name, reason->text);
     memcpy(error->code, reason->code, sizeof(reason->code));
 }
 
@@ -205,7 +204,7 @@ struct sql_session *maria_open(const struct config *config, const char *applicat
         base_free_secret(&conninfo->password);
         conninfo->password = secret_file_line(conninfo->password_file, error);
         if (conninfo->password == NULL) {
-            error_prefix(error, "[database] conninfo: password_file");
+            error_prefix(error, "database.conninfo: password_file");
             return NULL;
         }
     }
@@ -222,11 +221,9 @@ const char *maria_tls_summary(const struct sql_session *maria, bool *ret_ok)
     if (maria->on_socket)
         return "unix socket";
     if (maria->tls_summary)
-        return "TLS, certificate and name verified";
+        return SQL_VERIFIED;
     if (!maria->remote)
         return "TCP on this machine: any local user can take the port while MariaDB is down, and gets password and mail; use"
                " the unix socket (no host)";
-    return mysql_get_ssl_cipher(maria->mysql) != NULL
-               ? "TLS, but not verified (database.tls): anybody in between can read password and mail"
-               : "in the clear (database.tls): anybody in between can read password and mail";
+    return mysql_get_ssl_cipher(maria->mysql) != NULL ? SQL_UNVERIFIED : SQL_CLEAR;
 }

@@ -51,7 +51,7 @@ static bool take_login(struct maria_conninfo *it, const char *text, size_t lengt
     size_t user = colon != NULL ? (size_t)(colon - text) : length;
     return (take_part(&it->user, text, user) &&
             (colon == NULL || take_part(&it->password, colon + 1, length - user - 1))) ||
-           error_set(error, "[database] conninfo: user or password has a %% that begins no escape");
+           error_set(error, "database.conninfo: user or password has a %% that begins no escape");
 }
 
 static bool take_port(const char *text, size_t length, unsigned *ret, struct error *error)
@@ -60,7 +60,7 @@ static bool take_port(const char *text, size_t length, unsigned *ret, struct err
     guint64 port = 0;
     if (!g_ascii_string_to_unsigned(digits, 10, 1, PORT_MAX, &port, NULL))
         return error_set(error,
-                         "[database] conninfo: a port is wrong; in a password, : / ? @ and %% are written as %%3A"
+                         "database.conninfo: a port is wrong; in a password, : / ? @ and %% are written as %%3A"
                          " %%2F %%3F %%40 and %%25");
     *ret = (unsigned)port;
     return true;
@@ -78,7 +78,7 @@ static bool take_host(struct maria_conninfo *it, const char *text, size_t length
     host.name = decode(from, (size_t)(to - from));
     if (host.name == NULL || (after < end && *after != ':')) {
         base_free(&host.name);
-        return error_set(error, "[database] conninfo: a host is wrong; an address with colons stands in brackets");
+        return error_set(error, "database.conninfo: a host is wrong; an address with colons stands in brackets");
     }
     if (after < end && !take_port(after + 1, (size_t)(end - after) - 1, &host.port, error)) {
         base_free(&host.name);
@@ -120,9 +120,9 @@ static bool take_one_option(struct maria_conninfo *it, const char *text, size_t 
     for (size_t i = 0; equals != NULL && i < G_N_ELEMENTS(options); i++)
         if (strlen(options[i].name) == name && strncmp(text, options[i].name, name) == 0)
             return (take_part(options[i].value, equals + 1, length - name - 1) && **options[i].value == '/') ||
-                   error_set(error, "[database] conninfo: %s must be an absolute path", options[i].name);
+                   error_set(error, "database.conninfo: %s must be an absolute path", options[i].name);
     return error_set(error,
-                     "[database] conninfo: an option is none of MariaDB's, which are socket, password_file, ssl_ca,"
+                     "database.conninfo: an option is none of MariaDB's, which are socket, password_file, ssl_ca,"
                      " ssl_cert and ssl_key; in a password, ? is written as %%3F");
 }
 
@@ -147,7 +147,7 @@ static bool take_all(struct maria_conninfo *it, const char *text, struct error *
     if (!take_hosts(it, hosts, host, error))
         return false;
     if (host + 1 < left && !take_part(&it->database, hosts + host + 1, left - host - 1))
-        return error_set(error, "[database] conninfo: the database has a %% that begins no escape");
+        return error_set(error, "database.conninfo: the database has a %% that begins no escape");
     return text[length] == '\0' || take_options(it, text + length + 1, error);
 }
 

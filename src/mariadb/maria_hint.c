@@ -28,10 +28,10 @@ static char *hint_for(const struct maria_conninfo *conninfo, const char *role, i
     case 1049: /* ER_BAD_DB_ERROR */
         return base_printf("as its administrator: CREATE DATABASE \"%s\"", conninfo->database);
     case 1146: /* ER_NO_SUCH_TABLE */
-        return base_strdup("run: oncedrop ledger install, or after an update: oncedrop ledger upgrade");
+        return base_strdup(SQL_INSTALL);
     case 1054: /* ER_BAD_FIELD_ERROR */
     case 1265: /* WARN_DATA_TRUNCATED: a state of a later version */
-        return base_strdup("run: oncedrop ledger upgrade");
+        return base_strdup(SQL_UPGRADE);
     case 1044:
     case 1142:
     case 1143:

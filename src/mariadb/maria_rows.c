@@ -22,7 +22,7 @@ static bool fetch(struct sql_session *maria, MYSQL_RES *result, MYSQL_ROW *ret, 
     while (status != 0) {
         int ready = maria_wait(maria, status, until);
         if (ready == 0)
-            return maria_lose(maria, error, "no answer in time");
+            return maria_lose(maria, error, SQL_NO_ANSWER);
         status = mysql_fetch_row_cont(ret, result, ready);
     }
     return *ret != NULL || mysql_errno(maria->mysql) == 0 || maria_statement_failed(maria, error);
@@ -34,7 +34,7 @@ static bool count_received(struct sql_session *maria, int64_t size, struct error
     if (maria->received <= maria->receive_max)
         return true;
     maria_hang_up(maria);
-    return error_set(error, "database: the answer is larger than %lld MiB", (long long)(maria->receive_max >> 20));
+    return error_set(error, SQL_TOO_LARGE, (long long)(maria->receive_max >> 20));
 }
 
 static char kind_of(const char *column_kinds, size_t column)
@@ -72,7 +72,7 @@ static struct sql_rows *read_rows(struct sql_session *maria, const char *column_
 {
     MYSQL_RES *result = mysql_use_result(maria->mysql);
     if (result == NULL) {
-        maria_lose(maria, error, "connection lost");
+        maria_lose(maria, error, SQL_LOST);
         return NULL;
     }
     const MYSQL_FIELD *fields = mysql_fetch_fields(result);
@@ -99,7 +99,7 @@ static bool begin_result(struct sql_session *maria, bool first, struct error *er
     while (status != 0) {
         int ready = maria_wait(maria, status, until);
         if (ready == 0)
-            return maria_lose(maria, error, "no answer in time");
+            return maria_lose(maria, error, SQL_NO_ANSWER);
         status = first ? mysql_read_query_result_cont(&refused, maria->mysql, ready)
                        : mysql_next_result_cont(&failed, maria->mysql, ready);
     }
@@ -109,7 +109,7 @@ static bool begin_result(struct sql_session *maria, bool first, struct error *er
 struct sql_rows *maria_read(struct sql_session *maria, bool first, const char *column_kinds, struct error *error)
 {
     if (maria->lost) {
-        maria_lose(maria, error, "connection lost");
+        maria_lose(maria, error, SQL_LOST);
         return NULL;
     }
     if (!begin_result(maria, first, error))

@@ -28,8 +28,8 @@ bool maria_is_durable(const struct sql_rows *rows, struct error *error)
 {
     int64_t flush = rows->count == 1 && rows->columns >= 2 ? sql_number(rows, 0, 0) : 0;
     const char *hint =
-        "mail could be lost in a power cut after it was reported as delivered. Set it on the server, or, if"
-        " you know better, [database] durability = server";
+        "mail could be lost in a power cut after it was reported as delivered; set it on the server, or set"
+        " database.durability = server";
     if (flush != 1 && flush != 3)
         return error_set(error,
                          "database: a COMMIT is not on the disk when it is answered, unless"

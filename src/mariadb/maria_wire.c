@@ -70,7 +70,7 @@ bool maria_statement_failed(struct sql_session *maria, struct error *error)
 {
     unsigned number = mysql_errno(maria->mysql);
     if (is_connectors(number))
-        return maria_lose(maria, error, "connection lost");
+        return maria_lose(maria, error, SQL_LOST);
     error_set(error, "database: %s (error %u)", mysql_error(maria->mysql), number);
     (void)snprintf(error->code, sizeof(error->code), "%u", number);
     maria->lost = maria->lost || is_of_no_use(number);
@@ -82,16 +82,16 @@ bool maria_send_text(struct sql_session *maria, const char *text, size_t size, s
     int64_t until = base_now_ms() + maria->timeout_ms;
     int failed = 0, status = 0;
     if (maria->lost)
-        return maria_lose(maria, error, "connection lost");
+        return maria_lose(maria, error, SQL_LOST);
     maria->sent = size;
     status = mysql_send_query_start(&failed, maria->mysql, text, size);
     while (status != 0) {
         int ready = maria_wait(maria, status, until);
         if (ready == 0)
-            return maria_lose(maria, error, "no answer in time");
+            return maria_lose(maria, error, SQL_NO_ANSWER);
         status = mysql_send_query_cont(&failed, maria->mysql, ready);
     }
-    return failed == 0 || maria_lose(maria, error, "connection lost");
+    return failed == 0 || maria_lose(maria, error, SQL_LOST);
 }
 
 bool maria_usable(const struct sql_session *maria)

@@ -249,7 +249,7 @@ enum message_result message_builder_end(struct message_builder *builder, struct 
         return MESSAGE_TOO_LARGE;
     }
     if (builder->size == 0) {
-        error_set(error, "no message: nothing to read (%zu bytes)", builder->received_size);
+        error_set(error, "the message is empty: nothing to read (%zu bytes)", builder->received_size);
         return MESSAGE_EMPTY;
     }
     const unsigned char *data = store_finish(builder->store, error);

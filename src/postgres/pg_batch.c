@@ -40,7 +40,7 @@ static bool prepare_statement(struct sql_session *pg, struct statement *statemen
 {
     snprintf(statement->name, sizeof(statement->name), "oncedrop_%u", pg->prepared++);
     if (!PQsendPrepare(pg->conn, statement->name, statement->sql, (int)count, NULL))
-        return pg_lose(pg, error, "connection lost");
+        return pg_lose(pg, error, SQL_LOST);
     g_ptr_array_add(pg->prepares, statement);
     pg->unflushed += strlen(statement->sql);
     return true;
@@ -94,11 +94,11 @@ static void settle_prepared(struct sql_session *pg)
 static bool enter_batch(struct sql_session *pg)
 {
     if (!pg_usable(pg))
-        return pg_lose(pg, &pg->error, "connection lost");
+        return pg_lose(pg, &pg->error, SQL_LOST);
     if (pg->in_batch)
         return true;
     if (!PQenterPipelineMode(pg->conn))
-        return pg_lose(pg, &pg->error, "connection busy");
+        return pg_lose(pg, &pg->error, SQL_LOST);
     pg->in_batch = true;
     pg->received = 0;
     pg->results = 0;
@@ -124,7 +124,7 @@ static bool send_statement(struct sql_session *pg, const char *sql, size_t count
     int sent = statement->name[0] != '\0'
                    ? PQsendQueryPrepared(pg->conn, statement->name, (int)count, data, sizes, binary, 0)
                    : PQsendQueryParams(pg->conn, statement->sql, (int)count, NULL, data, sizes, binary, 0);
-    return sent ? true : pg_lose(pg, &pg->error, "connection lost");
+    return sent ? true : pg_lose(pg, &pg->error, SQL_LOST);
 }
 
 void pg_add(struct sql_session *pg, const char *sql, size_t count, const struct sql_value *values)
@@ -149,7 +149,7 @@ void pg_detect_pooler(struct sql_session *pg)
 void pg_request_results(struct sql_session *pg)
 {
     if (!pg->failed && !PQsendFlushRequest(pg->conn))
-        pg->failed = !pg_lose(pg, &pg->error, "connection lost");
+        pg->failed = !pg_lose(pg, &pg->error, SQL_LOST);
 }
 
 bool pg_send(struct sql_session *pg, struct error *error)
@@ -159,7 +159,7 @@ bool pg_send(struct sql_session *pg, struct error *error)
         return false;
     }
     if (!pg_usable(pg) || !PQpipelineSync(pg->conn))
-        return pg_lose(pg, error, "connection lost");
+        return pg_lose(pg, error, SQL_LOST);
     return pg_flush(pg, error);
 }
 
@@ -172,7 +172,7 @@ static PGresult *next_result(struct sql_session *pg, struct error *error)
         result = PQgetResult(pg->conn);
     }
     if (result == NULL) {
-        pg_lose(pg, error, "connection lost");
+        pg_lose(pg, error, SQL_LOST);
         return NULL;
     }
     ExecStatusType status = PQresultStatus(result);

@@ -54,8 +54,7 @@ static bool start_connecting(struct sql_session *pg, const char *conninfo, const
     if (options == NULL) {
         char *reason OD_CLEANUP(base_free) = pg_reason_conninfo(conninfo, message != NULL ? message : "");
         PQfreemem(message);
-        return error_set(error,
-                         "[database] conninfo: not a libpq connection string: %s (values with blanks need '...')",
+        return error_set(error, "database.conninfo: not a libpq connection string: %s (values with blanks need '...')",
                          reason);
     }
     struct keywords keywords = {.count = 0};
@@ -197,7 +196,7 @@ static bool connect_to_one(struct sql_session *pg, const char *conninfo, const c
         add_reason(pg, unresponsive, &said);
         if (base_now_ms() >= until || !leave_host_out(pg->conn, unresponsive, &hosts)) {
             char *reason OD_CLEANUP(base_free) = pg_reason(said);
-            error_set(error, "database: no connection%s: %s", unresponsive ? " within 30 s" : "", reason);
+            error_set(error, SQL_NO_CONNECTION "%s: %s", unresponsive ? " within 30 s" : "", reason);
             pg->lost = true;
             break;
         }
@@ -217,7 +216,8 @@ static bool prepare_session(struct sql_session *pg, const char *schema, struct e
     char *quoted = PQescapeIdentifier(pg->conn, schema, strlen(schema));
     pg->schema = base_strdup(quoted);
     PQfreemem(quoted);
-    return (pg->schema != NULL && PQsetnonblocking(pg->conn, 1) == 0) || pg_lose(pg, error, "schema name");
+    return (pg->schema != NULL && PQsetnonblocking(pg->conn, 1) == 0) ||
+           pg_lose(pg, error, "cannot quote database.schema");
 }
 
 struct sql_session *pg_open(const struct config *config, const char *application, struct error *error)

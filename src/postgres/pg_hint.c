@@ -42,10 +42,10 @@ char *pg_hint(const struct config *config, const char *role, const struct error 
         base_printf("grant the role %s_%s to this database user%s", config->database.schema, role,
                     strcmp(role, SQL_OPERATOR) == 0 ? ", or log in as one that has it" : "");
     const char *const hints[][2] = {
-        {"42P01", "run: oncedrop ledger install, or after an update: oncedrop ledger upgrade"}, /* undefined_table */
+        {"42P01", SQL_INSTALL},                    /* undefined_table */
         {"3F000", "run: oncedrop ledger install"}, /* invalid_schema_name */
-        {"42703", "run: oncedrop ledger upgrade"}, /* undefined_column */
-        {"23514", "run: oncedrop ledger upgrade"}, /* check_violation: a state of a later version */
+        {"42703", SQL_UPGRADE},                    /* undefined_column */
+        {"23514", SQL_UPGRADE},                    /* check_violation: a state of a later version */
         {"42501", grant},                          /* insufficient_privilege */
         /* read_only_sql_transaction; also BEGIN READ WRITE during recovery */
         {"25006", "this server is a standby; database.conninfo must point to the primary"},

@@ -8,7 +8,7 @@
 
 #include "postgres/pg.h"
 
-#define HINT "set sslmode=verify-full and sslrootcert in conninfo (or [database] tls = conninfo, if you want less)"
+#define HINT "set sslmode=verify-full and sslrootcert in conninfo (or database.tls = conninfo, if you want less)"
 
 enum pg_peer pg_peer_named(const char *host, const char *hostaddr)
 {
@@ -35,11 +35,10 @@ enum pg_peer pg_peer_of(int fd)
 
 static bool refuse_host(const char *host, const char *sslmode, struct error *error)
 {
-    return error_set(
-        error,
-        "[database] conninfo: host %.100s is not on this machine, and with sslmode=%.20s anybody in between"
-        " can read the password and the mail; " HINT,
-        host, sslmode);
+    return error_set(error,
+                     "database.conninfo: host %.100s is not on this machine, and with sslmode=%.20s anybody in between"
+                     " can read the password and the mail; " HINT,
+                     host, sslmode);
 }
 
 /* Returns "" beyond the end. */
@@ -68,10 +67,7 @@ bool pg_peer_check(PGconn *conn, struct error *error)
     PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfo(conn);
     const char *sslmode = pg_option(options, "sslmode");
     bool verified = g_strcmp0(sslmode, "verify-full") == 0;
-    bool good = options != NULL &&
-                pg_peer_check_names(pg_option(options, "host"), pg_option(options, "hostaddr"), sslmode, error);
-    if (options == NULL)
-        error_set(error, "database: the connection's options are unknown");
+    bool good = pg_peer_check_names(pg_option(options, "host"), pg_option(options, "hostaddr"), sslmode, error);
     if (good && !verified && pg_peer_of(PQsocket(conn)) == PG_PEER_REMOTE)
         good = refuse_host(PQhost(conn), sslmode != NULL ? sslmode : "prefer", error);
     return good;
@@ -90,10 +86,9 @@ const char *pg_tls_summary(const struct sql_session *pg, bool *ret_ok)
         return has_peer ? "unix socket of the user in requirepeer"
                         : "unix socket; requirepeer=postgres in conninfo would verify who answers there";
     if (*ret_ok)
-        return verified ? "TLS, certificate and name verified" : "encrypted by GSSAPI";
+        return verified ? SQL_VERIFIED : "encrypted by GSSAPI";
     if (peer == PG_PEER_LOOPBACK)
         return "TCP on this machine: any local user can take the port while PostgreSQL is down, and gets password and mail;"
                " use the unix socket (no host, requirepeer=postgres)";
-    return PQsslInUse(conn) ? "TLS, but not verified (sslmode): anybody in between can read password and mail"
-                            : "in the clear: anybody in between can read password and mail";
+    return PQsslInUse(conn) ? SQL_UNVERIFIED : SQL_CLEAR;
 }

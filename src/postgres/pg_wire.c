@@ -28,7 +28,7 @@ bool pg_count_received(struct sql_session *pg, struct error *error)
     pg->received += waiting > 0 ? waiting : 1;
     if (pg->received <= pg->receive_max)
         return true;
-    error_set(error, "database: the answer is larger than %lld MiB", (long long)(pg->receive_max >> 20));
+    error_set(error, SQL_TOO_LARGE, (long long)(pg->receive_max >> 20));
     pg->lost = true;
     return false;
 }
@@ -39,7 +39,7 @@ static bool take_in(struct sql_session *pg, struct error *error)
     if (!pg_count_received(pg, error))
         return false;
     if (!PQconsumeInput(pg->conn))
-        return pg_lose(pg, error, "connection lost");
+        return pg_lose(pg, error, SQL_LOST);
     (void)PQisBusy(pg->conn);
     return true;
 }
@@ -49,10 +49,10 @@ bool pg_flush(struct sql_session *pg, struct error *error)
     int64_t until = base_now_ms() + pg->timeout_ms;
     for (int left; (left = PQflush(pg->conn)) != 0;) {
         if (left < 0)
-            return pg_lose(pg, error, "connection lost");
+            return pg_lose(pg, error, SQL_LOST);
         int ready = pg_wait_socket(pg, POLLIN | POLLOUT, until);
         if (ready <= 0)
-            return pg_lose(pg, error, "no answer in time");
+            return pg_lose(pg, error, SQL_NO_ANSWER);
         if (!take_in(pg, error))
             return false;
     }
@@ -66,7 +66,7 @@ bool pg_wait_result(struct sql_session *pg, struct error *error)
     while (PQisBusy(pg->conn)) {
         int ready = pg_wait_socket(pg, POLLIN, until);
         if (ready <= 0)
-            return pg_lose(pg, error, "no answer in time");
+            return pg_lose(pg, error, SQL_NO_ANSWER);
         if (!take_in(pg, error))
             return false;
     }
@@ -91,7 +91,7 @@ bool pg_statement_failed(struct sql_session *pg, const PGresult *result, struct 
     const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     if (PQstatus(pg->conn) == CONNECTION_BAD)
-        return pg_lose(pg, error, "connection lost");
+        return pg_lose(pg, error, SQL_LOST);
     error_set(error, "database: %s (SQLSTATE %s)", message != NULL ? message : PQresultErrorMessage(result),
               sqlstate != NULL ? sqlstate : "unknown");
     snprintf(error->code, sizeof(error->code), "%.5s", sqlstate != NULL ? sqlstate : "");
@@ -133,7 +133,7 @@ bool pg_script(struct sql_session *pg, const char *sql, struct error *error)
     bool done = true;
     pg->received = 0;
     if (!pg_usable(pg) || !PQsendQuery(pg->conn, sql))
-        return pg_lose(pg, error, "connection lost");
+        return pg_lose(pg, error, SQL_LOST);
     if (!pg_flush(pg, error))
         return false;
     for (;;) {

@@ -135,7 +135,7 @@ static enum replay_load add_addressees(struct replay_worker *worker, const struc
     if (worker->setup->config->route.account_query[0] == '\0') {
         error_set(error,
                   "no Delivered-To and no X-Original-To in its header: name the recipients with -d (which of To, Cc and"
-                  " Bcc have an account is known only with [route] account_query)");
+                  " Bcc have an account is known only with route.account_query)");
         return REPLAY_BAD;
     }
     if (replay_task_ledger(worker, error) == NULL ||

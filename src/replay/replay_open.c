@@ -46,11 +46,10 @@ int replay_open(const char *path, bool as_root, struct error *error)
     if (fd < 0 && errno == ELOOP)
         return refuse_file(error, ELOOP,
                            "leads over a symbolic link, and none is followed here; give what realpath(1) says");
-    if (fd < 0 && errno == ENXIO)
-        return refuse_file(error, ELOOP, "is neither a file nor a directory");
-    if (fd < 0 || fstat(fd, &status) != 0 || fstat(directory, &around) != 0)
+    bool opened = fd >= 0 && fstat(fd, &status) == 0 && fstat(directory, &around) == 0;
+    if (!opened && errno != ENXIO)
         return refuse_file(error, errno, strerror(errno));
-    if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
+    if (!opened || (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)))
         return refuse_file(error, ELOOP, "is neither a file nor a directory");
     if (as_root && S_ISREG(status.st_mode) && !belongs_there(&status, &around))
         return refuse_file(error, ELOOP,

@@ -251,10 +251,9 @@ static void handle_result(struct run *run, struct item *item, json_t *result)
 
 static void handle_death(struct run *run, struct item *item, int status)
 {
-    char reason[128] = "the deadline is over (delivery.deadline)";
+    char reason[128] = DEADLINE_OVER;
     if (!WIFEXITED(status) || WEXITSTATUS(status) != EX_TEMPFAIL)
-        g_snprintf(reason, sizeof(reason), "its worker died (%s %d)", WIFSIGNALED(status) ? "signal" : "exit status",
-                   WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        g_snprintf(reason, sizeof(reason), "its worker %s", base_status_text(status));
     fail_rest(run, item, reason);
 }
 

@@ -14,7 +14,7 @@ static char *expand(const char *setting, const char *template, const struct addr
 {
     char *text = address_expand(template, address, error);
     if (text == NULL)
-        error_set(error, "[route] %s = %s", setting, error->text);
+        error_set(error, "route.%s = %s", setting, error->text);
     return text;
 }
 
@@ -31,8 +31,7 @@ static bool expand_mailbox(const char *setting, const char *template, const stru
     if (*mailbox != NULL)
         return true;
     if (!is_safe(address->user, template))
-        return error_set(error,
-                         "account %s: has a character with a meaning in [route] %s = %s, so it cannot stand there",
+        return error_set(error, "account %s: has a character with a meaning in route.%s = %s, so it cannot stand there",
                          address->address, setting, template);
     *mailbox = expand(setting, template, address, error);
     return *mailbox != NULL;
@@ -63,7 +62,7 @@ static bool expand_mailboxes(const struct config *config, const char *account, c
         !expand_mailbox("sent", config->route.sent, &parts, sent, error))
         return false;
     return g_ascii_strcasecmp(*sent, "\\Sent") != 0 ||
-           error_set(error, "account %s: \\Sent would be the mailbox of [imap] user", account);
+           error_set(error, "account %s: \\Sent would be the mailbox of imap.user", account);
 }
 
 /* The sender chooses the detail: no path, no pattern. */
@@ -120,7 +119,7 @@ static bool account_is_good(const struct route *route, struct error *error)
     return (account[0] != '\0' && strlen(account) <= ADDRESS_MAX && g_utf8_validate(account, -1, NULL)) ||
            error_set(
                error,
-               "%s: its account is empty, not UTF-8 or longer than %d bytes (see [route] account and account_query)",
+               "%s: its account is empty, not UTF-8 or longer than %d bytes (see route.account and account_query)",
                route->address, ADDRESS_MAX);
 }
 
@@ -131,7 +130,7 @@ static const struct config *find_server(const struct config *config, const char 
     const char *wanted = name != NULL ? name : expanded;
     const struct config *server = wanted != NULL ? config_server(config, wanted) : NULL;
     if (wanted != NULL && server == NULL)
-        error_set(error, "%s: its IMAP server is %s, but there is no group [imap %s] (see [route] server)",
+        error_set(error, "%s: its IMAP server is %s, but there is no group [imap %s] (see route.server)",
                   address->address, wanted, wanted);
     return server;
 }
@@ -206,12 +205,11 @@ static bool check_owner(const char *setting, const char *template, bool shared, 
 {
     bool names = strstr(template, "%{") != NULL;
     if (shared && (!names || strstr(template, "%{detail}") != NULL))
-        return error_set(
-            error, "[route] %s = %s: must say whose mailbox it is, with %%{user} or %%{address}, like [route] inbox",
-            setting, template);
+        return error_set(error, "route.%s = %s: must say whose mailbox it is, with %%{user} or %%{address}", setting,
+                         template);
     return shared || !names ||
-           error_set(error, "[route] %s = %s: every account has its own mailboxes; variables are for [imap] user",
-                     setting, template);
+           error_set(error, "route.%s = %s: every account has its own mailboxes; variables are for imap.user", setting,
+                     template);
 }
 
 static bool check_template(const char *setting, const char *template, struct error *error)
@@ -231,7 +229,7 @@ static bool check_routes(const struct config *config, struct error *error)
         return false;
     if (shared && config->route.detail == DETAIL_FOLDER)
         return error_set(error,
-                         "[route] detail = folder: the folder would be one of [imap] user; not with [route] inbox = %s",
+                         "route.detail = folder: the folder would be one of imap.user; not with route.inbox = %s",
                          config->route.inbox);
     return !shared ||
            (check_template("inbox", config->route.inbox, error) && check_template("sent", config->route.sent, error));

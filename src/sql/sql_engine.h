@@ -23,6 +23,17 @@ struct sql_group {
     const struct sql_engine *engine;
 };
 
+#define SQL_LOST "connection lost"
+#define SQL_NO_ANSWER "no answer in time"
+#define SQL_TOO_LARGE "database: the answer is larger than %lld MiB"
+#define SQL_NO_CONNECTION "database: no connection"
+#define SQL_NOT_GRANTED "the lock is not granted although it is free"
+#define SQL_INSTALL "run: oncedrop ledger install, or after an update: oncedrop ledger upgrade"
+#define SQL_UPGRADE "run: oncedrop ledger upgrade"
+#define SQL_VERIFIED "TLS, certificate and name verified"
+#define SQL_UNVERIFIED "TLS, but not verified (database.tls): anybody in between can read password and mail"
+#define SQL_CLEAR "in the clear (database.tls): anybody in between can read password and mail"
+
 #define SQL_WATCH_MS 10000 /* how long an engine's wait() takes at most */
 
 enum sql_self_test { SQL_SELF_TEST_END, SQL_SELF_TEST_OK, SQL_SELF_TEST_WARNING, SQL_SELF_TEST_FAILED };

@@ -49,6 +49,7 @@ char *lite_hint(const struct config *config, const char *role, const struct erro
 
 /* lite_open.c */
 
+#define LITE_DAMAGE "see DAMAGE in oncedrop-ledger(7)"
 #define LITE_NO_LOG "is not written with a log ahead of it"
 
 const char *lite_path(const struct config *config) OD_MUST;
@@ -110,6 +111,9 @@ const char *lite_error_name(int rc) OD_MUST;
 /* Sets the error, with that name as the code. Returns false. After an I/O error or corruption the session is lost. */
 bool lite_fail(struct sql_session *lite, int rc, struct error *error);
 
+/* Sets the error by errno. Returns false. */
+bool lite_file_fail(const char *what, const char *path, struct error *error);
+
 /* Executes the statement. column_kinds: as in struct sql_step_text. */
 struct sql_rows *lite_run(struct sql_session *lite, sqlite3_stmt *statement, const char *column_kinds,
                           struct error *error) OD_MUST;
@@ -122,6 +126,8 @@ bool lite_bind(sqlite3_stmt *statement, size_t count, const struct sql_value *va
 
 /* In errors; lite_hint.c looks for it. */
 #define LITE_REPLACED "was replaced, or written by another program"
+#define LITE_CHANGED "database: %s%s %s while it was in use"
+#define LITE_MOVED "was moved, replaced, cut or removed"
 
 /* Returns the lock file's inode; 0: unknown. */
 int64_t lite_files_node(int lock_file) OD_MUST;

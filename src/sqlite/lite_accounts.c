@@ -59,11 +59,11 @@ struct sql_session *lite_accounts_open(struct lite_accounts *accounts, struct er
 {
     struct stat status;
     if (stat(accounts->path, &status) != 0) {
-        error_set(error, "account_file: %s: %m", accounts->path);
+        error_set(error, "route.account_file = %s: %m", accounts->path);
         return NULL;
     }
     if (status.st_mode & S_IWOTH) {
-        error_set(error, "account_file: others may write to it; run: chmod o-w %s", accounts->path);
+        error_set(error, "route.account_file: others may write to it; run: chmod o-w %s", accounts->path);
         return NULL;
     }
     if (accounts->session != NULL &&

@@ -41,7 +41,7 @@ static bool set_log(const char *file, struct error *error)
 static bool sync_path(const char *path, int flags, struct error *error)
 {
     int fd OD_CLEANUP(base_close) = open(path, flags | O_RDONLY | O_CLOEXEC);
-    return (fd >= 0 && fsync(fd) == 0) || error_set(error, "database: %s: %m", path);
+    return (fd >= 0 && fsync(fd) == 0) || lite_file_fail("sync", path, error);
 }
 
 bool lite_backup(const struct config *config, const char *file, struct error *error)
@@ -55,7 +55,7 @@ bool lite_backup(const struct config *config, const char *file, struct error *er
         return error_set(error, "%s: %m; user %s (service.user) must be able to write there", file,
                          config->service.user);
     if (fd < 0)
-        return error_set(error, "%s: %m", file);
+        return lite_file_fail("create", file, error);
     (void)fchmod(fd, 0640);
     (void)close(fd);
     if (copy_into(config, file, error) && set_log(file, error) && sync_path(file, 0, error) &&

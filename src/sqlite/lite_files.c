@@ -134,7 +134,7 @@ static bool declare_lost(struct sql_session *lite, int lock_file, const struct l
         record.file[LITE_INDEX].node = 0;
         (void)write_record(lock_file, &record);
     }
-    return error_set(error, "database: %s%s %s while it was in use", lite->path, end, what);
+    return error_set(error, LITE_CHANGED, lite->path, end, what);
 }
 
 bool lite_files_unchanged(struct sql_session *lite, int lock_file, struct error *error)
@@ -142,14 +142,14 @@ bool lite_files_unchanged(struct sql_session *lite, int lock_file, struct error 
     struct lite_files now, record;
     if (!lite_files_see(lite->path, &now)) {
         lite->lost = true;
-        return error_set(error, "database: %s: %m", lite->path);
+        return lite_file_fail("examine the files of", lite->path, error);
     }
     enum lite_which changed = first_changed(&lite->files, &now);
     bool known = recorded_files(lock_file, &record);
     if (changed == LITE_FILES && known)
         changed = first_changed(&record, &now);
     if (changed < LITE_FILES)
-        return declare_lost(lite, lock_file, &now, ends[changed], "was moved, replaced, cut or removed", error);
+        return declare_lost(lite, lock_file, &now, ends[changed], LITE_MOVED, error);
     if (known && is_written(&record, &now))
         return declare_lost(lite, lock_file, &now, "", LITE_REPLACED, error);
     if (!known)
@@ -161,7 +161,7 @@ bool lite_files_unchanged(struct sql_session *lite, int lock_file, struct error 
 static bool remove_index(const char *path, struct error *error)
 {
     char *name OD_CLEANUP(base_free) = base_printf("%s%s", path, ends[LITE_INDEX]);
-    return unlink(name) == 0 || error_set(error, "database: %s: %m", name);
+    return unlink(name) == 0 || lite_file_fail("remove", name, error);
 }
 
 /* Waits until a process that creates the index has extended it. */
@@ -181,18 +181,15 @@ bool lite_files_prepare(struct sql_session *lite, int lock_file, struct error *e
     struct lite_files now, record;
     bool known = recorded_files(lock_file, &record);
     if (!see_complete_index(lite->path, &now))
-        return error_set(error, "database: %s: %m", lite->path);
+        return lite_file_fail("examine the files of", lite->path, error);
     bool has_log = now.file[LITE_LOG].size > 0, has_index = now.file[LITE_INDEX].node != 0;
     if (sessions > 0 && !lite_files_same(&ours, &now))
-        return error_set(error, "database: files of %s were moved, replaced, cut or removed while they were in use",
-                         lite->path);
+        return error_set(error, LITE_CHANGED, lite->path, "", LITE_MOVED);
     if (known && has_log && is_written(&record, &now))
         return error_set(error, "database: %s " LITE_REPLACED ": %s-wal belongs to the previous file", lite->path,
                          lite->path);
     if (known && (first_changed(&record, &now) == LITE_LEDGER || is_written(&record, &now)))
-        log_warning("database: %s " LITE_REPLACED
-                    ": what only the previous file had is forgotten; see DAMAGE in"
-                    " oncedrop-ledger(7)",
+        log_warning("database: %s " LITE_REPLACED ": what only the previous file had is forgotten; " LITE_DAMAGE,
                     lite->path);
     if (has_index && now.file[LITE_LOG].node == 0)
         log_warning("database: %s-wal was removed: what was only in it is lost", lite->path);
@@ -233,7 +230,7 @@ bool lite_files_sync_directory(const char *path, struct error *error)
 {
     g_autofree char *directory = g_path_get_dirname(path);
     int fd OD_CLEANUP(base_close) = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return (fd >= 0 && fsync(fd) == 0) || error_set(error, "database: %s: %m", directory);
+    return (fd >= 0 && fsync(fd) == 0) || lite_file_fail("sync", directory, error);
 }
 
 bool lite_files_forget(int lock_file)

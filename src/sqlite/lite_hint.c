@@ -33,15 +33,15 @@ char *lite_hint(const struct config *config, const char *role, const struct erro
     const char *path = lite_path(config), *code = error->code;
     bool not_created = strstr(error->text, "no such table") != NULL || strstr(error->text, LITE_NO_LOG) != NULL;
     if (not_created && has_no_bytes(path))
-        return base_strdup("the file is empty; if a ledger was in it, see DAMAGE in oncedrop-ledger(7)");
+        return base_strdup("the file is empty; if a ledger was in it: " LITE_DAMAGE);
     if (not_created)
-        return base_strdup("run: oncedrop ledger install, or after an update: oncedrop ledger upgrade");
+        return base_strdup(SQL_INSTALL);
     if (strstr(error->text, "no such column") != NULL || strstr(error->text, "has no column named") != NULL)
-        return base_strdup("run: oncedrop ledger upgrade");
+        return base_strdup(SQL_UPGRADE);
     if (strcmp(code, "FULL") == 0 || strstr(error->text, strerror(ENOSPC)) != NULL)
         return base_strdup("make room on its disk");
     if (strcmp(code, "CORRUPT") == 0 || strcmp(code, "NOTADB") == 0)
-        return base_strdup("the file is damaged: see DAMAGE in oncedrop-ledger(7)");
+        return base_strdup("the file is damaged: " LITE_DAMAGE);
     if (strstr(error->text, strerror(EROFS)) != NULL)
         return base_strdup("mount it so that it can be written; if the kernel has changed that, see dmesg");
     if (strcmp(code, "IOERR") == 0 || strstr(error->text, strerror(EIO)) != NULL)
@@ -52,7 +52,7 @@ char *lite_hint(const struct config *config, const char *role, const struct erro
     if ((replaced || strcmp(code, "CANTOPEN") == 0) && log_is_other(path))
         return base_printf("%s-wal was written by another version of SQLite, and can only be read by that", path);
     if (replaced)
-        return base_strdup("see DAMAGE in oncedrop-ledger(7)");
+        return base_strdup(LITE_DAMAGE);
     if (strcmp(code, "READONLY") == 0 || strcmp(code, "CANTOPEN") == 0 || strcmp(code, "PERM") == 0)
         return base_printf("the file, its directory, and the files next to it must be writable and belong to %s",
                            config->service.user[0] != '\0' ? config->service.user : "the user that delivers");

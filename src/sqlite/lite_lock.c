@@ -59,7 +59,7 @@ bool lite_lock_open(const char *path, struct error *error)
         return error_set(error, "database: this process has another ledger, %s, already", lock_path);
     int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
     if (fd < 0) {
-        error_set(error, "database: %s: %m", name);
+        lite_file_fail("open", name, error);
         g_strlcpy(error->code, lite_error_name(SQLITE_CANTOPEN), sizeof(error->code));
         return false;
     }
@@ -79,7 +79,7 @@ static bool take_writer(struct sql_session *lite, struct error *error)
     struct flock lock = byte_at(WRITER, F_WRLCK);
     while (fcntl(lock_file, F_SETLKW, &lock) != 0)
         if (errno != EINTR)
-            return error_set(error, "database: %s: %m", lock_path);
+            return lite_file_fail("lock", lock_path, error);
     writer = lite;
     lite->writes = true;
     return true;
@@ -91,7 +91,7 @@ static bool files_in_place(struct sql_session *lite, struct error *error)
     if (!lock_file_replaced())
         return lite_files_unchanged(lite, lock_file, error);
     lite->lost = true;
-    return error_set(error, "database: %s was moved, replaced or removed while it was in use", lock_path);
+    return error_set(error, LITE_CHANGED, lock_path, "", LITE_MOVED);
 }
 
 bool lite_lock_writer(struct sql_session *lite, struct error *error)

@@ -30,7 +30,7 @@ static bool check_file_system(const char *path, struct error *error)
     };
     struct statfs status;
     if (statfs(path, &status) != 0)
-        return error_set(error, "database: %s: %m", path);
+        return lite_file_fail("examine the file system of", path, error);
     for (size_t i = 0; i < G_N_ELEMENTS(refused); i++)
         if ((unsigned long)status.f_type == refused[i].magic)
             return error_set(error,
@@ -111,21 +111,14 @@ static bool set_up(struct sql_session *lite, struct error *error)
     return check_log(lite, error) && lite_lock_functions(lite, error);
 }
 
-/* Sets the error by errno. Returns false. */
 static bool refuse_user(const struct config *config, const char *path, struct error *error)
 {
     int rc = errno;
     const struct passwd *user = getpwuid(geteuid());
     const char *name = user != NULL ? user->pw_name : "without a name", *owner = config->service.user;
-    const char *why = strerror(rc);
-    if (rc != EACCES || owner[0] == '\0' || strcmp(name, owner) == 0)
-        error_set(error,
-                  "database: %s: %s for the user %s; the file, its directory, and the files next to it must"
-                  " be writable, and must belong to the user that delivers",
-                  path, why, name);
-    else
-        error_set(error, "database: %s: %s for the user %s; root and %s (service.user) may open it", path, why, name,
-                  owner);
+    bool is_other = rc == EACCES && owner[0] != '\0' && strcmp(name, owner) != 0;
+    error_set(error, "database: %s: %s for the user %s%s%s%s", path, strerror(rc), name, is_other ? "; root and " : "",
+              is_other ? owner : "", is_other ? " (service.user) may open it" : "");
     g_strlcpy(error->code, rc == EACCES ? "PERM" : "", sizeof(error->code));
     return false;
 }
@@ -136,8 +129,11 @@ static bool check_file(const struct config *config, const char *path, struct err
 {
     struct stat status;
     if (lstat(path, &status) != 0)
-        return errno == ENOENT ? error_set(error, "database: there is no %s; run: oncedrop ledger install", path)
-                               : refuse_user(config, path, error);
+        return errno == ENOENT
+                   ? error_set(error,
+                               "database: there is no %s; run: oncedrop ledger install; if there was one: " LITE_DAMAGE,
+                               path)
+                   : refuse_user(config, path, error);
     if (!S_ISREG(status.st_mode))
         return error_set(error, "database: %s is no regular file; name the file itself", path);
     if (geteuid() == 0 && status.st_uid != 0)
@@ -169,7 +165,7 @@ static bool open_locked(struct sql_session *lite, struct error *error)
         return false;
     for (int i = 0; i < 3; i++) {
         if (!lite_files_see(lite->path, &before))
-            return error_set(error, "database: %s: %m", lite->path);
+            return lite_file_fail("examine the files of", lite->path, error);
         if (!connect_file(lite, error))
             return false;
         if (lite_files_join(lite, &before)) {
@@ -180,7 +176,7 @@ static bool open_locked(struct sql_session *lite, struct error *error)
         }
         disconnect(lite);
     }
-    return error_set(error, "database: files of %s are being moved, replaced or removed", lite->path);
+    return error_set(error, LITE_CHANGED, lite->path, "", LITE_MOVED);
 }
 
 static bool open_files(struct sql_session *lite, struct error *error)
@@ -223,13 +219,12 @@ void lite_close(struct sql_session *lite)
     lite_session_free(lite);
 }
 
-/* Sets the error by errno. Returns false. */
 static bool refuse_directory(const struct config *config, struct error *error)
 {
     g_autofree char *directory = g_path_get_dirname(lite_path(config));
     if ((errno != ENOENT && errno != EACCES) || config->service.user[0] == '\0')
-        return error_set(error, "database: %s: %m", lite_path(config));
-    return error_set(error, "database: %s: %m" ERROR_HINT "install -d -m 750 -o %s %s", lite_path(config),
+        return lite_file_fail("create", lite_path(config), error);
+    return error_set(error, "database: cannot create %s: %m" ERROR_HINT "install -d -m 750 -o %s %s", lite_path(config),
                      config->service.user, directory);
 }
 

@@ -36,6 +36,11 @@ bool lite_fail(struct sql_session *lite, int rc, struct error *error)
     return false;
 }
 
+bool lite_file_fail(const char *what, const char *path, struct error *error)
+{
+    return error_set(error, "database: cannot %s %s: %m", what, path);
+}
+
 static int bind_text(sqlite3_stmt *statement, int parameter, const struct sql_value *value)
 {
     char *truncated = sql_value_truncate(value->text, value->size);

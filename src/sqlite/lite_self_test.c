@@ -49,7 +49,7 @@ static int in_child(struct findings *it, void (*run)(struct findings *it), pid_t
     pid_t parent = getpid();
     int status = 0;
     it->done = false;
-    error_set(&it->error, "a process ended before it had an answer");
+    error_set(&it->error, "the test's process ended early");
     *ret_child = fork();
     if (*ret_child == 0) {
         if (spawn_end_with(parent, SIGKILL))
@@ -57,7 +57,7 @@ static int in_child(struct findings *it, void (*run)(struct findings *it), pid_t
         _exit(0);
     }
     if (*ret_child < 0)
-        error_set(&it->error, "fork: %m");
+        error_set(&it->error, "cannot start a process for the test: %m");
     else
         (void)TEMP_FAILURE_RETRY(waitpid(*ret_child, &status, WUNTRACED));
     return status;
@@ -123,7 +123,7 @@ static enum sql_self_test test_locks(const struct config *config, struct error *
     int status = in_child(it, keep_lock, &holder);
     bool tried = it->done && it->message && WIFSTOPPED(status);
     if (it->done && !it->message)
-        error_set(&it->error, "the lock of a message is not granted although it is free");
+        error_set(&it->error, SQL_NOT_GRANTED);
     if (tried)
         (void)in_child(it, test_exclusion, &other);
     tried = tried && it->done;
@@ -155,7 +155,7 @@ static bool test_file(const struct config *config, const char *path, uid_t owner
     g_autofree char *directory = g_path_get_dirname(ledger);
     struct stat status;
     if (lstat(path, &status) != 0)
-        return errno == ENOENT || error_set(ret, "%s: %m", path);
+        return errno == ENOENT || lite_file_fail("examine", path, ret);
     unsigned mode = status.st_mode & 07777;
     if (status.st_uid != owner)
         return error_set(ret, "%s does not belong to %s (service.user)" ERROR_HINT "chown %s %s %s*", path, user, user,
@@ -196,7 +196,7 @@ static enum sql_self_test test_room(const struct config *config, struct error *r
     g_autofree char *directory = g_path_get_dirname(lite_path(config));
     struct statvfs disk;
     if (statvfs(directory, &disk) != 0) {
-        error_set(ret, "%s: %m", directory);
+        lite_file_fail("examine", directory, ret);
         return SQL_SELF_TEST_FAILED;
     }
     uint64_t room = (uint64_t)disk.f_bavail * disk.f_frsize;

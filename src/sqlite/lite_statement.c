@@ -143,8 +143,8 @@ bool lite_is_query(struct sql_session *lite, const char *sql, struct error *erro
         return false;
     const char *other = other_parameter(prepared->statement);
     if (other != NULL)
-        return error_set(error, "database: parameter %s has no value: the only one is $1", other);
+        return error_set(error, "it has a parameter %s; the only one is $1, the address", other);
     if (sql[prepared->length + strspn(sql + prepared->length, " \t\r\n")] != '\0')
-        return error_set(error, "database: more than one statement");
-    return sqlite3_stmt_readonly(prepared->statement) || error_set(error, "database: a statement that writes");
+        return error_set(error, "it must be one statement");
+    return sqlite3_stmt_readonly(prepared->statement) || error_set(error, "it must not write");
 }

@@ -45,8 +45,7 @@ static void begin_group(struct writer *writer)
 static bool has_same_files(const struct sql_session *lite, struct lite_member *member)
 {
     return (lite_files_same(&member->files, &lite->files) && member->lock_node == lite_files_node(lite_lock_file())) ||
-           error_set(&member->error, "database: files of %s were moved, replaced or removed while they were in use",
-                     lite->path);
+           error_set(&member->error, LITE_CHANGED, lite->path, "", LITE_MOVED);
 }
 
 static bool execute_steps(struct sql_session *lite, struct lite_member *member)

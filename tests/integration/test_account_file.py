@@ -87,7 +87,7 @@ def test_a_query_that_writes_or_fails_defers(embedded, path, query):
     with open(path, "rb") as file:
         before = file.read()
     embedded.site.settings["route.account_query"] = query
-    expect.deferred(deliver(embedded, "info@example.org"), r"4\.3\.0", "[route] account_query")
+    expect.deferred(deliver(embedded, "info@example.org"), r"4\.3\.0", "route.account_query")
     with open(path, "rb") as file:
         assert file.read() == before
 

@@ -35,7 +35,7 @@ REMOTE = {
 def test_refused_by_name(site, conninfo):
     site.settings["database.conninfo"] = conninfo
     done = site.deliver(message(), "scuba@example.org")
-    line = expect.deferred(done, r"4\.3\.\d", "sslmode=verify-full", "[database] tls")
+    line = expect.deferred(done, r"4\.3\.\d", "sslmode=verify-full", "database.tls")
     assert any(far in line for far in (NAME, FAR, "2001:db8::1"))
     assert "secret" not in line and done.seconds < 40
 
@@ -62,7 +62,7 @@ def test_of_the_environment_and_the_service_file(site):
     done = site.run("list", env=service_file(site, f"[mail]\nhost={NAME}\nuser=mailer\n"))
     assert done.exit and "sslmode=verify-full" in " ".join(done.err.split()), done
     done = site.run("list", env=service_file(site, f"[mail]\nhost={NAME}\nuser=mailer\nsslmode=verify-full\n"))
-    assert done.exit and "[database] tls" not in " ".join(done.err.split()), done
+    assert done.exit and "database.tls" not in " ".join(done.err.split()), done
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_a_verified_server_is_spoken_to(site, address):
 def test_a_server_with_another_name_is_not(site, address):
     scuba = site.account()
     words = behind_tls(site, address, "DNS:other.example.org")
-    for mode, said in (("verify-full", "certificate"), ("verify-ca", "[database] tls")):
+    for mode, said in (("verify-full", "certificate"), ("verify-ca", "database.tls")):
         site.settings["database.conninfo"] = f"{words} sslmode={mode}"
         expect.deferred(site.deliver(message(), scuba), r"4\.3\.\d", said)
     assert site.count(scuba) == 0

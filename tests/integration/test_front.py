@@ -24,7 +24,7 @@ from lab.front import Front
 from lab.messages import message, on_the_wire
 from lab.process import find_program, wait_until
 
-CUT = "4.3.0 the reader of our answer is gone: the message may be cut short\n"
+CUT = "4.3.0 Postfix has gone away: the message may be cut short\n"
 SILENT = "4.3.0 the service did not answer; it may have delivered the message\n"
 SIZES = {"small": 0, "a memfd": 100_000, "a file": 17_000_000}
 

@@ -176,7 +176,7 @@ def test_another_ledger_is_left_alone(site, other, change):
     target.ledger.sql(change)
     before = target.rows()
     done = source.copy_to(target)
-    assert done.exit == 1 and "of the target is another one" in done.err, done
+    assert done.exit == 1 and "of TARGET is another one" in done.err, done
     assert target.rows() == before
 
 
@@ -187,7 +187,7 @@ def test_all_is_compared(site, other):
     source.ledger.fill(10, 20)
     target.ledger.take_over("INSERT", "NEW.id = 7")     # changes what it is given
     done = source.copy_to(target)
-    assert done.exit == 1 and "table copy of the target is another one, from row 7 on" in " ".join(done.err.split()), done
+    assert done.exit == 1 and "table copy of TARGET is another one, from row 7 on" in " ".join(done.err.split()), done
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -234,7 +234,7 @@ def test_not_while_postgresql_is_read_by_a_delivery(site):
     with contextlib.closing(session), session.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM oncedrop.message")
         done = source.copy_to(target)
-    assert done.exit == 75 and "it is in use" in done.err, done
+    assert done.exit == 75 and "the ledger is in use" in done.err, done
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -176,7 +176,7 @@ def test_a_delivery_with_another_method_is_deferred(site, agreed, method):
     scuba, mail = site.account(), message()
     locks.agree(site, agreed)
     site.settings["lock.method"] = method
-    expect.deferred(site.deliver(mail, scuba), r"4\.3\.0", f"[lock] method = {method}", f"agreed on {agreed}", "ledger method")
+    expect.deferred(site.deliver(mail, scuba), r"4\.3\.0", f"lock.method = {method}", f"agreed on {agreed}", "ledger method")
     assert site.count(scuba) == 0
     status, text = item(site, "ledger")
     assert status == "failed" and f"agreed on {agreed}" in text, text
@@ -338,7 +338,7 @@ def test_a_lease_that_was_lost_stays_lost(site):
             taken.append(site.sql("UPDATE oncedrop.lease SET owner = 7, expires_at = '2100-01-01' RETURNING key"))
         return data
     site.imap_proxy(watch)
-    expect.deferred(site.deliver(message(sender=lisa), scuba, sender=lisa), r"4\.\d\.\d", "not held")
+    expect.deferred(site.deliver(message(sender=lisa), scuba, sender=lisa), r"4\.\d\.\d", "claim was lost")
     assert site.value("SELECT count(*) FROM oncedrop.lease WHERE owner = 7 AND expires_at = '2100-01-01'") == 1
     assert [site.count(scuba), site.count(lisa, "Sent")] == [1, 0]
 

@@ -244,7 +244,7 @@ def test_a_pipe_that_is_cut_at_the_last_moment(site):
     os.close(write)
     assert done.returncode == 75
     [line] = lines(done.stderr.decode())
-    assert (line["dsn"], line["text"]) == ("4.3.0", "the reader of our answer is gone: the message may be cut short")
+    assert (line["dsn"], line["text"]) == ("4.3.0", "Postfix has gone away: the message may be cut short")
     [one] = json.loads(site.run("show", "--json", "4CUT").out)["messages"]
     assert one["attempts"][0]["outcome"] == "tempfail" and not one["deliveries"][0]["complete"], one
     assert f"what came for <{SCUBA}> may have been cut short" in one["why"][-1]["text"], one
@@ -263,7 +263,7 @@ def test_a_settling_that_fails_is_found_by_its_queue_id(site):
     fake(site, APPEND=lose)
     done = site.deliver(message(id=id), SCUBA, "-q", "4SETTLE")
     [warning] = [line for line in done.err.splitlines() if ": warning: " in line]
-    assert f": warning: 4SETTLE: message-id=<{id}>: settling failed, trying once more" in warning, done
+    assert f": warning: 4SETTLE: message-id=<{id}>: the result could not be recorded, trying once more" in warning, done
     assert [line["status"] for line in lines(done.err)] == ["deferred"]
 
 

@@ -168,12 +168,12 @@ def test_what_is_not_known(site):
     id = new_id()
     done = site.run("show", id)
     assert done.exit == 1 and "lock_key: " in done.out, done
-    assert done.err == "oncedrop: no such message\n", done
+    assert done.err == f"oncedrop: {id}: no such message\n", done
     expect.stored(site.deliver(message(id=id), scuba))
     expect.stored(site.deliver(message(), scuba))
     site.sql("UPDATE oncedrop.message SET received_at = %s WHERE message_id = %s", (AUGUST, id))
     done = site.run("show", "something-else-entirely@nowhere.example")
-    assert done.err == "oncedrop: no such message; the record goes back to 2025-08-01 10:00:00+00:00\n", done
+    assert done.err == "oncedrop: something-else-entirely@nowhere.example: no such message; the record goes back to 2025-08-01 10:00:00+00:00\n", done
     elsewhere, said = site.ledger.out_of_reach()
     site.settings.update(elsewhere)
     done = site.run("show", id)

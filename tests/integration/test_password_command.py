@@ -97,7 +97,7 @@ def test_each_login_has_its_own(site):
 
 
 @pytest.mark.parametrize("script, why", [
-    ("exit 3", "exited with status 3"),
+    ("exit 3", "ended with status 3"),
     ("kill -9 $$", "killed by signal 9"),
     ("echo", "first line is empty"),
     ("head -c 100000 /dev/zero | tr '\\0' x", "more than 65536 bytes"),

@@ -218,7 +218,7 @@ def test_a_copy_left_for_later_stays_in_doubt(site, two_in_doubt):
     assert sorted(reply.code for reply in replies) == [250, 451], replies
     assert sorted((copy.state, copy.doubt) for copy in copies(site)) == [("pending", True), ("stored", False)]
     [left] = [copy for copy in copies(site) if copy.state == "pending"]
-    assert "took up the time" in left.error
+    assert "no time was left" in left.error
     assert len(server.appended) == 1
 
 
@@ -368,7 +368,7 @@ def test_a_sent_copy_that_is_not_ours_any_more_is_not_appended(site, change):
     lisa, scuba = site.account("lisa"), site.account("scuba")
     run = at_the_answer(site, "INBOX", f"UPDATE oncedrop.copy SET {change} WHERE role = 'sent'")
     done = site.deliver(message(sender=lisa), scuba, sender=lisa)
-    expect.deferred(done, r"4\.\d\.\d", f"Sent copy of {lisa}", "not held")
+    expect.deferred(done, r"4\.\d\.\d", f"Sent copy of {lisa}", "claim was lost")
     assert run and (site.count(scuba), site.count(lisa, "Sent")) == (1, 0)
 
 

@@ -144,7 +144,7 @@ def test_nothing_is_appended_to_sent_without_the_lock(site):
     taker = locks.Taker(site, after=2)
     site.database_proxy(taker)
     mail = message(sender=lisa)
-    expect.deferred(site.deliver(mail, scuba, sender=lisa), r"4\.\d\.\d", f"Sent copy of {lisa}", "not held")
+    expect.deferred(site.deliver(mail, scuba, sender=lisa), r"4\.\d\.\d", f"Sent copy of {lisa}", "claim was lost")
     assert taker.has_taken and [site.count(scuba), site.count(lisa, "Sent")] == [1, 0]
     taker.leave()
     assert site.deliver_with_retries(mail, scuba, sender=lisa)[-1].exit == 0

@@ -104,7 +104,7 @@ def test_systemds_socket(site):
 
 
 @pytest.mark.parametrize("address, listens, why", [
-    (("0.0.0.0", 0), True, "set service.allowed_networks"), (("127.0.0.1", 0), False, "does not listen"), (None, True, "not a socket"),
+    (("0.0.0.0", 0), True, "set service.allowed_networks"), (("127.0.0.1", 0), False, "does not listen"), (None, True, "does not listen"),
 ])
 def test_systemds_sockets_that_are_refused(site, address, listens, why):
     with open("/dev/null", "rb") if address is None else socket.socket() as listener:
@@ -206,7 +206,7 @@ def test_a_worker_killed_within_a_transaction(site):
     [worker] = service.workers()
     os.kill(worker, signal.SIGKILL)
     assert gone(client)
-    said(service, f"worker {worker} was ended by signal 9")
+    said(service, f"worker {worker} was killed by signal 9")
     stored(service.deliver(mail, scuba)[0])
     assert service.workers() != [worker] and site.count(scuba) == 1
 

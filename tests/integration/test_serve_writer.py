@@ -87,7 +87,7 @@ def test_another_one_is_started(site):
         stored(service.deliver(message(), scuba)[0])
         os.kill(writer, signal.SIGKILL)
         stored(service.deliver(message(), scuba)[0])
-        wait_until(lambda: f"{writer} was ended by signal 9" in service.log(), "the log says so")
+        wait_until(lambda: f"{writer} was killed by signal 9" in service.log(), "the log says so")
         wait_until(lambda: writers(service) not in ([], [writer]), "there is another one")
         stored(service.deliver(message(), scuba)[0])
     assert site.count(scuba) == 3
@@ -115,7 +115,7 @@ def test_workers_that_leave_do_without(site, number):
     """Another one is not started for them."""
     with leaving(site, number) as (service, writer):
         os.kill(writer, signal.SIGKILL)
-        wait_until(lambda: f"{writer} was ended by signal 9" in service.log(), "the log says so")
+        wait_until(lambda: f"{writer} was killed by signal 9" in service.log(), "the log says so")
 
 
 @pytest.mark.parametrize("workers", [1, 2])

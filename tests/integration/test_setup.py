@@ -265,7 +265,7 @@ def test_what_cannot_be_undone_is_named(host):
 
 
 @pytest.mark.parametrize("options,word", [
-    ([], "which domain"), (["--domain", "a b"], "not the name of a domain"), (["--domain", "example.org", "--transport", "uucp"], "uucp"),
+    ([], "--domain is missing"), (["--domain", "a b"], "not the name of a domain"), (["--domain", "example.org", "--transport", "uucp"], "uucp"),
     (["--domain", "example.org", "--transport", "mailbox_command", "--accounts", "virtual"], "users of the system"),
     (["--domain", "example.org", "--undone"], "unknown option --undone"),
 ])

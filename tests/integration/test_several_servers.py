@@ -71,7 +71,7 @@ def test_by_domain(site):
     expect.stored(site.deliver(message(), SOUTH))
     expect.stored(site.deliver(message(), NORTH))
     assert len(north.appended) == len(south.appended) == 1
-    expect.deferred(site.deliver(message(), "bob@west.example"), r"4\.3\.\d", "[imap west.example]", "[route] server")
+    expect.deferred(site.deliver(message(), "bob@west.example"), r"4\.3\.\d", "[imap west.example]", "route.server")
     site.settings["route.sent_copy"] = "from"
     expect.stored(site.deliver(message(sender="bob@west.example"), SOUTH))
     assert len(south.appended) == 2
@@ -195,7 +195,7 @@ def test_settings_of_one_server(site):
 def test_a_host_in_place_of_a_command(site):
     north, south = two(site, FakeImap(), **{"imap.command": "false", "imap south.host": "127.0.0.1"})
     expect.stored(site.deliver(message(), SOUTH))
-    expect.deferred(site.deliver(message(), NORTH), r"4\.\d\.\d", "imap.command exited with status 1")
+    expect.deferred(site.deliver(message(), NORTH), r"4\.\d\.\d", "imap.command ended with status 1")
     assert len(south.appended) == 1 and north.accepted == 0
 
 

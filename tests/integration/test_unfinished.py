@@ -209,7 +209,7 @@ def test_a_sent_copy_that_was_not_held_keeps_its_delivery_open(raw, inbox):
     else:
         sent_again_open(raw, mail, scuba, lisa)
         taken_over_at_the_claim(raw)
-    why = "not held" if inbox == "stored" else "is being delivered elsewhere"
+    why = "claim was lost" if inbox == "stored" else "is being delivered elsewhere"
     expect.deferred(raw.deliver(mail, scuba, sender=lisa), r"4\.\d\.\d", f"Sent copy of {lisa}", why)
     assert open_deliveries(raw) == [scuba]
     assert (raw.count(scuba), raw.count(lisa, "Sent")) == (1, 0)

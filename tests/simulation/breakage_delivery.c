@@ -160,7 +160,7 @@ static bool forgets_sent(const struct delivery_work *work)
 
 void __wrap_reply_sent(struct delivery_work *work, enum outcome outcome, const char *text)
 {
-    if (!forgets_sent(work) || (strcmp(text, "not held") != 0 && strstr(text, "elsewhere") == NULL))
+    if (!forgets_sent(work) || strstr(text, "last attempt") != NULL)
         __real_reply_sent(work, outcome, text);
 }
 

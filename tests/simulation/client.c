@@ -181,7 +181,7 @@ bool ledger_account_query(struct ledger *ledger, const char *query, const char *
             return true;
         }
         client_lose(ledger);
-        (void)client_trouble(error, "[route] account_query: connection lost");
+        (void)client_trouble(error, "route.account_query: connection lost");
         if (!kept)
             return false;
     }

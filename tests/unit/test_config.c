@@ -338,9 +338,9 @@ static const struct refusal together[] = {
     {"", "database.schema=" SIXTY_FOUR, "must be at most 63 letters"},
     {"", "database.schema=pg_mail", "names that begin with pg_ belong to PostgreSQL"},
     {"[delivery]\ndeadline = 10s\n[lock]\nwait = 10s\n", NULL,
-     "FILE: [lock] wait = 10s: must be less than [delivery] deadline"},
+     "FILE: [lock] wait = 10s: must be less than delivery.deadline"},
     {"[lock]\nwait = 10s\n", "delivery.deadline=5s", "FILE: [lock] wait = 10s: must be less than"},
-    {"", "delivery.hold_off=120s", "-o: [delivery] hold_off = 2m: must be more than [delivery] deadline"},
+    {"", "delivery.hold_off=120s", "-o: [delivery] hold_off = 2m: must be more than delivery.deadline"},
     {"[delivery]\ndeadline = 5s\nhold_off = 5s\n", NULL, "FILE: [delivery] hold_off = 5s: must be more than"},
     {"[imap]\nhost=\n", NULL, "FILE: [imap] host: must be set if command is not"},
     {"[imap]\nhost = mail.example.org\ntls = none\n", NULL,
@@ -366,11 +366,10 @@ static const struct refusal together[] = {
     {"", "database.conninfo=sqlite: /a.db", "comes the path of a file"},
     {"", "database.conninfo=sqlite:/var/lib/oncedrop/", "comes the path of a file"},
     {"[database]\ntls = verify\n", NULL,
-     "FILE: [database] tls = verify: belongs to PostgreSQL, but the ledger is the file of [database] conninfo ="
-     " sqlite:/var/lib/oncedrop/ledger.db; remove this setting, or set conninfo to a database of PostgreSQL"},
+     "FILE: [database] tls = verify: belongs to PostgreSQL, but database.conninfo is one of SQLite; remove it,"
+     " or change conninfo"},
     {"[database]\nschema = oncedrop\n", "database.conninfo=sqlite:/a",
-     "FILE: [database] schema = oncedrop: belongs to PostgreSQL, but the ledger is the file of [database] conninfo ="
-     " sqlite:/a;"},
+     "FILE: [database] schema = oncedrop: belongs to PostgreSQL, but database.conninfo is one of SQLite;"},
     {"", "record.notify=mail", "-o: [record] notify = mail: belongs to PostgreSQL, but"},
     {"[lock]\nmethod = advisory\n", NULL, "FILE: [lock] method = advisory: belongs to PostgreSQL, but"},
     {"[lock]\nmethod = row\n", NULL, "FILE: [lock] method = row: belongs to PostgreSQL, but"},
@@ -382,12 +381,13 @@ static const struct refusal together[] = {
     {MARIADB "[lock]\nmethod = advisory\n", NULL,
      "method = advisory: belongs to PostgreSQL; MariaDB has session, row and lease"},
     {MARIADB "schema = x\n", NULL,
-     "[database] schema = x: belongs to PostgreSQL, but [database] conninfo is one of MariaDB"},
-    {MARIADB, "record.notify=mail", "notify = mail: belongs to PostgreSQL, but [database] conninfo is one of MariaDB"},
+     "[database] schema = x: belongs to PostgreSQL, but database.conninfo is one of MariaDB"},
+    {MARIADB, "record.notify=mail", "notify = mail: belongs to PostgreSQL, but database.conninfo is one of MariaDB"},
     {MARIADB, "route.account_file=/a.db", "account_file = /a.db: belongs to SQLite; with PostgreSQL and MariaDB"},
     {POSTGRES, "database.durability=server",
-     "durability = server: belongs to MariaDB, but [database] conninfo is one of PostgreSQL"},
-    {"", "database.durability=server", "durability = server: belongs to MariaDB, but the ledger is the file of"},
+     "durability = server: belongs to MariaDB, but database.conninfo is one of PostgreSQL"},
+    {"", "database.durability=server",
+     "durability = server: belongs to MariaDB, but database.conninfo is one of SQLite"},
 };
 
 static void check_refusals(const struct refusal *refusals, size_t count)

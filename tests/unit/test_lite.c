@@ -274,7 +274,7 @@ static void test_no_other_files_beside(void **state)
     assert_true(writes_something(lite));
     run_command("rm ledger.db-shm");
     assert_null(lite_open(&config, "", &error));
-    assert_non_null(strstr(error.text, "while they were in use"));
+    assert_non_null(strstr(error.text, "while it was in use"));
     lite_close(lite);
     lite_close(open_session());
 }
