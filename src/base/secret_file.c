@@ -132,5 +132,5 @@ bool config_secret_read(const struct config_loading *it)
     const struct setting *setting = config_table_find("imap", "password_file");
     if (prefer_credential(it) && config_renew_password(it->config, it->error))
         return true;
-    return error_prefix(it->error, "%s: imap.password_file", it->set_by[setting - config_table]);
+    return error_prefix(it->error, "%s: [%s] %s", it->set_by[setting - config_table], setting->group, setting->name);
 }

@@ -185,7 +185,7 @@ static const struct {
     void (*run)(struct check *check);
 } steps[] = {
     {"decoder", 10000, "loading it takes too long", step_decoder},
-    {"database", 10000, CHECK_NO_ANSWER, check_database},
+    {"database", 10000, CHECK_UNRESPONSIVE, check_database},
     {"files", 15000, "another process does not stop writing to the ledger", step_engine},
     /* three transactions of up to 4 s each (ledger_check_lock.c) */
     {"lock", 15000, "the database does not answer any more", step_lock},

@@ -26,7 +26,7 @@ struct check {
 /* Call first. json: check_end prints one array, instead of lines. */
 void check_begin(bool json);
 
-#define CHECK_NO_ANSWER "it accepts connections but does not answer, or is slow"
+#define CHECK_UNRESPONSIVE "it accepts connections but does not answer, or is slow"
 
 enum check_status { CHECK_FAILED = false, CHECK_OK = true, CHECK_WARNING };
 

@@ -41,8 +41,8 @@ int check_quick(struct check *check)
     cmd->config = cmd_config_load(cmd, STDERR_FILENO, &cmd->error);
     if (cmd->config != NULL && cmd_become(cmd->config, CMD_AS_SERVICE, &cmd->error) == 0) {
         check_item(true, "configuration", "%s", cmd->config_file);
-        check_step("database", DATABASE_MS, CHECK_NO_ANSWER, check_database, check);
-        check_step("imap", MAX(deadline_left_ms() - REPORT_MS, 1), CHECK_NO_ANSWER, step_greeting, check);
+        check_step("database", DATABASE_MS, CHECK_UNRESPONSIVE, check_database, check);
+        check_step("imap", MAX(deadline_left_ms() - REPORT_MS, 1), CHECK_UNRESPONSIVE, step_greeting, check);
     } else {
         check_item(false, "configuration", "%s", cmd->error.text);
     }

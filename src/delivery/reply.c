@@ -14,20 +14,20 @@ void reply_rest(struct delivery_work *work, enum outcome outcome, const char *te
             report_set(&replies[i].report, outcome, "%s", text);
 }
 
-static char *elsewhere(const struct delivery_work *work, const char *separator, const char *text)
+static char *busy_text(const struct delivery_work *work, const char *separator, const char *text)
 {
     return base_printf("message <%s> is being delivered elsewhere%s%s", message_id(work), separator, text);
 }
 
 void reply_busy(struct delivery_work *work)
 {
-    char *text OD_CLEANUP(base_free) = elsewhere(work, "", "");
+    char *text OD_CLEANUP(base_free) = busy_text(work, "", "");
     reply_rest(work, OUTCOME_BUSY, text);
 }
 
 void reply_unrecorded(struct delivery_work *work, enum ledger_result result, const char *text)
 {
-    char *busy OD_CLEANUP(base_free) = elsewhere(work, ": ", text);
+    char *busy OD_CLEANUP(base_free) = busy_text(work, ": ", text);
     bool conflict = result == LEDGER_CONFLICT;
     for (size_t i = 0; i < work->request->recipient_count; i++)
         if (plan_goes_on(work->plan, work->targets.of_recipient[i]))

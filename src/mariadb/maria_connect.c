@@ -104,7 +104,7 @@ static bool connect_host(struct sql_session *maria, const struct maria_conninfo 
     while (status != 0) {
         int ready = maria_wait(maria, status, until);
         if (ready == 0)
-            return error_set(error, SQL_NO_ANSWER);
+            return error_set(error, SQL_TIMED_OUT);
         set_nonblocking(maria->mysql);
         status = mysql_real_connect_cont(&done, maria->mysql, ready);
     }
@@ -112,7 +112,7 @@ static bool connect_host(struct sql_session *maria, const struct maria_conninfo 
     if (done != NULL)
         return true;
     if (base_now_ms() >= until)
-        return error_set(error, SQL_NO_ANSWER);
+        return error_set(error, SQL_TIMED_OUT);
     error_set(error, "%s", mysql_error(maria->mysql));
     (void)snprintf(error->code, sizeof(error->code), "%u", mysql_errno(maria->mysql));
     return false;

@@ -22,7 +22,7 @@ static bool fetch(struct sql_session *maria, MYSQL_RES *result, MYSQL_ROW *ret, 
     while (status != 0) {
         int ready = maria_wait(maria, status, until);
         if (ready == 0)
-            return maria_lose(maria, error, SQL_NO_ANSWER);
+            return maria_lose(maria, error, SQL_TIMED_OUT);
         status = mysql_fetch_row_cont(ret, result, ready);
     }
     return *ret != NULL || mysql_errno(maria->mysql) == 0 || maria_statement_failed(maria, error);
@@ -99,7 +99,7 @@ static bool begin_result(struct sql_session *maria, bool first, struct error *er
     while (status != 0) {
         int ready = maria_wait(maria, status, until);
         if (ready == 0)
-            return maria_lose(maria, error, SQL_NO_ANSWER);
+            return maria_lose(maria, error, SQL_TIMED_OUT);
         status = first ? mysql_read_query_result_cont(&refused, maria->mysql, ready)
                        : mysql_next_result_cont(&failed, maria->mysql, ready);
     }

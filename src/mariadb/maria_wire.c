@@ -88,7 +88,7 @@ bool maria_send_text(struct sql_session *maria, const char *text, size_t size, s
     while (status != 0) {
         int ready = maria_wait(maria, status, until);
         if (ready == 0)
-            return maria_lose(maria, error, SQL_NO_ANSWER);
+            return maria_lose(maria, error, SQL_TIMED_OUT);
         status = mysql_send_query_cont(&failed, maria->mysql, ready);
     }
     return failed == 0 || maria_lose(maria, error, SQL_LOST);

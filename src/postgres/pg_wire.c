@@ -52,7 +52,7 @@ bool pg_flush(struct sql_session *pg, struct error *error)
             return pg_lose(pg, error, SQL_LOST);
         int ready = pg_wait_socket(pg, POLLIN | POLLOUT, until);
         if (ready <= 0)
-            return pg_lose(pg, error, SQL_NO_ANSWER);
+            return pg_lose(pg, error, SQL_TIMED_OUT);
         if (!take_in(pg, error))
             return false;
     }
@@ -66,7 +66,7 @@ bool pg_wait_result(struct sql_session *pg, struct error *error)
     while (PQisBusy(pg->conn)) {
         int ready = pg_wait_socket(pg, POLLIN, until);
         if (ready <= 0)
-            return pg_lose(pg, error, SQL_NO_ANSWER);
+            return pg_lose(pg, error, SQL_TIMED_OUT);
         if (!take_in(pg, error))
             return false;
     }

@@ -24,7 +24,7 @@ struct sql_group {
 };
 
 #define SQL_LOST "connection lost"
-#define SQL_NO_ANSWER "no answer in time"
+#define SQL_TIMED_OUT "no answer in time"
 #define SQL_TOO_LARGE "database: the answer is larger than %lld MiB"
 #define SQL_NO_CONNECTION "database: no connection"
 #define SQL_NOT_GRANTED "the lock is not granted although it is free"

@@ -87,7 +87,7 @@ def test_nothing_is_sent_after_a_failure(postfix, site):
     postfix.start()
     site.settings["imap.port"] = 1
     found, done = items(site, postfix, scuba)
-    assert found == {"send": ("failed", "nothing was sent, since something failed")} and done.returncode == 1, done
+    assert found == {"send": ("failed", "nothing was sent, since something above failed")} and done.returncode == 1, done
     assert postfix.is_empty() and postfix.messages(scuba) == []
 
 
