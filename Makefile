@@ -511,7 +511,8 @@ FORCE:
 #:                  FIRST=demo (installs the packages by `make demo`); `make check-all` does this with this machine's packages
 #: make format      formats all C according to .clang-format, in place
 #: make lint        that format, clang-tidy, cppcheck, gcc's analyzer, shellcheck, pyflakes, which folder includes what, and the
-#:                  words of comments, manuals, messages and names (tests/lint-words.list);
+#:                  words of comments, manuals, messages and names (tests/lint-words.list), and messages that are
+#:                  alike (tests/list-messages);
 #:                  `make check` leaves out cppcheck, clang-tidy and gcc's analyzer
 #: make postfix     long tests with Postfix: 200 messages, 30 restarts; as root
 #: make servers     Dovecot, Cyrus and Courier, in all the cases of the table in oncedrop-imap(7), which it prints: MOMENTS=20 (of
