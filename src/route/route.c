@@ -14,7 +14,7 @@ static char *expand(const char *setting, const char *template, const struct addr
 {
     char *text = address_expand(template, address, error);
     if (text == NULL)
-        error_set(error, "route.%s = %s", setting, error->text);
+        error_set(error, "[route] %s = %s", setting, error->text);
     return text;
 }
 
@@ -205,11 +205,11 @@ static bool check_owner(const char *setting, const char *template, bool shared, 
 {
     bool names = strstr(template, "%{") != NULL;
     if (shared && (!names || strstr(template, "%{detail}") != NULL))
-        return error_set(error, "route.%s = %s: must say whose mailbox it is, with %%{user} or %%{address}", setting,
+        return error_set(error, "[route] %s = %s: must say whose mailbox it is, with %%{user} or %%{address}", setting,
                          template);
     return shared || !names ||
-           error_set(error, "route.%s = %s: every account has its own mailboxes; variables are for imap.user", setting,
-                     template);
+           error_set(error, "[route] %s = %s: every account has its own mailboxes; variables are for imap.user",
+                     setting, template);
 }
 
 static bool check_template(const char *setting, const char *template, struct error *error)
@@ -229,7 +229,7 @@ static bool check_routes(const struct config *config, struct error *error)
         return false;
     if (shared && config->route.detail == DETAIL_FOLDER)
         return error_set(error,
-                         "route.detail = folder: the folder would be one of imap.user; not with route.inbox = %s",
+                         "[route] detail = folder: the folder would be one of imap.user; not with route.inbox = %s",
                          config->route.inbox);
     return !shared ||
            (check_template("inbox", config->route.inbox, error) && check_template("sent", config->route.sent, error));
