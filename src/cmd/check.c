@@ -79,9 +79,11 @@ static void step_lock(struct check *check)
         return;
     if (!ledger_check_lock(check->cmd->config, &lock, &error))
         check_item(false, "lock", "%s", error.text);
+    else if (lock.hosts > 1)
+        check_item(true, "lock", "excludes a second session, also between %zu hosts, and is free again afterwards",
+                   lock.hosts);
     else
-        check_item(true, "lock", "excludes a second session%s, and is free again afterwards",
-                   lock.hosts > 1 ? ", also on another host" : "");
+        check_item(true, "lock", "excludes a second session, and is free again afterwards");
     if (lock.left_out != NULL)
         check_item(CHECK_WARNING, "hosts", "the lock was not tested with all of database.conninfo's hosts: %s",
                    lock.left_out);
