@@ -34,7 +34,7 @@ DECODE_LIBS = $(eval DECODE_LIBS := $(shell $(PKG_CONFIG) --libs gmime-3.0 libse
 SQLITE_LIBS = $(eval SQLITE_LIBS := $(shell $(PKG_CONFIG) --libs sqlite3 glib-2.0))$(SQLITE_LIBS)
 MARIADB_LIBS = $(eval MARIADB_LIBS := $(shell $(PKG_CONFIG) --libs libmariadb glib-2.0))$(MARIADB_LIBS)
 POSTGRES_LIBS = $(eval POSTGRES_LIBS := $(shell $(PKG_CONFIG) --libs libpq glib-2.0))$(POSTGRES_LIBS)
-CPPFLAGS_ALL = -D_GNU_SOURCE -Isrc -I$(BUILD) -DVERSION='"$(VERSION)"' -DSYSCONFDIR='"$(SYSCONFDIR)"' $(CPPFLAGS)
+CPPFLAGS_ALL = -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Isrc -I$(BUILD) -DVERSION='"$(VERSION)"' -DSYSCONFDIR='"$(SYSCONFDIR)"' $(CPPFLAGS)
 # All but the front is in shared objects.
 CFLAGS_ALL = -std=gnu11 -fPIC $(WARNINGS) $(WERROR) $(HARDENING) $(PKG_CFLAGS) $(CFLAGS)
 LIBS = $(PKG_LIBS)

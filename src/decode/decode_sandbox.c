@@ -12,12 +12,13 @@
 
 /* read, write: only the socket to the parent is open. */
 static const int harmless[] = {
-    SCMP_SYS(read),      SCMP_SYS(write),           SCMP_SYS(brk),          SCMP_SYS(mremap),
-    SCMP_SYS(munmap),    SCMP_SYS(madvise),         SCMP_SYS(futex),        SCMP_SYS(futex_time64),
-    SCMP_SYS(getrandom), SCMP_SYS(clock_gettime),   SCMP_SYS(gettimeofday), SCMP_SYS(clock_gettime64),
-    SCMP_SYS(time),      SCMP_SYS(getrusage),       SCMP_SYS(getpid),       SCMP_SYS(gettid),
-    SCMP_SYS(sysinfo),   SCMP_SYS(rt_sigprocmask),  SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigreturn),
-    SCMP_SYS(sigreturn), SCMP_SYS(restart_syscall), SCMP_SYS(exit),         SCMP_SYS(exit_group),
+    SCMP_SYS(read),       SCMP_SYS(write),           SCMP_SYS(brk),          SCMP_SYS(mremap),
+    SCMP_SYS(munmap),     SCMP_SYS(madvise),         SCMP_SYS(futex),        SCMP_SYS(futex_time64),
+    SCMP_SYS(getrandom),  SCMP_SYS(clock_gettime),   SCMP_SYS(gettimeofday), SCMP_SYS(clock_gettime64),
+    SCMP_SYS(time),       SCMP_SYS(getrusage),       SCMP_SYS(getpid),       SCMP_SYS(gettid),
+    SCMP_SYS(sysinfo),    SCMP_SYS(rt_sigprocmask),  SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigreturn),
+    SCMP_SYS(sigreturn),  SCMP_SYS(restart_syscall), SCMP_SYS(exit),         SCMP_SYS(exit_group),
+    SCMP_SYS(ugetrlimit),
 };
 
 static int add_conditional(scmp_filter_ctx filter)

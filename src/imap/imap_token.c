@@ -14,7 +14,8 @@ bool imap_token_literal(const char *line, size_t size, size_t *ret_literal, size
     size_t digits = size - 1 - start;
     if (digits == 0 || digits > 15 || start == 0 || line[start - 1] != '{')
         return false;
-    *ret_literal = strtoull(line + start, NULL, 10);
+    unsigned long long literal = strtoull(line + start, NULL, 10);
+    *ret_literal = literal < SIZE_MAX ? (size_t)literal : SIZE_MAX;
     *ret_start = start - 1;
     return true;
 }

@@ -94,7 +94,7 @@ static void literals_are_announced_at_the_end(void **state)
         {"* 1 FETCH (BODY[] {123}", true, 123, 18},
         {"{0}", true, 0, 0},
         {"~{7}", true, 7, 1},
-        {"{999999999999999}", true, 999999999999999, 0},
+        {"{999999999999999}", true, SIZE_MAX < 999999999999999 ? SIZE_MAX : (size_t)999999999999999, 0},
         {"{1234567890123456}", false, 0, 0},
         {"{}", false, 0, 0},
         {"12}", false, 0, 0},
