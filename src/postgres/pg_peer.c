@@ -67,7 +67,10 @@ bool pg_peer_check(PGconn *conn, struct error *error)
     PQconninfoOption *options OD_CLEANUP(pg_options_free) = PQconninfo(conn);
     const char *sslmode = pg_option(options, "sslmode");
     bool verified = g_strcmp0(sslmode, "verify-full") == 0;
-    bool good = pg_peer_check_names(pg_option(options, "host"), pg_option(options, "hostaddr"), sslmode, error);
+    bool good = options != NULL &&
+                pg_peer_check_names(pg_option(options, "host"), pg_option(options, "hostaddr"), sslmode, error);
+    if (options == NULL)
+        error_set(error, "database: the connection's options are unknown: too little memory");
     if (good && !verified && pg_peer_of(PQsocket(conn)) == PG_PEER_REMOTE)
         good = refuse_host(PQhost(conn), sslmode != NULL ? sslmode : "prefer", error);
     return good;
