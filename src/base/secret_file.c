@@ -27,7 +27,8 @@ static void name_readers(const char *path, struct error *error)
 {
     struct stat status;
     const struct passwd *user = getpwuid(geteuid());
-    error_set(error, "%s for the user %s", error->text, user != NULL ? user->pw_name : "without a name");
+    char *number OD_CLEANUP(base_free) = base_printf("%u", (unsigned)geteuid());
+    error_set(error, "%s for the user %s", error->text, user != NULL ? user->pw_name : number);
     const struct group *group = stat(path, &status) == 0 && (status.st_mode & S_IRGRP) ? getgrgid(status.st_gid) : NULL;
     if (group != NULL)
         error_set(error, "%s; root and the group %s may read it", error->text, group->gr_name);
