@@ -84,6 +84,30 @@ FILE *fopen(const char *path, const char *mode)
     return NEXT(fopen)(private_path(path, buffer), mode);
 }
 
+// What programs with _FILE_OFFSET_BITS=64 call.
+
+int open64(const char *path, int flags, ...)
+{
+    char buffer[BYTES_MAX];
+    va_list rest;
+    va_start(rest, flags);
+    mode_t mode = flags & (O_CREAT | __O_TMPFILE) ? va_arg(rest, mode_t) : 0;
+    va_end(rest);
+    return NEXT(open64)(private_path(path, buffer), flags, mode);
+}
+
+FILE *fopen64(const char *path, const char *mode)
+{
+    char buffer[BYTES_MAX];
+    return NEXT(fopen64)(private_path(path, buffer), mode);
+}
+
+int stat64(const char *path, struct stat64 *found)
+{
+    char buffer[BYTES_MAX];
+    return NEXT(stat64)(private_path(path, buffer), found);
+}
+
 int stat(const char *path, struct stat *found)
 {
     char buffer[BYTES_MAX];
