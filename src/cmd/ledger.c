@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  *
- * ledger: creates, upgrades, backs up, checks or copies it. schema: some of that, by its older name. */
+ * ledger: creates, upgrades, backs up, checks or copies it; schema: its older name. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -18,7 +18,7 @@ static const char final_mark[] = "BDAT 0 LAST\r\n";
 
 /* These steps return FRONT_SERVICE_OK to continue. */
 
-/* Connects. EAGAIN: the backlog is full, so the service is busy. */
+/* EAGAIN: the backlog is full. */
 static enum front_service connect_to(int fd, const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};

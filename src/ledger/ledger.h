@@ -42,7 +42,7 @@ enum ledger_result {
     LEDGER_ERROR, /* error set */
     LEDGER_OK,
     LEDGER_BUSY,     /* another delivery has the lock, or may be making a copy */
-    LEDGER_CONFLICT, /* the database (MariaDB) rolled our transaction back, because of another one; error set */
+    LEDGER_CONFLICT, /* the database rolled our transaction back, because of another one; error set */
 };
 
 enum copy_role { COPY_INBOX, COPY_SENT };

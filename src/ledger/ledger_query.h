@@ -279,6 +279,7 @@ bool ledger_schema_version(struct ledger *ledger, int *ret, struct error *error)
 bool ledger_schema_fits(struct ledger *ledger, struct error *error) OD_MUST;
 
 /* Applies all newer versions, one installer at a time: in one transaction (MariaDB: DDL commits; files can be repeated).
+ * Retries for a minute while others hold locks.
  * Installs a new schema only in a UTF-8 database. *ret_from: the version before. */
 bool ledger_schema_upgrade(struct ledger *ledger, int *ret_from, struct error *error) OD_MUST;
 

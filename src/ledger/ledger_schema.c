@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: ISC */
+#include <poll.h>
 #include <string.h>
 
 #include "ledger/ledger_internal.h"
+
+#define UPGRADE_MS 60000 /* to get all locks */
+#define GAP_MS 1000      /* for deliveries that have waited */
 
 int ledger_schema_needed(const struct ledger *ledger)
 {
@@ -94,12 +98,18 @@ static bool apply_files(struct ledger *ledger, int *ret_from, struct error *erro
 
 bool ledger_schema_upgrade(struct ledger *ledger, int *ret_from, struct error *error)
 {
-    if (!ledger_connect(ledger, error))
-        return false;
-    bool done = apply_files(ledger, ret_from, error);
-    if (!done)
+    const int64_t until = base_now_ms() + UPGRADE_MS;
+    do {
+        if (!ledger_connect(ledger, error))
+            return false;
+        if (apply_files(ledger, ret_from, error))
+            return true;
         ledger_rollback(ledger);
-    return done;
+        if (!ledger_lock_unavailable(ledger, error))
+            return false;
+        (void)poll(NULL, 0, GAP_MS);
+    } while (base_now_ms() < until);
+    return error_prefix(error, "its tables are in use (run it again, or stop what uses them)");
 }
 
 /* That the engine cannot be loaded is no error of the database. */

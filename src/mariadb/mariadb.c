@@ -205,7 +205,7 @@ const struct sql_engine mariadb_engine = {
     .schema = schema_files,
     .schema_marks = schema_marks,
     .schema_begin =
-        "SET SESSION sql_mode = 'ANSI,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION';\n"
+        "SET SESSION sql_mode = 'ANSI,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', lock_wait_timeout = 2;\n"
         "SET @refuse = CASE WHEN GET_LOCK(" INSTALLER_LOCK
         ", 20) THEN 'DO 0' ELSE 'SIGNAL SQLSTATE ''45000'' SET"
         " MESSAGE_TEXT = ''another process is installing or upgrading the ledger''' END;\n"

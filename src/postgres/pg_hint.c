@@ -15,7 +15,7 @@ bool pg_login_is_service(const struct config *config)
     return user == NULL || user[0] == '\0' || strcmp(user, config->service.user) == 0;
 }
 
-/* Assumes that root operates and others deliver. Without a schema GRANT fails, but psql continues. */
+/* Root operates, others deliver. Without a schema GRANT fails; psql continues. */
 char *pg_login_command(const struct config *config, const struct error *error)
 {
     const struct passwd *passwd = getpwuid(geteuid());

@@ -35,6 +35,7 @@ static void engine_add_text(struct sql_session *pg, const char *text, struct sql
 
 static const struct sql_failure_code failures[] = {
     {"55P03", SQL_FAILURE_LOCK_TIMEOUT}, /* lock_not_available */
+    {"40P01", SQL_FAILURE_CONFLICT},     /* deadlock_detected */
     {"42883", SQL_FAILURE_NO_LOCK},      /* undefined_function */
     {"0A000", SQL_FAILURE_NO_LOCK},      /* feature_not_supported */
     {"42501", SQL_FAILURE_REFUSED},      /* insufficient_privilege */
@@ -85,7 +86,8 @@ const struct sql_engine postgres_engine = {
     /* search_path as in other transactions (macro safe_path); views and defaults keep theirs */
     .schema_begin =
         "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;\n"
-        "SET LOCAL search_path = pg_catalog, pg_temp;\n",
+        "SET LOCAL search_path = pg_catalog, pg_temp;\n"
+        "SET LOCAL lock_timeout = '2s';\n", /* deliveries wait behind it */
     .schema_end = "COMMIT;\n",
     .schema_alone = "SELECT pg_catalog.pg_advisory_xact_lock(8029464472776241008)", /* "oncedrop" in ASCII */
     .schema_again = "",

@@ -42,7 +42,7 @@ enum sql_self_test { SQL_SELF_TEST_END, SQL_SELF_TEST_OK, SQL_SELF_TEST_WARNING,
 enum sql_failure {
     SQL_FAILURE_OTHER,        /* 0 */
     SQL_FAILURE_LOCK_TIMEOUT, /* waiting for a lock */
-    SQL_FAILURE_CONFLICT,     /* another transaction won; this one is rolled back, even at COMMIT. Of MariaDB */
+    SQL_FAILURE_CONFLICT,     /* another transaction won; this one is rolled back, in MariaDB even at COMMIT */
     SQL_FAILURE_NO_LOCK,      /* the engine has no such lock */
     SQL_FAILURE_NO_USER,      /* the process's user is unknown */
     SQL_FAILURE_REFUSED,      /* the user lacks a right */
